@@ -172,7 +172,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         """Raise ValueError for an unknown option or an invalid value."""
         for option, choice in variant.items():
             if not any(type(choice) is type(value) and choice == value for value in cls.options.get(option, ())):
-                raise ValueError(f"{cls.slug} has no variant {option}={choice}")
+                known = ", ".join(f"{name}={value}" for name, values in cls.options.items() for value in values)
+                raise ValueError(f"{cls.slug} has no variant {option}={choice} (it has {known or 'none'})")
 
     @classmethod
     def from_seed(cls, seed: str, **variant: str | bool) -> Self:

@@ -213,7 +213,7 @@ def test_every_allowed_value_can_be_set_and_read(key: str, file: Path, capsys: C
         (("set", "suits"), "config set takes a KEY and a VALUE"),
         (("list", "suits"), "config list takes no arguments"),
         (("unset", "suits", "two"), "config unset takes a KEY"),
-        (("get", "colour"), "unknown key 'colour'; the keys are server, name"),
+        (("get", "colour"), "unknown key 'colour'; did you mean color?"),
         (("set", "suits", "three"), "suits must be one of four, two, not 'three'"),
         (("set", "name", ""), "name: A name"),
         (("change",), "Invalid value for '[list|path|get|set|unset]'"),

@@ -15,6 +15,7 @@ from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from samedeal.wire.documents import GameDescription
 from samedeal_cli.commands.mode import Boards
+from samedeal_cli.line.descriptions import Descriptions
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.render.phrases import card_name
@@ -223,6 +224,53 @@ async def test_commands_print_their_results(
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
     assert "quit       leave; you can rejoin    last       repeat the last event" in lines
     assert max(map(len, lines[-9:])) <= 80
+
+
+async def test_restart_and_undo_say_what_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = structs.replace(
+        view("running"), board=dealt(("draw",)), standings=(standing(1, "ada", "playing"),), clock_ms=300_000
+    )
+    undone = structs.replace(drawn, n=2, board=structs.replace(dealt(), ply=2))
+    again = structs.replace(drawn, n=3, board=structs.replace(dealt(), ply=3, attempt=2))
+    lines = await session(monkeypatch, capsys, "undo\nrestart\nquit\n", drawn, answers=(undone, again))
+    assert "ok 2: undo: stock 43 face down" in lines
+    after = lines[lines.index("ok 3: restart: attempt 2") + 1 :]
+    assert "f1: 7 of spades" in after
+    assert "waste: empty" in after
+
+
+async def test_finished_solo_game_is_finished_and_a_race_says_who_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = structs.replace(
+        view("running"),
+        board=structs.replace(dealt(), outcome="lost"),
+        standings=(standing(1, "ada", "playing"), standing(2, "bo", "playing", place=2)),
+        clock_ms=192_000,
+    )
+    ada, bo = lost.standings
+    resigned = structs.replace(lost, n=2, standings=(structs.replace(ada, outcome="resigned", done=True), bo))
+    lines = await session(monkeypatch, capsys, "resign\n", lost, answers=(resigned,))
+    assert "you have resigned; your best attempt counts" in lines
+    assert any(re.fullmatch(r"Waiting for bo, at most \d:\d\d left\.", line) for line in lines)
+    alone = structs.replace(HEADER, options=structs.replace(HEADER.options, max_racers=1))
+    monkeypatch.setattr("support.scripted_server.HEADER", alone)
+    lines = await session(monkeypatch, capsys, "finish\n", lost, answers=(resigned,))
+    assert "you have finished; your best attempt counts" in lines
+
+
+def test_empty_piles_say_what_they_accept() -> None:
+    edge = GAMES["the-edge"]
+    description = Descriptions(GameDescription.of(edge), Settings(), boards="words", width=80)
+    game = edge.from_seed("226")
+    board = structs.replace(dealt(), table=game.view(), moves=("b2", "b3"))
+    lines = list(description.table(board))
+    assert "a1: empty, for a king" in lines
+    assert "b1: empty, for a queen" in lines
+    assert "b2: empty, accepts a card now" in lines
+    assert "c2: empty" in lines
 
 
 async def test_help_on_a_narrow_terminal_has_one_column(

@@ -10,6 +10,7 @@ import termios
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from samedeal_cli.main import main
@@ -95,14 +96,31 @@ def test_new_warns_that_a_local_link_works_on_this_machine_only(
 
 
 def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, str]) -> None:
-    process = samedeal(environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nresign\n")
+    process = samedeal(
+        environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nbot huge\nreact ugh\nresign\n"
+    )
     out, err = process.communicate(timeout=240)
     assert (process.returncode, err) == (0, "")
     messages = [json.loads(line) for line in out.splitlines()]
     assert messages[0]["t"] == "welcome"
     assert "token" not in messages[0]
-    assert messages[-1]["stage"] == "over"
+    assert messages[-2]["stage"] == "over"
     assert any(message.get("board", {}).get("ply") == 1 for message in messages)
+    assert [message["detail"].split(".")[0] for message in messages if message["t"] == "refused"] == [
+        "The reactions are wave, good luck, well played, wow, laugh, oops"
+    ]
+    checked = messages[-1]
+    assert (checked["t"], checked["outcome"], checked["detail"]) == ("verification", "verified", "")
+    assert all(fact["holds"] for fact in checked["facts"])
+
+
+def test_json_mode_ends_with_an_error(environment: dict[str, str]) -> None:
+    process = samedeal(environment, "join", "calm-otter-1", "--json", "--as", "robo")
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 4
+    error = json.loads(out.splitlines()[-1])
+    assert (error["t"], error["code"], error["exit_code"]) == ("error", "not-found", 4)
+    assert err == f"samedeal: {error['detail']}\n"
 
 
 def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[str, str], live: Server) -> None:
@@ -184,6 +202,13 @@ def test_ls_lists_open_races(
     assert [race, "the-edge", "open", "0/8", "sealed"] in rows
     assert {row[1] for row in rows} == {"the-edge"}
     assert main.exit_code(["ls", "replays"]) == 0
+    capsys.readouterr()
+    assert main.exit_code(["ls", "--limit", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "open and running:"
+    assert "finished:" in lines
+    assert main.exit_code(["ls", "--json"]) == 0
+    assert set(msgspec.json.decode(capsys.readouterr().out)) == {"races", "replays"}
     assert main.exit_code(["games"]) == 0
     assert "kings-in-the-corners" in capsys.readouterr().out
 

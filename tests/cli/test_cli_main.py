@@ -74,7 +74,13 @@ def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["nope"], "No such command 'nope'"),
+        (["nope"], "unknown command 'nope' (try: samedeal --help)"),
+        (["replya"], "unknown command 'replya'; did you mean replay?"),
+        (["re"], "ambiguous command 're': replay, receipts"),
+        (["new", "corners", "--limt", "20m"], "Did you mean one of: '--limit'"),
+        (["rules", "corner"], "ambiguous game 'corner': corner-stones, corners"),
+        (["solo", "gallry:42"], "unknown game 'gallry'; did you mean gallery?"),
+        (["config", "get", "sceen_reader"], "unknown key 'sceen_reader'; did you mean screen_reader?"),
         (["--nope"], "No such option"),
         (["new"], "Missing argument 'GAME'"),
         (["new", "corners", "--limit", "soon"], "'soon' is not a valid duration"),
@@ -112,6 +118,24 @@ def test_invalid_command_line_exits_with_2_and_one_line(
     assert err.startswith("samedeal: ")
     assert err.count("\n") == 1
     assert says in err
+
+
+@pytest.mark.parametrize(
+    ("args", "full"),
+    [
+        (["rule", "edge"], ["rules", "the-edge"]),
+        (["rules", "stones"], ["rules", "corner-stones"]),
+        (["dea", "gal:7"], ["deal", "gallery:7"]),
+        (["conf", "get", "auto"], ["config", "get", "auto_drop"]),
+    ],
+)
+def test_unambiguous_parts_of_names_suffice(
+    args: list[str], full: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.exit_code(full) == 0
+    expected = capsys.readouterr().out
+    assert main.exit_code(args) == 0
+    assert capsys.readouterr().out == expected
 
 
 def test_global_options_are_accepted_before_and_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:

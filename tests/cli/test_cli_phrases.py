@@ -10,7 +10,10 @@ from samedeal_cli.render.phrases import (
     card_name,
     change_sentence,
     clock,
+    counted,
     pile_sentence,
+    result_phrase,
+    short_deal,
     standing_sentence,
     with_unique_names,
 )
@@ -76,9 +79,31 @@ def test_standing_sentence_unique_names_and_clock() -> None:
         ms=83_400,
     )
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
+    assert standing_sentence(standing, 3, game="gallery").startswith("1 of 3: bo (bot), score 24, playing")
     assert standing_sentence(standing, 3, "expert").startswith("1 of 3: bo (expert bot), 24 of 48 home")
     others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
     assert [racer.name for racer in with_unique_names([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
     assert clock(-5_040) == "-0:05.0"
     assert clock(0) == "0:00.0"
     assert clock(3_600_000) == "60:00.0"
+
+
+def test_numbers_agree_with_their_nouns() -> None:
+    assert [counted(number, "move") for number in (0, 1, 2, 1.0, 0.5)] == [
+        "0 moves",
+        "1 move",
+        "2 moves",
+        "1 move",
+        "0.5 moves",
+    ]
+
+
+def test_results_are_scores_in_games_played_for_their_score() -> None:
+    assert result_phrase("gallery", 31, 96) == "score 65"
+    assert result_phrase("corners", 31, 48) == "31 of 48 home"
+    assert result_phrase("a-newer-game", 31, 48) == "31 of 48 home"
+
+
+def test_only_secret_deals_are_shortened() -> None:
+    assert short_deal(f"corners:{'9f3c02b1' * 8}.12") == "corners:9f3c02b1…"
+    assert short_deal("corners:42") == "corners:42"

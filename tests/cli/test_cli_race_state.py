@@ -8,8 +8,9 @@ from msgspec import structs
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.messages import Guidance
-from samedeal_cli.race_app.overlays import overlay_lines
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.overlays import overlay_lines
+from samedeal_cli.full_screen.race_view import draw_screen
+from samedeal_cli.full_screen.running_view import instruction
 from samedeal_cli.state.race_keys import (
     Command,
     PlayMove,
@@ -311,11 +312,17 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     ended = structs.replace(board, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
     updated = update(state, structs.replace(news[0], board=ended), *news[1:])
-    assert updated.notice
-    texts = {"won": "You won in", "resigned": "You resigned", "lost": "Lost: no free cell for J♠"}
-    wanted = texts.get(outcome, f"Your game is {outcome}")
-    assert updated.notice.text.startswith(wanted)
-    assert ("u undo" in updated.notice.text) == (outcome == "stuck")
+    text, _ = instruction(updated)
+    texts = {
+        "won": "You won in",
+        "resigned": "You resigned",
+        "lost": "Lost: no free cell for J♠",
+        "over": "Your game is",
+    }
+    assert text.startswith(texts.get(outcome, ""))
+    assert ("You can undo, restart or resign." in text) == (outcome == "stuck")
+    assert ("Waiting for ada" in text) == (outcome != "stuck")
+    assert not updated.notice
 
 
 def test_the_next_race_keeps_the_display_settings() -> None:

@@ -13,17 +13,17 @@ from msgspec import structs
 
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.state.race_keys import on_key
-from samedeal_cli.state.race_state import Check, ParSummary, RaceState
+from samedeal_cli.state.race_state import Check, RaceState
 from samedeal_cli.state.race_update import move_refused, update
 from support.example_states import finished, lobby, now, racing, standing
 
 SCREENS = Path(__file__).parents[1] / "screens"
 SIZES = [(80, 24), (60, 20), (100, 32)]
-PAR = ParSummary(("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20, "better than 60 % of its plays")
+PAR = ("solved",) * 3 + ("better",) * 8 + ("equal",) * 2 + ("worse",) * 20
 FINDINGS = (Check("rules", True, "the rules are known here"), Check("moves", True, "every move was legal"))
 
 every_game = pytest.mark.parametrize("slug", GAMES)

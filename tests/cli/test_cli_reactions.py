@@ -15,7 +15,7 @@ from cli.test_cli_race_app import application, shown, until
 from cli.test_cli_race_state import keys
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.state.race_keys import SendReaction
 from samedeal_cli.state.race_state import state_of_next_race
 from samedeal_cli.state.race_update import reaction_sent

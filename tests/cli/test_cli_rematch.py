@@ -56,6 +56,9 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
         for pilot in (watching, his, hers):
             await pilot.press("exclamation_mark", "y")
         await until(lambda: ada.state.evening and len(ada.state.evening.races) == 2)
+        await until(lambda: len(ada.state.records) == 2)
+        assert {record.other_name: record.races for record in ada.state.records} == {"bo": 2, "eve": 1}
+        assert "You 0 : 0 " in shown(ada)
         await hers.press("e")
         assert "1. ada: 1 point, 2 races, 0 won" in shown(ada)
         assert "3. eve: 0.5 points, 1 race, 0 won" in shown(ada)

@@ -18,9 +18,9 @@ from textual.pilot import Pilot
 
 from samedeal.proof.outcomes import Outcome
 from samedeal.wire import codec
+from samedeal_cli.full_screen.replay_screen import ReplayApp
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.app import ReplayApp
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
@@ -165,7 +165,7 @@ def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) 
     terminal = Terminal("replay", str(file), "--at", "m2")
     shown = terminal.until(" VERIFIED, KEY UNKNOWN")
     assert " 2/30 " in shown
-    assert "‖ 4×" in shown
+    assert "‖ paused, 4×" in shown
     terminal.type("\x1b[C")
     terminal.until(" 3/30 ")
     terminal.type("q")

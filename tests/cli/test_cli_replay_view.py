@@ -12,8 +12,8 @@ import pytest
 
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.text_table import card_text
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished

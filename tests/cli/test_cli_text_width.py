@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.names import normalised
-from samedeal_cli.race_app.race_view import draw_screen
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_table import standings_lines
 from samedeal_cli.render.text_width import cells, fitted, graphemes

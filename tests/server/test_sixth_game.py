@@ -13,9 +13,9 @@ import pytest
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
+from samedeal_cli.full_screen.race_screen import FullScreen
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.race_app.app import FullScreen
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.http_api import problem

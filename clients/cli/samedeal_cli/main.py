@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, TERMINATED, Declined, Failure, Misused
+from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
 
@@ -67,6 +68,16 @@ class Main(click.Group):
         taken = {text for option in command.params for text in option.opts}
         command.params += [option for option in global_options() if not taken & set(option.opts)]
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not ctx.resilient_parsing and not args[0].startswith("-"):
+            try:
+                args = [named(args[0], COMMANDS, "command"), *args[1:]]
+            except Misused as misused:
+                ctx.fail(misused.message)
+        return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:

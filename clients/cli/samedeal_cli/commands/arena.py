@@ -19,6 +19,7 @@ from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DURATION, GAME, SEED, Number, Parsed
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
+from samedeal_cli.render.phrases import counted
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -123,10 +124,10 @@ def _print_table(settings: Settings, title: str, bots: Sequence[str], scores: Ar
     for place, row in enumerate(scores.rows, start=1):
         facts = (
             f"{100 * row.matchpoints:.1f} % of matchpoints",
-            _count(row.wins, "win"),
+            counted(row.wins, "win"),
             f"{row.solved} solved",
             f"{row.home:.1f} cards home",
-            _count(row.failures, "failure") if row.failures else "",
+            counted(row.failures, "failure") if row.failures else "",
         )
         line = f"{facts[0]:>23}  {facts[1]:>8}  {facts[2]:>10}  {facts[3]:>16}  {facts[4]}"
         print_item(f"{place:>2}. {names[row.racer]:<{widest}}  {line}".rstrip(), f"{place}. {names[row.racer]}", *facts)
@@ -135,10 +136,6 @@ def _print_table(settings: Settings, title: str, bots: Sequence[str], scores: Ar
         counts = f"{pair.ahead} ahead, {pair.tied} tied, {pair.behind} behind"
         print_line(settings, f"{names[pair.stronger]} before {names[pair.weaker]}: {share}; {counts}")
     click.echo()
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _name(bots: Sequence[str], number: int) -> str:
@@ -156,7 +153,7 @@ def _failures(bots: Sequence[str], races: Sequence[ArenaRace]) -> Iterator[str]:
                 counts[number, racer.failure] += 1
                 deals.setdefault((number, racer.failure), race.deal)
     for (number, failure), count in counts.items():
-        lost = f"lost {_count(count, 'race')}, first {deals[number, failure]}"
+        lost = f"lost {counted(count, 'race')}, first {deals[number, failure]}"
         yield f"{_name(bots, number)} {lost}: it {failure}"
 
 

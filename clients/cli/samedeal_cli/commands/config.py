@@ -9,6 +9,7 @@ import msgspec
 from samedeal_cli import config as file
 from samedeal_cli.config import KEYS, Value
 from samedeal_cli.failure import Misused
+from samedeal_cli.matching import named
 from samedeal_cli.settings import Settings, command
 
 ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}
@@ -41,8 +42,7 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
     if len(words) != ACTIONS[what]:
         takes = ("takes no arguments", "takes a KEY", "takes a KEY and a VALUE")[ACTIONS[what]]
         raise Misused(f"config {what} {takes}")
-    if key is not None and key not in KEYS:
-        raise Misused(f"unknown key {key!r}; the keys are {', '.join(KEYS)}")
+    key = key and named(key, KEYS, "key")
     match what:
         case "path":
             _show(settings, str(file.config_file()), {"path": str(file.config_file())})

@@ -12,7 +12,7 @@ from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, utc_time
+from samedeal_cli.render.phrases import clock, result_phrase, utc_time
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
@@ -79,7 +79,11 @@ def _print_results(daily: Daily) -> None:
     names = [name_with_bot(result.name, result.bot) for result in daily.results]
     widest = max(map(len, names), default=0)
     for result, name in zip(daily.results, names, strict=True):
-        facts = f"{result.outcome}, {result.home} of {result.goal} home", clock(result.ms), result.race or "unlisted"
+        facts = (
+            f"{result.outcome}, {result_phrase(daily.game, result.home, result.goal)}",
+            clock(result.ms),
+            result.race or "unlisted",
+        )
         row = f"{result.place:>2}. {name:<{widest}}  {facts[0]:<28} {facts[1]:>8}  {facts[2]}"
         print_item(row, f"{result.place}. {name}", *facts)
     if not names and daily.stage != "upcoming":

@@ -6,12 +6,11 @@ from typing import Any
 import click
 import msgspec
 
-from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race, seated
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
 from samedeal_cli.commands.mode import mode_option
-from samedeal_cli.commands.parameters import FILE, SEED
+from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import results
@@ -27,7 +26,7 @@ ONCE_MOVES = 120
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Speed of the bots."
 )
-@click.option("--game", type=click.Choice(list(GAMES)), default="corners", show_default=True, help="The game to race.")
+@click.option("--game", type=KNOWN_GAME, default="corners", show_default=True, metavar="GAME", help="The game to race.")
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
 @click.option("--save", type=FILE, metavar="FILE", help="Save the replay.")
@@ -64,7 +63,7 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
         settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
         async with seated(server, race, NAMES[: plan.bots]):
             replay = await run_race(server, plan, race, max_moves=ONCE_MOVES)
-        for line in results(replay.standings):
+        for line in results(replay.standings, replay.header.game):
             settings.say(line)
         settings.say(f"verified: {len(replay.entries)} entries")
     if settings.json:

@@ -184,7 +184,7 @@ class Show:
 
     def _show_result(self, race: BotRace, replay: Replay) -> None:
         self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
-        for line in results(replay.standings):
+        for line in results(replay.standings, replay.header.game):
             self._say(line)
         self._say(f"    {program()} replay {race.id}")
         self._say(f"    {program()} par {race.id}")

@@ -24,6 +24,7 @@ from samedeal_cli import config
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
+from samedeal_cli.render.phrases import counted
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Settings, command, state_dir
 
@@ -68,7 +69,7 @@ def doctor(settings: Settings) -> int:
     else:
         click.echo("\n".join(report(findings)))
     if wrong:
-        settings.say(f"samedeal: {len(wrong)} problem{'' if len(wrong) == 1 else 's'} found")
+        settings.say(f"samedeal: {counted(len(wrong), 'problem')} found")
     unreachable = any(finding.name == REACHED and finding.wrong for finding in findings)
     return Unreachable.exit_code if unreachable else int(bool(wrong))
 
@@ -187,7 +188,7 @@ def _width(settings: Settings) -> Finding:
     wrong = (
         "" if wide == wanted else "suit symbols are not one cell wide in this terminal: samedeal config set ascii on"
     )
-    return Finding("terminal", name, f"{wide:g} cell{'' if wide == 1 else 's'}", wrong)
+    return Finding("terminal", name, counted(wide, "cell"), wrong)
 
 
 def _column_after(text: str) -> int | None:

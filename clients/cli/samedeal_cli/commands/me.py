@@ -16,7 +16,7 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, utc_time
+from samedeal_cli.render.phrases import clock, counted, personal_phrases, utc_time, versus_phrase
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command
 
@@ -67,7 +67,7 @@ def versus(settings: Settings, player: str, name: str | None) -> None:
         click.echo(data)
         return
     record = api.read(data, Versus)
-    print_line(settings, f"{record.name} {record.ahead} : {record.behind} {record.other_name}{_ties(record.tied)}")
+    print_line(settings, versus_phrase(record))
     for game in record.games:
         score = f"{game.ahead} : {game.behind}{_ties(game.tied)}"
         print_item(f"{game.game:<22} {score}", game.game, score)
@@ -100,15 +100,14 @@ def _find(api: Api, guest: Guest, name: str) -> str:
 
 def _facts(scores: Personal) -> Iterator[str]:
     yield f"{name_with_bot(scores.name, scores.bot)}  {scores.player}"
-    yield f"{_count(scores.races, 'race')}, {_count(scores.wins, 'win')}, {_count(scores.solved, 'deal')} solved"
-    yield f"daily streak {_count(scores.streak, 'day')}, longest {_count(scores.longest_streak, 'day')}"
+    yield from personal_phrases(scores)
 
 
 def _print_game(game: GameScores) -> None:
-    best = f"best {game.best} left" if game.counted == "left" else f"best {game.best}/{game.goal}"
+    best = f"best score {game.best}" if game.counted == "left" else f"best {game.best}/{game.goal}"
     time = "" if game.best_ms is None else f"in {clock(game.best_ms)}"
-    facts = _count(game.races, "race"), _count(game.wins, "win"), f"{game.solved} solved", best, time
-    row = f"{game.game:<22} {facts[0]:>9}  {facts[1]:>7}  {facts[2]:>9}  {best:<11}  {time}"
+    facts = counted(game.races, "race"), counted(game.wins, "win"), f"{game.solved} solved", best, time
+    row = f"{game.game:<22} {facts[0]:>9}  {facts[1]:>7}  {facts[2]:>9}  {best:<13}  {time}"
     print_item(row.rstrip(), game.game, *facts)
 
 
@@ -119,7 +118,3 @@ def _race_row(race: RaceResult) -> tuple[str, ...]:
 
 def _ties(count: int) -> str:
     return f", {count} tied" if count else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

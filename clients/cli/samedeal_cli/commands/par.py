@@ -22,6 +22,7 @@ from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Num
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, plain
+from samedeal_cli.render.phrases import short_deal
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -119,22 +120,25 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
 def _lines(settings: Settings, result: DealPar) -> Iterator[str]:
     title = GAMES[result.game].title if result.game in GAMES else result.game
     yield f"{title}: {result.bot} played this deal {result.plays} times"
-    yield printable(result.deal)  # on a line of its own, to be copied
+    yield printable(short_deal(result.deal))  # --json has the whole code
     figures = f"minimum {result.minimum}, median {result.median:g}, mean {result.mean:.1f}, maximum {result.maximum}"
-    yield f"cards {result.counted}: {figures}; {result.solved} solved"
+    score = "score" if result.counted == "left" else "cards home"
+    yield f"{score}: {figures}; {result.solved} solved"
     racers = result.racers if isinstance(result, RacePar) else ()
     marks = seat_marks({racer.seat: racer.name for racer in racers})
     for racer in racers:
         name = f"{printable(racer.name)}{marks[racer.seat]}"
         yield ""
-        yield f"{name}, {racer.result} {result.counted}{', won' if racer.won else ''}: {verdict(racer)}"
+        shown = f"score {racer.result}" if result.counted == "left" else f"{racer.result} home"
+        yield f"{name}, {shown}{', won' if racer.won else ''}: {verdict(racer)} of its plays"
         if not settings.screen_reader:
             width = max(10, min(LONGEST_ROW, shutil.get_terminal_size().columns))
             for row in rows(racer.squares, width):
                 yield "".join(_square(settings, square) for square in row)
     if racers and not settings.screen_reader:
         yield ""
-        yield f"the computer: {'  '.join(f'{_square(settings, square)} {square}' for square in _LETTERS)}"
+        legend = "  ".join(f"{_square(settings, square)} {square}" for square in _LETTERS)
+        yield f"each mark is one play of the computer: {legend}"
 
 
 def _square(settings: Settings, square: Square) -> str:

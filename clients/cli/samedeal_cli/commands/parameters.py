@@ -16,6 +16,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
 from samedeal_cli.commands.timecode import parse_moment
 from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings
 
@@ -131,13 +132,11 @@ def _date(text: str) -> str:
 
 
 def _game(text: str) -> str:
-    """Parse the slug of a game of this program or of the server."""
-    if text in GAMES:
-        return text
-    served = _served_games() if re.fullmatch(r"[a-z0-9-]{1,64}", text) else ()
-    if text not in served:
-        raise ValueError(f"unknown game {text!r}; the games are {', '.join(dict.fromkeys((*GAMES, *served)))}")
-    return text
+    """Parse the slug of a game of this program or of the server, or an unambiguous part of it."""
+    try:
+        return named(text, GAMES, "game")
+    except Misused:
+        return named(text, dict.fromkeys((*GAMES, *_served_games())), "game")
 
 
 def _served_games() -> tuple[str, ...]:
@@ -204,6 +203,7 @@ LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
 RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
 GAME = Parsed("game", _game, GAMES)
+KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), GAMES)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
 SEED = Parsed("seed", _seed)
 NAME = Parsed("name", normalised)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
+import msgspec
 
 from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option
 from samedeal_cli.commands.parameters import (
@@ -31,8 +32,14 @@ from samedeal_cli.settings import Settings, command, program
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
-    from samedeal.wire.messages import FromServer
-    from samedeal_cli.race_app.app import FullScreen
+    from samedeal.proof.outcomes import Outcome
+    from samedeal.proof.verification import Fact
+    from samedeal_cli.full_screen.race_screen import FullScreen
+    from samedeal_cli.net.connection import Connection
+    from samedeal_cli.net.http_api import Api
+
+REPLAY_TIMEOUT_S = 15.0
+"""Maximum wait for the replay of a race that has just ended."""
 
 as_option = click.option(
     "--as",
@@ -183,12 +190,20 @@ class Session:
             return self._run_full_screen()
         from samedeal_cli.running import run
 
-        run(self._run_line_mode())
+        try:
+            run(self._run_line_mode())
+        except Failure as failure:
+            if self.settings.json:
+                from samedeal_cli.line.json_lines import print_event
+
+                code = failure.code if isinstance(failure, Declined) else ""
+                print_event("error", code=code, detail=failure.format_message(), exit_code=failure.exit_code)
+            raise
         return 0
 
     def _run_full_screen(self) -> int:
-        from samedeal_cli.race_app.race_view import draw_screen
-        from samedeal_cli.race_app.splash import splash_screen
+        from samedeal_cli.full_screen.race_view import draw_screen
+        from samedeal_cli.full_screen.splash import splash_screen
         from samedeal_cli.render.themes import look
         from samedeal_cli.state.race_state import RaceState
 
@@ -213,9 +228,9 @@ class Session:
         )
         theme = look(state.theme, state.suits, colored=settings.colored)
         with splash_screen(draw_screen(state, state.width, state.height), theme):
+            from samedeal_cli.full_screen.race_screen import FullScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
-            from samedeal_cli.race_app.app import FullScreen
             from samedeal_cli.running import run
 
             screen = FullScreen(
@@ -242,8 +257,9 @@ class Session:
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":
+            game = state.game.slug if state.game else ""
             for line in standings_lines(
-                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain
+                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
             ):
                 click.echo(line)
             say(f"To watch the replay: {program()} replay {state.link}")
@@ -261,6 +277,7 @@ class Session:
     async def _run_line_mode(self) -> None:
         import asyncio
 
+        from samedeal_cli.line.json_lines import print_event, print_message
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
@@ -268,7 +285,6 @@ class Session:
 
         settings = self.settings
         interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json
-        on_message = _print_json if settings.json else None
         async with connect(
             settings,
             self.server,
@@ -276,7 +292,7 @@ class Session:
             self.name,
             watching=self.watching,
             reactions=settings.reactions,
-            on_message=on_message,
+            on_message=print_message if settings.json else None,
         ) as connection:
             api = Api(self.server)
             mode = LineMode(
@@ -291,18 +307,40 @@ class Session:
             mode.rejoin = f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}"
             is_alone = connection.header.options.max_racers == 1
             await mode.run(ready=True if is_alone and self.ready is None else self.ready)
-            if connection.over and connection.header.follows and not settings.json:
+            if settings.json and connection.view.stage == "over":
+                await self._print_verification(api, connection)
+            if connection.over and connection.header.follows:
                 with suppress(Failure):
                     evening = await asyncio.to_thread(api.evening, self.race_id)
-                    click.echo(f"This evening: {evening_phrase(evening, connection.header.options.best_of)}")
+                    if settings.json:
+                        print_event("evening", **msgspec.structs.asdict(evening))
+                    else:
+                        click.echo(f"This evening: {evening_phrase(evening, connection.header.options.best_of)}")
 
+    async def _print_verification(self, api: "Api", connection: "Connection") -> None:
+        """Verify the replay and print the result as JSON. A replay that is still sealed is not verified."""
+        import asyncio
 
-def _print_json(message: "FromServer") -> None:
-    """Print a message as a line of JSON, without the secret token."""
-    from samedeal.wire import codec
-    from samedeal.wire.messages import Welcome
+        from samedeal.errors import Refused
+        from samedeal.proof.verification import outcome_of, verify
+        from samedeal.replays.replay import read
+        from samedeal_cli.line.json_lines import print_event
+        from samedeal_cli.net.replay_loader import fetch_archived
+        from samedeal_cli.net.sanitise import safe
 
-    if isinstance(message, Welcome) and message.token:
-        message = Welcome(re=message.re, player=message.player, name=message.name, server=message.server)
-    sys.stdout.write(f"{codec.encode(message, 'json').decode()}\n")
-    sys.stdout.flush()
+        outcome: Outcome | None
+        facts: tuple[Fact, ...]
+        race_id = connection.race_id
+        try:
+            if connection.header.daily and not connection.view.deal:
+                raise Declined("replay-sealed", "the replay is sealed until the deal is revealed")
+            data = await fetch_archived(api, race_id, REPLAY_TIMEOUT_S)
+            keys = await asyncio.to_thread(api.keys)
+            facts = await asyncio.to_thread(lambda: verify(read(data), keys, connection.receipts))
+            outcome, detail = outcome_of(facts, key_known=bool(keys)), ""
+        except Failure as failure:
+            outcome, detail, facts = None, failure.format_message(), ()
+        except Refused as refused:
+            outcome = None if refused.code == "unsupported-version" else "refused"
+            detail, facts = refused.text, ()
+        print_event("verification", race=race_id, outcome=outcome, detail=safe(detail), facts=safe(facts))

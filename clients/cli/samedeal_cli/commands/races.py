@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
+import msgspec
 
 from samedeal.computer.deal_filters import FILTERS
 from samedeal.wire.documents import Opened, RaceList, ReplayList
@@ -29,7 +30,7 @@ from samedeal_cli.failure import Declined, Misused
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.guests import credentials, environment_token
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import utc_time, with_unique_names
+from samedeal_cli.render.phrases import result_phrase, utc_time, with_unique_names
 from samedeal_cli.settings import Settings, command
 
 FIXED_BY_DAILY: Final = ("limit_ms", "filter", "undo", "attempts", "spectators", "finishers", "best_of")
@@ -147,9 +148,9 @@ def _open(settings: Settings, api: Api, body: dict[str, object], name: str | Non
         return api.fetch("/races", body=body)
 
 
-@command("samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
-@click.argument("what", type=click.Choice(["races", "replays"]))
-@click.option("--game", metavar="GAME", help="Only this game.")
+@command("samedeal ls", "samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
+@click.argument("what", type=click.Choice(["races", "replays"]), required=False)
+@click.option("--game", type=GAME, metavar="GAME", help="Only this game.")
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
@@ -157,21 +158,31 @@ def _open(settings: Settings, api: Api, body: dict[str, object], name: str | Non
 @click.pass_obj
 def ls(
     settings: Settings,
-    what: str,
+    what: str | None,
     game: str | None,
     stage: str | None,
     player: str | None,
     deal: str | None,
     limit: int,
 ) -> None:
-    """List current races, or replays of finished ones, newest first."""
+    """List current races, or replays of finished ones, newest first; without an argument, both."""
     api = Api(settings.address)
-    query: dict[str, object] = {"game": game, "limit": limit}
-    query |= {"stage": stage} if what == "races" else {"player": player, "deal": deal}
-    data = api.fetch(f"/{what}", query=query)
+    filters: dict[str, dict[str, object]] = {"races": {"stage": stage}, "replays": {"player": player, "deal": deal}}
+    kinds = [what] if what else [kind for kind in filters if any(filters[kind].values())] or [*filters]
+    documents = [api.fetch(f"/{kind}", query={"game": game, "limit": limit} | filters[kind]) for kind in kinds]
     if settings.json:
-        click.echo(data)
-    elif what == "races":
+        merged = {kind: api.read(data, dict).get(kind) for kind, data in zip(kinds, documents, strict=True)}
+        click.echo(documents[0] if what else msgspec.json.encode(merged))
+        return
+    for kind, data in zip(kinds, documents, strict=True):
+        if len(kinds) > 1:
+            click.echo("open and running:" if kind == "races" else "finished:")
+        _print_list(api, kind, data)
+
+
+def _print_list(api: Api, kind: str, data: bytes) -> None:
+    """Print races or replays, one per line."""
+    if kind == "races":
         for race in api.read(data, RaceList).races:
             kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
             racers = f"{race.racers}/{race.max_racers}"
@@ -181,7 +192,7 @@ def ls(
         for replay in api.read(data, ReplayList).replays:
             ended = utc_time(replay.ended_at)
             best = ", ".join(
-                f"{standing.place} {standing.name} {standing.home}/{standing.goal}"
+                f"{standing.place} {standing.name} {result_phrase(replay.game, standing.home, standing.goal)}"
                 for standing in with_unique_names(replay.standings)[:3]
             )
             print_item(f"{replay.race:<24} {replay.game:<22} {ended}  {best}", replay.race, replay.game, ended, best)

@@ -29,6 +29,7 @@ from samedeal_cli.commands.output import print_line, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import INTERRUPTED, Misused, Unverified
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
 from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
@@ -37,7 +38,6 @@ from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
@@ -112,11 +112,11 @@ def replay(
 
 def _play(settings: Settings, player: Player, verify: Callable[[], Outcome], *, playing: bool) -> int:
     """Run the player on the full screen. Returns the exit code."""
-    from samedeal_cli.race_app.splash import splash_screen
+    from samedeal_cli.full_screen.splash import splash_screen
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
     with splash_screen(draw_screen(player, size.columns, size.lines), shown):
-        from samedeal_cli.replay_app.app import ReplayApp
+        from samedeal_cli.full_screen.replay_screen import ReplayApp
         from samedeal_cli.running import run
 
         player = replace(player, playing=playing)
@@ -148,7 +148,7 @@ def _print_race(
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_board(settings, after, shown)
     _print_board(settings, races[-1], shown)
-    for line in transcript.results(replay.standings):
+    for line in transcript.results(replay.standings, replay.header.game):
         _print(settings, line)
 
 

@@ -1,6 +1,6 @@
 """The command ``table``: the standings over several races."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import click
@@ -9,7 +9,7 @@ from samedeal.errors import Refused
 from samedeal.names import seat_marks
 from samedeal.proof.verification import UNCHECKED
 from samedeal.proof.verification import verify as verified
-from samedeal.scores.evening import BEST_OF, Evening, EveningRow, evening
+from samedeal.scores.evening import BEST_OF, Evening, evening
 from samedeal.scores.results import RaceResult, in_order
 from samedeal.wire import codec
 from samedeal_cli.commands.games import print_item
@@ -18,7 +18,7 @@ from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
 from samedeal_cli.net.sanitise import print_file
-from samedeal_cli.render.phrases import points
+from samedeal_cli.render.phrases import counted, points
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
@@ -66,14 +66,9 @@ def print_table(settings: Settings, scores: Evening) -> None:
     else:
         widest = max(map(len, shown))
         for row, name in zip(scores.table, shown, strict=True):
-            facts = tuple(_facts(row))
+            facts = counted(row.points, "point"), counted(row.races, "race"), counted(row.wins, "win")
             line = f"{row.place:>2}. {name:<{widest}}  {facts[0]:>12}  {facts[1]:>9}  {facts[2]:>7}"
             print_item(line, f"{row.place}. {name}", *facts)
-
-
-def _facts(row: EveningRow) -> Iterator[str]:
-    for count, noun in ((points(row.points), "point"), (f"{row.races}", "race"), (f"{row.wins}", "win")):
-        yield f"{count} {noun}{'' if count == '1' else 's'}"
 
 
 def _match(scores: Evening, best_of: str) -> str:

@@ -9,7 +9,15 @@ from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
-from samedeal_cli.render.phrases import card_name, clock, pile_sentence, standing_sentence, with_unique_names
+from samedeal_cli.render.phrases import (
+    RANKS,
+    card_name,
+    clock,
+    pile_sentence,
+    result_phrase,
+    standing_sentence,
+    with_unique_names,
+)
 from samedeal_cli.render.text_table import advice, board_lines, card_text, facts, standings_lines
 from samedeal_cli.settings import Settings, program
 
@@ -18,7 +26,7 @@ HELP: Final = {
     "board": "show the table",
     "restart": "start this deal again",
     "legal": "list the legal moves",
-    "resign": "stop for good",
+    "resign": "stop for good, or finish",
     "standings": "show the standings",
     "ready": "be ready",
     "clock": "show the time left",
@@ -57,8 +65,8 @@ class Descriptions:
                 self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
             )
         else:
-            piles = (pile_sentence(place, board.table[place]) for place in self._places)
-            lines = [*piles, f"home {board.home} of {self._game.goal}", *facts(board)]
+            piles = (self._pile(board, place) for place in self._places)
+            lines = [*dict.fromkeys((*piles, self.progress(board), *facts(board)))]
         return filter(None, [*lines, self.advice(board)])
 
     def advice(self, board: Board) -> str:
@@ -67,18 +75,32 @@ class Descriptions:
 
     def standings(self, standings: tuple[Standing, ...], seat: int | None, levels: Mapping[int, str]) -> Iterable[str]:
         if self._pictures:
-            return standings_lines(standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii)
+            return standings_lines(
+                standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
+            )
         named = with_unique_names(standings)
-        return [standing_sentence(standing, len(standings), levels.get(standing.seat)) for standing in named]
+        racers, game = len(standings), self._game.slug
+        return [standing_sentence(standing, racers, levels.get(standing.seat), game) for standing in named]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""
         places = [place for place in self._places if prefix and place.startswith(prefix)]
         for place in places:
-            yield pile_sentence(place, board.table[place])
+            yield self._pile(board, place)
         if not places:
             kinds = dict.fromkeys(place.rstrip("0123456789") for place in self._places)
             yield f"which piles? Type scan and one of: {', '.join(kinds)}"
+
+    def progress(self, board: Board) -> str:
+        """How many cards are home, or the score."""
+        return result_phrase(self._game.slug, board.home, self._game.goal)
+
+    def _pile(self, board: Board, place: str) -> str:
+        """A pile or, if it is empty, which card belongs there and whether a move can fill it now."""
+        rank = self._game.labels.get(place)
+        reserved = f", for {'an' if rank in ('A', '8') else 'a'} {RANKS.get(rank, rank)}" if rank else ""
+        fills = any(move.endswith(place) for move in board.moves or ())
+        return pile_sentence(place, board.table[place], f"{reserved}{', accepts a card now' if fills else ''}")
 
     def help(self, example: str) -> Iterator[str]:
         """The help text. `example` is a move."""
@@ -109,8 +131,8 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
     return f"{card_name(card)}: {'; '.join(positions) or 'not visible'}"
 
 
-def outcome_phrase(board: Board, standing: Standing | None) -> str:
-    """Describe the outcome of the player's game, and how to continue."""
+def outcome_phrase(board: Board, standing: Standing | None, stop: str = "resign") -> str:
+    """Describe the outcome of the player's game, and how to continue. `stop` is the command that stops for good."""
     match board.outcome:
         case "won":
             return f"you have won in {clock(standing.ms) if standing else '?'}"
@@ -118,7 +140,7 @@ def outcome_phrase(board: Board, standing: Standing | None) -> str:
             return "you are playing again"
         case outcome:
             ways = [way for way, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
-            return f"your game is {outcome}: {', '.join([*ways, 'resign']) if ways else 'you are done'}"
+            return f"your game is {outcome}: {', '.join([*ways, stop]) if ways else 'you are done'}"
 
 
 def next_commands(link: str, *, sealed: bool, deal: str | None, has_seat: bool) -> Iterator[str]:

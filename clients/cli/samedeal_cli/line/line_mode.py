@@ -5,13 +5,12 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
-from typing import Final, cast, get_args
+from typing import Final, TypeVar, cast, get_args
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
 from samedeal.race.server_bots import Level
-from samedeal.wire.messages import View
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
 from samedeal_cli.line.narrator import Narrator
@@ -19,10 +18,12 @@ from samedeal_cli.render.phrases import (
     change_sentence,
     clock,
     reaction_named,
+    waiting_phrase,
     with_unique_names,
 )
 from samedeal_cli.render.text_table import with_cards
 
+T = TypeVar("T")
 QUIT: Final = ("quit", "q", "exit")
 BEFORE_THE_DEAL: Final = (
     "",
@@ -158,10 +159,10 @@ class LineMode(Narrator):
                 await self._set_ready()
             case "react":
                 await self._react(rest.strip())
-            case "resign" if self._interactive:
+            case "resign" | "finish" if self._interactive:
                 self._question = self._resign, "not resigned"
-                self._say("resign for good? (y)")
-            case "resign":
+                self._say(f"{self._stop} for good? (y)")
+            case "resign" | "finish":
                 await self._resign()
             case _:
                 await self._move(word)
@@ -169,10 +170,11 @@ class LineMode(Narrator):
 
     async def _move(self, move: str) -> None:
         if self._connection.seat is None:
-            return self._say("no: you are watching")
+            return self._refuse("you are watching")
         if self._not_dealt:
-            why = "no: moves come after the deal" if _LIKE_A_MOVE.fullmatch(move) else f"unknown: {move}"
-            return self._say(f"{why}; type ? for help")
+            known = _LIKE_A_MOVE.fullmatch(move)
+            why = "no: moves come after the deal" if known else f"unknown: {move}"
+            return self._refuse(why.removeprefix("no: "), f"{why}; type ? for help")
         before = self._board
         view = await self._request(self._connection.move(move))
         if not view or not before or not view.board:
@@ -181,17 +183,18 @@ class LineMode(Narrator):
         self._last_event = move
         if after.attempt != before.attempt:
             self._last_event += f": attempt {after.attempt}"
-        elif move != "undo":
+        else:
             self._last_event += f": {change_sentence(before, after, self._describe.card)}"
         self._say(f"ok {after.ply}: {self._last_event}")
         if after.home != before.home and self._boards != "picture":
-            self._say(f"home {after.home} of {self._game.goal}")
-        if self._boards == "picture":
+            self._say(self._describe.progress(after))
+        if self._boards == "picture" or after.attempt != before.attempt:
             self._show_boards()
         elif (advice := self._describe.advice(after)) != self._describe.advice(before):
             self._say(advice)
         if after.outcome != before.outcome:
-            self._say(outcome_phrase(after, self._connection.standing))
+            self._say(outcome_phrase(after, self._connection.standing, self._stop))
+            self._say_waiting()
         return None
 
     async def _set_ready(self) -> None:
@@ -209,7 +212,7 @@ class LineMode(Narrator):
 
     async def _add_bot(self, level: str) -> None:
         if level and level not in get_args(Level):
-            self._say(f"no: there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
+            self._refuse(f"there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
         else:
             await self._request(self._connection.add_bot(cast("Level | None", level or None)))
 
@@ -217,7 +220,7 @@ class LineMode(Narrator):
         """Remove a player by name, after a confirmation if a person types."""
         named = (each for each in with_unique_names(self._connection.standings) if each.name.lower() == name)
         if (player := next(named, None)) is None:
-            return self._say(f"no: there is no player {name}" if name else "no: type remove and a name")
+            return self._refuse(f"there is no player {name}" if name else "type remove and a name")
         if not self._interactive:
             return await self._remove(player)
         self._question = partial(self._remove, player), "not removed"
@@ -227,17 +230,34 @@ class LineMode(Narrator):
         if await self._request(self._connection.remove(player.seat)):
             self._say(f"you have removed {player.name}")
 
+    @property
+    def _stop(self) -> str:
+        """What stopping is called: a game that has ended, with no rivals, is finished and not resigned."""
+        ended = self._board is not None and self._board.outcome != "playing"
+        return "finish" if ended and self._connection.header.options.max_racers == 1 else "resign"
+
+    def _say_waiting(self) -> None:
+        """Say for whom the race waits, if the player is done."""
+        connection = self._connection
+        if self._done and not connection.over:
+            racers = with_unique_names(connection.standings)
+            self._say(*filter(None, [waiting_phrase(racers, connection.seat, connection.left_ms)]))
+
     async def _resign(self) -> None:
+        stopped = f"you have {self._stop}ed"
         if await self._request(self._connection.resign()) and not self._connection.over:
-            self._say("you have resigned; your best attempt counts")
+            self._say(f"{stopped}; your best attempt counts")
+            self._say_waiting()
 
     async def _react(self, text: str) -> None:
         try:
-            await self._connection.react(reaction_named(text))
+            reaction = reaction_named(text)
         except Refused as refused:
-            self._say(f"no: {refused.text}")
+            return self._refuse(refused.text)
+        await self._request(self._connection.react(reaction))
+        return None
 
-    async def _request(self, request: Awaitable[View]) -> View | None:
+    async def _request(self, request: Awaitable[T]) -> T | None:
         """Return the response, or print the refusal and return None."""
         try:
             return await request

@@ -10,6 +10,7 @@ from samedeal.wire.messages import Board, Progress, Reaction, View
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import Descriptions, next_commands
+from samedeal_cli.line.json_lines import print_event
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.render.phrases import (
     clock,
@@ -53,6 +54,7 @@ class Narrator:
             wrap_width=width if boards == "picture" else None,
         )
         self._say = self._console.write
+        self._json = settings.json
         self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
         self._ghosts: tuple[Ghost, ...] = ()
@@ -69,8 +71,10 @@ class Narrator:
                 clock_runs = ", the clock keeps running" if self._connection.view.stage != "open" else ""
                 seat = f": {self._seat_phrase}{clock_runs}" if self._connection.seat is not None else ""
                 self._say(f"{why}{seat}; reconnecting")
+                self._print_event("lost", detail=why)
             case Restored():
                 self._say("reconnected")
+                self._print_event("restored")
                 self._update(late=True)
             case View() | Progress():
                 self._update()
@@ -83,9 +87,9 @@ class Narrator:
         before = self._standings
         self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
         ghosts, self._ghosts = self._ghosts, self._connection.ghosts
-        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts)
+        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts, self._game.slug)
         for text in (
-            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels),
+            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels, self._game.slug),
             *news_of_ghosts,
         ):
             self._last_event = text
@@ -170,6 +174,16 @@ class Narrator:
 
     # State and output.
 
+    def _print_event(self, kind: str, **fields: object) -> None:
+        """Print an event that has no message of the server, with ``--json``."""
+        if self._json:
+            print_event(kind, **fields)
+
+    def _refuse(self, why: str, line: str = "") -> None:
+        """Say that this program refuses what was typed; `line` replaces the usual sentence."""
+        self._say(line or f"no: {why}")
+        self._print_event("refused", detail=why)
+
     @property
     def _board(self) -> Board | None:
         return self._connection.view.board
@@ -213,6 +227,6 @@ class Narrator:
     def _show_standings(self) -> None:
         connection = self._connection
         self._say(*self._describe.standings(connection.standings, connection.seat, connection.view.levels))
-        self._say(*map(ghost_sentence, connection.ghosts))
+        self._say(*(ghost_sentence(ghost, self._game.slug) for ghost in connection.ghosts))
         if watching := connection.view.watching:
             self._say(f"{watching} watching")

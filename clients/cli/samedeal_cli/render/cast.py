@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from samedeal_cli.full_screen.replay_view import best_phrase, draw_screen, outcome_text, racer_name
 from samedeal_cli.render.canvas import Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.replay_app.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 
@@ -57,7 +57,7 @@ def _put(row: int, column: int, spans: list[Span], palette: Palette) -> str:
 
 def _label(player: Player, mark: Mark) -> str:
     track = player.track
-    return outcome_text(track, mark.n) if mark.kind == "end" else f"{score_text(track, mark.n)} home"
+    return outcome_text(track, mark.n) if mark.kind == "end" else best_phrase(track, mark.n)
 
 
 def _event(at: float, kind: str, data: str) -> str:

@@ -3,12 +3,20 @@
 from dataclasses import replace
 from typing import Final
 
+from samedeal_cli.full_screen.replay_view import (
+    VERDICTS,
+    best_phrase,
+    draw_bar,
+    draw_board,
+    outcome_text,
+    racer_name,
+    score_text,
+)
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render.phrases import clock, counted, short_deal
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
-from samedeal_cli.replay_app.replay_view import VERDICTS, draw_bar, draw_board, outcome_text, racer_name, score_text
 from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
@@ -49,7 +57,7 @@ def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
     title = f"{recording.game.title}, {recording.header.race}"
     results = [
         f"{track.standing.place}. {racer_name(player, track)}:"
-        f" {score_text(track, player.n)} home, {outcome_text(track, player.n)}."
+        f" {best_phrase(track, player.n)}, {outcome_text(track, player.n)}."
         for track in sorted(recording.tracks, key=lambda track: track.standing.place)
     ]
     return canvas_svg(
@@ -77,7 +85,7 @@ def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
     column = draw_bar(track, player.n, canvas, row, 6 + longest, BAR)
     column = canvas.write(row, column, f"  {score_text(track, player.n):>6}  {outcome_text(track, player.n)}", style)
     step = track.step(player.n)
-    more = f"  {track.index(player.n)} moves" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
+    more = f"  {counted(track.index(player.n), 'move')}" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
     canvas.write(row, column, more, DIM)
 
 
@@ -95,5 +103,5 @@ def _foot(player: Player, canvas: Canvas) -> None:
     moment = f"after {clock(int(player.at))} of {clock(recording.length)}"
     canvas.write(canvas.height - 1, 1, moment, DIM)
     start = canvas.width - 1 - len(moment) - 2
-    deal = printable(f"deal {recording.deal}")
+    deal = printable(f"deal {short_deal(recording.deal)}")
     canvas.write(canvas.height - 1, max(len(moment) + 4, canvas.width - 1 - cells(deal)), deal, DIM, most=start)

@@ -34,10 +34,23 @@ ROOMY: Final = 72
 """The minimum width for letters before the names of places; on narrower tables, they replace the names."""
 NARROW: Final = 48
 """The minimum width for the names of places; on narrower tables, only cards are drawn."""
+PANE: Final = 38
+"""The minimum width of each table when several are shown."""
 
 LETTER: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
 PLACE: Final = Style("place")
+
+
+def panes(canvas: Canvas, room: Spot, count: int) -> Iterator[Spot]:
+    """Yield areas side by side, and draw the lines between them."""
+    each = room.width // count
+    for number in range(count):
+        column = room.column + number * each
+        if number:
+            for row in range(room.row, room.row + room.height):
+                canvas.write(row, column - 1, "│", DIM)
+        yield Spot(room.row, column + 1, each - 3, room.height)
 
 
 @dataclass(frozen=True)

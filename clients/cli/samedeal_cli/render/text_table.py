@@ -10,7 +10,7 @@ from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import bot_mark, clock
+from samedeal_cli.render.phrases import bot_mark, clock, result_phrase
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -79,9 +79,10 @@ def standings_lines(
     levels: Mapping[int, str] | None = None,
     width: int = 80,
     ascii: bool = False,  # noqa: A002
+    game: str = "",
 ) -> list[str]:
     """Draw the standings, one line for each racer; ``>`` marks your own. `levels` are those of the server bots, by
-    seat.
+    seat. `game` decides how results are quoted.
     """
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     most = max(8, min(24, width - 50))
@@ -91,7 +92,7 @@ def standings_lines(
     return [
         (
             f"{'>' if standing.seat == seat else ' '}{standing.place:>2} {name}{' ' * (longest - cells(name))} "
-            f"{_bar(standing.progress, bar, ascii)} {standing.home:>3}/{standing.goal:<3} {standing.outcome:<9}"
+            f"{_bar(standing.progress, bar, ascii)} {_result(standing, game)} {standing.outcome:<9}"
             f"{_attempts(standing):>12} {clock(standing.ms) if standing.home else '':>8}"
         ).rstrip()
         for standing, name in zip(standings, names, strict=True)
@@ -119,7 +120,8 @@ def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
 
 def facts(board: Board) -> Sequence[str]:
     """Return what the racer knows besides the piles, in words; from an older server, the notes."""
-    return board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
+    texts = board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
+    return tuple(map(with_cards, texts))
 
 
 def colored(line: str, color: bool) -> str:
@@ -268,6 +270,12 @@ def _name(standing: Standing, mark: str, most: int, level: str | None) -> str:
     if level and cells(standing.name + behind) > most:
         behind = mark + bot_mark(standing.bot)
     return fitted(standing.name, max(1, most - cells(behind))) + behind
+
+
+def _result(standing: Standing, game: str) -> str:
+    """Return a result in seven characters: `` 24/44 `` or, in a game played for its score, ``score 65``."""
+    text = result_phrase(game, standing.home, standing.goal)
+    return text if text.startswith("score") else f"{standing.home:>3}/{standing.goal:<3}"
 
 
 def _attempts(standing: Standing) -> str:

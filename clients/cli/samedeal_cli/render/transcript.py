@@ -30,7 +30,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.phrases import clock, counted, result_phrase, with_unique_names
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
@@ -58,7 +58,7 @@ def lines(replay: Replay) -> Iterator[str]:
     for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
         yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}"
     yield ""
-    yield from results(replay.standings)
+    yield from results(replay.standings, replay.header.game)
     yield ""
     yield f"Digest     {replay.digest}"
 
@@ -69,7 +69,7 @@ def heading(header: Header, deal: str | None) -> Iterator[str]:
     rules = [
         f"{clock(options.limit_ms)} on the clock",
         "undo" if options.undo else "no undo",
-        f"{options.attempts} attempt{'s' * (options.attempts > 1)}" if options.attempts else "unlimited attempts",
+        counted(options.attempts, "attempt") if options.attempts else "unlimited attempts",
         *(f"{option} {choice}" for option, choice in header.variant.items()),
     ]
     yield f"Race       {header.race}"
@@ -80,7 +80,7 @@ def heading(header: Header, deal: str | None) -> Iterator[str]:
     yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
 
 
-def results(standings: tuple[Standing, ...]) -> Iterator[str]:
+def results(standings: tuple[Standing, ...], game: str) -> Iterator[str]:
     """Yield the standings, one line each."""
     if not standings:
         yield "There were no racers."
@@ -88,7 +88,7 @@ def results(standings: tuple[Standing, ...]) -> Iterator[str]:
         outcome = _OUTCOMES.get(standing.outcome, standing.outcome)
         yield (
             f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {outcome},"
-            f" {standing.home} of {standing.goal} home after {clock(standing.ms)}"
+            f" {result_phrase(game, standing.home, standing.goal)} after {clock(standing.ms)}"
             + (f", {standing.attempts} attempts" if standing.attempts > 1 else "")
         )
 

@@ -7,7 +7,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
-from samedeal_cli.race_app.overlays import FRAME, overlay_lines
+from samedeal_cli.full_screen.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
 from samedeal_cli.state.selection import LETTERS, Selection
@@ -40,6 +40,8 @@ class RaceAgain:
     """The slug of another game."""
     ready: bool = False
     """Whether to be ready at once."""
+    ghosts: bool = False
+    """Whether to race alone on the same deal, with the racers as ghosts, instead."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,8 @@ def _on_results_key(state: RaceState, key: str) -> Step:
             return _race_again(state, RaceAgain(ready=key == "N"))
         case "g" if state.stage == "over" and not state.rematch:
             return replace(state, overlay="games", scroll=0), None
+        case "h" if state.has_ghosts:
+            return replace(state, notice=Notice("Opening a race against the ghosts…")), RaceAgain(ghosts=True)
         case "v" if state.stage == "over":
             return state, "open-replay"
         case "s" if state.stage == "over":
@@ -316,8 +320,8 @@ def _edit_input(state: RaceState, key: str, text: str) -> Step:
             return replace(state, input=text[:-1] if text else None, completed_prefix=None), None
         case "enter":
             closed = replace(state, input=None, history=(*state.history, text) if text else state.history)
-            if text in ("resign", RESTART):
-                return replace(closed, overlay="resign" if text == "resign" else "restart"), None
+            if text in ("resign", "finish", RESTART):
+                return replace(closed, overlay="restart" if text == RESTART else "resign"), None
             return _play(closed, text) if text and state.pending is None else (closed, None)
         case "tab" | "shift+tab":
             return _complete(state, text, 1 if key == "tab" else -1), None

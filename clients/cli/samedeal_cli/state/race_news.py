@@ -5,7 +5,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.render.phrases import bot_mark, clock
+from samedeal_cli.render.phrases import bot_mark, clock, outcome_phrase, result_phrase
 
 StandingsBySeat = Mapping[int, Standing]
 """With unique names."""
@@ -15,31 +15,36 @@ WAITING: Final = ("waiting", "ready")
 
 
 def race_news(
-    before: StandingsBySeat, now: StandingsBySeat, own: int | None, levels: Mapping[int, str] | None = None
+    before: StandingsBySeat,
+    now: StandingsBySeat,
+    own: int | None,
+    levels: Mapping[int, str] | None = None,
+    game: str = "",
 ) -> Iterator[str]:
     """Yield who joined, left, stopped, passed a quarter of the cards, or changed places with you. `levels` are those of
-    the server bots, by seat.
+    the server bots, by seat; `game` is the slug.
     """
     for seat in before.keys() - now.keys():
         yield f"{before[seat].name} left"
     for seat, standing in now.items():
         if seat != own:
-            yield from _racer_news(before.get(seat), standing, (levels or {}).get(seat))
+            yield from _racer_news(before.get(seat), standing, (levels or {}).get(seat), game)
     if own is None or own not in before or own not in now or before[own].outcome in WAITING:
         return
     if now[own].place != before[own].place:
         yield f"you are {now[own].place} of {len(now)}{_overtaking(before, now, own)}"
 
 
-def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost]) -> Iterator[str]:
+def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost], game: str = "") -> Iterator[str]:
     """Yield which ghosts stopped or passed a quarter of the cards."""
     known = {ghost.ghost: ghost for ghost in before}
     for ghost in now:
         if ghost.ghost in known:
-            yield from (f"ghost {text}" for text in _racer_news(known[ghost.ghost], ghost))
+            yield from (f"ghost {text}" for text in _racer_news(known[ghost.ghost], ghost, None, game))
 
 
-def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: str | None = None) -> Iterator[str]:
+def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: str | None, game: str) -> Iterator[str]:
+    result = result_phrase(game, now.home, now.goal)
     name = now.name + bot_mark(now.bot, level)
     if before is None:
         yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"
@@ -50,9 +55,9 @@ def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: s
     elif now.outcome == "won" != before.outcome:
         yield f"{name} won in {clock(now.ms)}"
     elif now.done and not before.done:
-        yield f"{name} stopped, {now.outcome}, {now.home} of {now.goal} home"
+        yield f"{name} stopped, {outcome_phrase(now.outcome)}, {result}"
     elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
-        yield f"{name} is past {QUARTERS.get(quarter, 'the goal')}, {now.home} of {now.goal} home"
+        yield f"{name} is past {QUARTERS.get(quarter, 'the goal')}, {result}"
 
 
 def _overtaking(before: StandingsBySeat, now: StandingsBySeat, own: int) -> str:

@@ -11,7 +11,8 @@ from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.scores.evening import Evening
-from samedeal.wire.documents import GameDescription
+from samedeal.scores.tallies import Personal, Versus
+from samedeal.wire.documents import Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
@@ -32,14 +33,6 @@ class Notice:
 
     text: str
     tone: Tone = "news"
-
-
-@dataclass(frozen=True)
-class ParSummary:
-    """The computer's results on this deal, compared with the player's."""
-
-    squares: tuple[str, ...] = ()
-    text: str = ""
 
 
 class Check(NamedTuple):
@@ -105,9 +98,16 @@ class RaceState:
     key_known: bool = False
     """Whether the replay was checked for the keys that the server publishes."""
     unverified_reason: str = ""
-    par: ParSummary | None = None
+    par: tuple[str, ...] = ()
+    """The result of each of the computer's plays on this deal, compared with the player's."""
     evening: Evening | None = None
     """The scores over the finished races of the evening."""
+    daily: Daily | None = None
+    """The results on the deal of the day."""
+    scores: Personal | None = None
+    """The user's own scores."""
+    records: tuple[Versus, ...] = ()
+    """The user's records against the other racers."""
 
     width: int = 80
     height: int = 24
@@ -167,6 +167,25 @@ class RaceState:
         """The other racers' standings."""
         return tuple(standing for standing in self.standings if standing.seat != self.seat)
 
+    @cached_property
+    def ranking(self) -> Sequence[Standing | Ghost]:
+        """The racers and the ghosts, best first."""
+        return sorted((*self.standings, *self.ghosts), key=_rank) if self.ghosts else self.standings
+
+    @property
+    def end_verb(self) -> Literal["finish", "resign"]:
+        """What ending your race is called: nobody resigns alone from a game that is over."""
+        own = self.view.board if self.view else None
+        over = own is not None and own.outcome != "playing"
+        return "finish" if over and all(standing.done for standing in self.others) else "resign"
+
+    @property
+    def has_ghosts(self) -> bool:
+        """Whether this race can be raced again, with its racers as ghosts: its deal is public."""
+        return bool(
+            self.stage == "over" and self.view and self.view.deal and any(each.attempts for each in self.standings)
+        )
+
     @property
     def invitation(self) -> str:
         """Who invites to an open race, as in ``Ada invites you to Corners``; empty if nobody else is its host."""
@@ -200,6 +219,11 @@ class RaceState:
     def board(self) -> Board | None:
         """The table on the screen."""
         return self.boards.get(self.shown_seat) if self.shown_seat is not None else None
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the screen shows all visible tables at once: none accepts moves, and none was chosen."""
+        return len(self.boards) > 1 and not self.can_play and self.watched_seat not in self.boards
 
     @property
     def can_play(self) -> bool:
@@ -254,6 +278,11 @@ class RaceState:
             moved = {source: table[source][:-1], target: [*table[target], table[source][-1]]}
             return {**table, **moved}, frozenset(choice.places)
         return table, frozenset(choice.places or (self.game.hidden if self.game else ()))
+
+
+def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
+    won = racer.outcome == "won"
+    return not won, 0 if won else -racer.home, racer.ms
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:

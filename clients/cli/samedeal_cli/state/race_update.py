@@ -8,8 +8,8 @@ from samedeal.race.ghosts import Ghost
 from samedeal.race.run import UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
-from samedeal_cli.render.phrases import change_sentence, clock, reaction_phrase, with_unique_names
-from samedeal_cli.render.text_table import advice, card_text, with_cards
+from samedeal_cli.render.phrases import change_sentence, reaction_phrase, with_unique_names
+from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_keys import Step, on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
 from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
@@ -59,9 +59,10 @@ def update(
     if before:  # the first snapshot is not news
         old = {standing.seat: standing for standing in state.standings}
         new = {standing.seat: standing for standing in standings}
+        slug = state.header.game if state.header else ""
         texts = [
-            *race_news(old, new, view.seat, view.levels),
-            *(() if after.over else ghost_news(state.ghosts, ghosts)),
+            *race_news(old, new, view.seat, view.levels, slug),
+            *(() if after.over else ghost_news(state.ghosts, ghosts, slug)),
         ]
         if before.stage != view.stage and view.stage in STAGE_NEWS:
             texts.append(STAGE_NEWS[view.stage])
@@ -82,15 +83,11 @@ def update(
 
 def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> RaceState:
     if new.ply != old.ply:
-        return replace(after, picks=(), pending=None, notice=_notice_after_move(state.pending, old, new, after.me))
-    if new.outcome != old.outcome:
-        return replace(after, pending=None, notice=_notice_of_outcome(new, after.me))
-    return after
+        return replace(after, picks=(), pending=None, notice=_notice_after_move(state.pending, old, new))
+    return replace(after, pending=None, notice=None) if new.outcome != old.outcome else after
 
 
-def _notice_after_move(move: str | None, old: Board, new: Board, me: Standing | None) -> Notice | None:
-    if new.outcome != old.outcome and new.outcome != "playing":
-        return _notice_of_outcome(new, me)
+def _notice_after_move(move: str | None, old: Board, new: Board) -> Notice | None:
     if new.attempt != old.attempt:
         return Notice(f"Deal restarted: attempt {new.attempt}. Your best attempt counts.")
     if move is None:
@@ -99,17 +96,3 @@ def _notice_after_move(move: str | None, old: Board, new: Board, me: Standing | 
         return Notice("Move undone.", "")
     text = f"{move}: {change_sentence(old, new, card_text)}"
     return Notice(text, "good" if new.home > old.home else "")
-
-
-def _notice_of_outcome(board: Board, me: Standing | None) -> Notice | None:
-    match board.outcome:
-        case "won":
-            return Notice(f"You won{f' in {clock(me.ms)}' if me else ''}! Waiting for the others…", "good")
-        case "playing":
-            return None
-        case "resigned":
-            return Notice("You resigned. Your best attempt counts.")
-        case outcome:
-            keys = [key for key, possible in (("u undo", board.undo), ("b restart", board.restart)) if possible]
-            options = f" ({', '.join([*keys, '! resign'])})." if keys else ". That was your last attempt."
-            return Notice(f"{advice(board) or f'Your game is {outcome}'}{options}", "bad")

@@ -7,8 +7,8 @@ from samedeal.game import Game
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.table_view import Marks, TableDrawing
+from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_deal, short_result
+from samedeal_cli.render.table_view import PANE, Marks, TableDrawing, panes
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
@@ -19,8 +19,6 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 20
 """The smallest screen with a table; smaller ones show a single line."""
 LIST_FROM: Final = 80
 """The minimum width for a list of moves beside the table."""
-PANE: Final = 38
-"""The minimum width of each table when several are shown."""
 WIDE_LIST: Final = 36
 SHORT: Final = 16
 """The maximum width of a name when all racers are on one line."""
@@ -109,7 +107,7 @@ def outcome_text(track: Track, n: int) -> str:
     outcome = track.outcome(n)
     if n < track.ended.n:
         return outcome
-    return f"{'out of time' if outcome == 'timeout' else outcome} {clock(track.ended.at)}"
+    return f"{outcome_phrase(outcome)} {clock(track.ended.at)}"
 
 
 def _draw_help(canvas: Canvas) -> None:
@@ -139,20 +137,14 @@ def _draw_table_and_moves(player: Player, canvas: Canvas, room: Spot) -> None:
 def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
     """Draw several tables side by side."""
     shown = player.shown(room.width // PANE)
-    each = room.width // len(shown)
-    for number, index in enumerate(shown):
-        track, column = player.recording.tracks[index], number * each
-        watched = index == player.watched
-        moves = f"  {track.index(player.n)} moves  {_home(track, player.n)}"
+    for index, pane in zip(shown, panes(canvas, room, len(shown)), strict=True):
+        track, watched = player.recording.tracks[index], index == player.watched
+        moves = f"  {counted(track.index(player.n), 'move')}  {_home(track, player.n)}"
         name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
-        end = canvas.write(room.row, column + 1, name, BOLD if watched else PLAIN, most=each - 3 - cells(moves))
-        canvas.write(room.row, end, moves, DIM)
-        canvas.spots[f"racer:{track.standing.seat}"] = Spot(room.row, column, each)
-        below = Spot(room.row + 2, column + 1, each - 3, room.height - 2)
-        draw_board(player, track, canvas, below)
-        if number:
-            for row in range(room.row, room.row + room.height):
-                canvas.write(row, column - 1, "│", DIM)
+        end = canvas.write(pane.row, pane.column, name, BOLD if watched else PLAIN, most=pane.width - cells(moves))
+        canvas.write(pane.row, end, moves, DIM)
+        canvas.spots[f"racer:{track.standing.seat}"] = pane._replace(height=1)
+        draw_board(player, track, canvas, pane._replace(row=pane.row + 2, height=pane.height - 2))
 
 
 def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, marked: bool = True) -> None:
@@ -216,7 +208,8 @@ def _draw_move(player: Player, canvas: Canvas, row: int) -> None:
     track, index = player.track, player.track.index(player.n)
     step = track.steps[index]
     column = canvas.write(row, 1, f"{index}/{len(track.steps) - 1}  ", BOLD)
-    right = f"{_home(track, player.n)} home"
+    game = track.step(player.n).game
+    right = result_phrase(game.slug, game.home, game.goal)
     end = canvas.width - 1 - cells(right)
     canvas.write(row, end, right)
     if index:
@@ -257,7 +250,7 @@ def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
     at, end = clock(int(player.at)), clock(player.recording.length)
     column = canvas.write(row, 2, f"{at:>{len(end)}}", BOLD)
     column = canvas.write(row, column, f" of {end}", DIM)
-    sign = "▶" if player.playing else "■" if player.ended else "‖"
+    sign = "▶" if player.playing else "■ ended," if player.ended else "‖ paused,"
     right = f"{sign} {player.speed:g}×{' short pauses' if player.skipping else ''}"
     start = canvas.width - 2 - cells(right)
     canvas.write(row, start, right, BOLD)
@@ -334,13 +327,19 @@ def racer_name(player: Player, track: Track) -> str:
 def _home(track: Track, n: int) -> str:
     """Return how many cards are home on the table."""
     game = track.step(n).game
-    return f"{game.home}/{game.goal}"
+    return short_result(game.slug, game.home, game.goal)
 
 
 def score_text(track: Track, n: int) -> str:
     """Return the most cards home in any attempt, which is the score."""
     step = track.step(n)
-    return f"{step.best}/{step.game.goal}"
+    return short_result(step.game.slug, step.best, step.game.goal)
+
+
+def best_phrase(track: Track, n: int) -> str:
+    """Return the same in words."""
+    step = track.step(n)
+    return result_phrase(step.game.slug, step.best, step.game.goal)
 
 
 # The footer.
@@ -348,7 +347,7 @@ def score_text(track: Track, n: int) -> str:
 
 def _draw_footer(player: Player, canvas: Canvas, row: int) -> None:
     if not player.interactive:
-        canvas.write(row, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
+        canvas.write(row, 1, f"{player.recording.header.race}  {printable(short_deal(player.recording.deal))}", DIM)
         return
     if player.input is not None:
         column = canvas.write(row, 1, f"/{player.input}", BOLD)

@@ -3,11 +3,11 @@
 from typing import Final
 
 from samedeal_cli.commands.mode import LEAST
-from samedeal_cli.race_app.drawing import draw_heading, draw_keys, draw_reaction_keys
-from samedeal_cli.race_app.lobby_view import draw_countdown, draw_lobby
-from samedeal_cli.race_app.overlays import FRAME, overlay_lines
-from samedeal_cli.race_app.results_view import draw_results
-from samedeal_cli.race_app.running_view import draw_running
+from samedeal_cli.full_screen.drawing import draw_heading, draw_keys, draw_reaction_keys
+from samedeal_cli.full_screen.lobby_view import draw_countdown, draw_lobby
+from samedeal_cli.full_screen.overlays import FRAME, overlay_lines
+from samedeal_cli.full_screen.results_view import draw_results
+from samedeal_cli.full_screen.running_view import draw_running
 from samedeal_cli.render.canvas import BOLD, DIM, Canvas, Spot, Style
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.render.text_width import cells, fitted
@@ -80,7 +80,7 @@ def _draw_overlay(state: RaceState, canvas: Canvas) -> None:
         "rules": f"Rules of {state.game.title if state.game else 'the game'}",
         "link": "Invite friends",
         "checks": "Checks of the replay on this machine",
-        "evening": "This evening",
+        "evening": "Scores",
         "games": "Which game? Press its number.",
     }
     canvas.write(0, 1, titles[state.overlay], BOLD)

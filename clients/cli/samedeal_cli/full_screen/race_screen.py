@@ -15,7 +15,6 @@ from typing import Any, Final
 import msgspec
 from textual.events import MouseDown, MouseUp, Resize
 
-from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
@@ -23,18 +22,19 @@ from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
 from samedeal.wire.messages import Reaction, ReactionName
-from samedeal_cli.commands.parameters import race_request, rematch_request
+from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
+from samedeal_cli.full_screen.canvas_widget import CanvasApp
+from samedeal_cli.full_screen.race_scores import fetch_scores
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
 from samedeal_cli.net.replay_loader import fetch_archived
-from samedeal_cli.race_app.canvas_widget import CanvasApp
-from samedeal_cli.race_app.race_view import draw_screen
 from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state import race_update
-from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_next_race
+from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
 DOUBLE_CLICK_S: Final = 0.4
 TICK_S: Final = 0.1
@@ -249,19 +249,19 @@ class FullScreen(CanvasApp):
         self.refresh()
 
     async def _race_again(self, command: keys.RaceAgain) -> None:
-        """Join the rematch, or open another race like this one if the user has no seat in it."""
+        """Join the rematch, race against the ghosts, or open a race like this one if the user has no seat in it."""
         header, rematch, connection = self.state.header, self.state.rematch, self.connection
         if header is None or connection is None:
             return
+        if command.ghosts:
+            rematch = None
         race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
         if self.state.me or not rematch:
             has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
+            body = rematch_request(header.race, command.game) if has_seat else request_like(header)
+            body = ghost_request(header.race) if command.ghosts else body
             try:
-                opened = await asyncio.to_thread(
-                    self._api.open_race,
-                    rematch_request(header.race, command.game) if has_seat else request_like(header),
-                    connection.token,
-                )
+                opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
             except Failure as failure:
                 self._change(notice=Notice(failure.format_message(), "bad"))
                 return
@@ -271,7 +271,7 @@ class FullScreen(CanvasApp):
         self.connection, self._ready_at_once = None, command.ready
         self._show(state_of_next_race(self.state, race_id, link))
         self._race_task = self._start(self._run_next_race(race_id))
-        if not rematch:
+        if not rematch and not command.ghosts:
             self._copy_link()
 
     # The race.
@@ -307,7 +307,10 @@ class FullScreen(CanvasApp):
                     receiving.result()
                 if self.state.stage == "over":
                     await asyncio.gather(
-                        self._fetch_evening(race_id), self._verify(race_id, connection), self._fetch_par(race_id)
+                        self._fetch_evening(race_id),
+                        self._verify(race_id, connection),
+                        self._fetch_scores(race_id, connection),
+                        self._fetch_par(race_id),
                     )
                 with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
                     await receiving
@@ -350,6 +353,11 @@ class FullScreen(CanvasApp):
             if race_id == self.state.race_id:
                 self._change(evening=evening)
 
+    async def _fetch_scores(self, race_id: str, connection: Connection) -> None:
+        async for fields in fetch_scores(self._api, connection):
+            if race_id == self.state.race_id:
+                self._change(**fields)
+
     async def _fetch_par(self, race_id: str) -> None:
         """Poll par until it is complete; give up at the first error."""
         deadline = time.monotonic() + PAR_TIMEOUT_S
@@ -361,7 +369,7 @@ class FullScreen(CanvasApp):
                 if self._api.read(data, ParProgress).done is None:
                     for racer in self._api.read(data, RacePar).racers:
                         if racer.seat == self.state.seat:
-                            self._change(par=par_summary(racer))
+                            self._change(par=racer.squares)
                     return
             except Failure:
                 return
@@ -381,10 +389,3 @@ def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[
         Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
         for fact in facts
     )
-
-
-def par_summary(racer: Compared) -> ParSummary:
-    """Describe a racer's par."""
-    shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
-    text = "You did better than {} % of the computer, level with {} %, worse than {} %".format(*shares)
-    return ParSummary(racer.squares, text)

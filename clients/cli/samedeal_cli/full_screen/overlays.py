@@ -7,7 +7,7 @@ from typing import Final
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
-from samedeal_cli.render.phrases import points
+from samedeal_cli.render.phrases import bot_mark, counted, game_scores_phrase, personal_phrases, versus_phrase
 from samedeal_cli.state.race_state import Check, RaceState
 
 GOOD: Final = Style("good", bold=True)
@@ -33,7 +33,7 @@ def overlay_lines(state: RaceState, width: int) -> Lines:
         case "checks":
             return list(_check_lines(state.checks, width - 2))
         case "evening":
-            return [(line, PLAIN) for line in _evening_lines(state)]
+            return list(_score_lines(state))
         case "games":
             return [(f"{number}  {game.title}", BOLD) for number, game in enumerate(GAMES.values(), start=1)]
         case _:
@@ -65,14 +65,23 @@ def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Sty
         yield from ((other, PLAIN) for other in others)
 
 
-def _evening_lines(state: RaceState) -> Iterator[str]:
-    if not state.evening or not state.evening.table:
-        yield "No race is over yet."
-        return
-    for row in state.evening.table:
-        races = f"{row.races} race{'' if row.races == 1 else 's'}, {row.wins} won"
-        score = f"{points(row.points)} point{'' if row.points == 1 else 's'}"
-        yield f"{row.place:>2}. {row.name}{' (bot)' if row.bot else ''}: {score}, {races}"
+def _score_lines(state: RaceState) -> Iterator[tuple[str, Style]]:
+    """Yield the scores of the evening, your records against the other racers, and your own scores."""
+    yield "This evening", BOLD
+    rows = state.evening.table if state.evening else ()
+    for row in rows:
+        races = f"{counted(row.races, 'race')}, {row.wins} won"
+        yield f"{row.place:>2}. {row.name}{bot_mark(row.bot)}: {counted(row.points, 'point')}, {races}", PLAIN
+    if not rows:
+        yield "No race with several racers is over yet.", PLAIN
+    if state.records:
+        yield from (("", PLAIN), ("You against the other racers", BOLD))
+        yield from ((versus_phrase(record, "You"), PLAIN) for record in state.records)
+    if scores := state.scores:
+        yield from (("", PLAIN), ("You", BOLD))
+        yield from ((text, PLAIN) for text in personal_phrases(scores))
+        for game in scores.games:
+            yield f"{GAMES[game.game].title if game.game in GAMES else game.game}: {game_scores_phrase(game)}", PLAIN
 
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:
@@ -92,7 +101,7 @@ HELP: Final[dict[str, Keys]] = {
         ("arrows", "move the cursor"),
         ("/", "type a move: Tab completes it, ↑ recalls previous input"),
         ("b", "restart the deal (asks first)"),
-        ("!", "resign, or give up your seat before the race (asks first)"),
+        ("!", "resign or finish, or give up your seat before the race (asks first)"),
     ],
     "Mouse": [
         ("click, click", "pick up, drop"),
@@ -112,7 +121,7 @@ HELP: Final[dict[str, Keys]] = {
         ("b", "in the lobby: add a server bot, the next one"),
         ("1, 2, 3", "in the lobby: add the beginner, the regular bot, the expert"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
-        ("e", "in the lobby and after the race: show the scores of the evening"),
+        ("e", "in the lobby and after the race: show the scores of the evening, and your own"),
         ("m", "send a reaction, or hide reactions; then press a number"),
         ("y", "copy the link of the race"),
         ("Q", "show the link as a QR code"),
@@ -120,6 +129,7 @@ HELP: Final[dict[str, Keys]] = {
         ("n", "after the race: ask for a rematch, or join it"),
         ("N", "the same, and be ready at once"),
         ("g", "ask for a rematch with another game"),
+        ("h", "after the race: race on the same deal against its racers' ghosts"),
         ("v, f, s", "after the race: watch the replay, show the checks, copy the result to share it"),
         ("q, Ctrl-C", "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"),
     ],

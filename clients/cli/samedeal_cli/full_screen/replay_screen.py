@@ -12,9 +12,9 @@ from typing import Final
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
 from samedeal.proof.outcomes import Outcome
-from samedeal_cli.race_app.canvas_widget import CanvasApp
+from samedeal_cli.full_screen.canvas_widget import CanvasApp
+from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.canvas import Palette
-from samedeal_cli.replay_app.replay_view import draw_screen
 from samedeal_cli.state.replay_state import Player
 
 FRAME_S: Final = 0.05

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Final
 
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.race_app.overlays import BAD, GOOD, Keys
+from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase
+from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase, short_result
+from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_keys import REACTION_KEYS
 from samedeal_cli.state.race_state import RaceState
@@ -36,7 +38,7 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
     canvas.write(0, end, f" · {state.race_id}", most=max(0, start - end - 2))
     canvas.line(1)
     if state.evening and state.evening.table:
-        text = evening_phrase(state.evening, state.header.options.best_of if state.header else 1)
+        text = f"This evening: {evening_phrase(state.evening, state.header.options.best_of if state.header else 1)}"
         canvas.write(1, 2, f" {fitted(text, canvas.width - 6, '…')} ", NEWS)
 
 
@@ -64,18 +66,21 @@ def draw_keys(canvas: Canvas, keys: Keys, lines: int) -> int:
     return first - 1
 
 
+def notice_lines(state: RaceState, width: int) -> Sequence[tuple[str, Style]]:
+    """Return the notice or the pending move."""
+    if not state.notice:
+        return [(f"> {state.pending}", DIM)] if state.pending else []
+    mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
+    return [(text, TONES[state.notice.tone]) for text in _wrapped(mark + state.notice.text, width)]
+
+
 def draw_messages(state: RaceState, canvas: Canvas, row: int, lines: int) -> None:
     """Draw the notice or the pending move, and below it the latest news."""
     width = canvas.width - 2
-    used = 0
-    if state.pending and state.notice is None:
-        canvas.write(row, 1, f"> {state.pending}", DIM)
-        used = 1
-    elif state.notice:
-        mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
-        for text in _wrapped(mark + state.notice.text, width)[:lines]:
-            canvas.cards(row + used, 1, text, TONES[state.notice.tone])
-            used += 1
+    shown = notice_lines(state, width)[:lines]
+    for line, (text, style) in enumerate(shown, start=row):
+        canvas.cards(line, 1, text, style)
+    used = len(shown)
     if state.rivals_hidden and state.stage == "running":
         return
     room = max(0, lines - (max(used, 1) if state.stage == "running" else used))
@@ -114,12 +119,23 @@ def quit_label(state: RaceState) -> str:
     return quit_phrase(state.stage, state.away_s) if state.seat is not None else "quit"
 
 
-def top_standings(state: RaceState, most: int) -> Sequence[Standing]:
-    """Return the first standings, and always your own."""
-    shown = state.standings[:most]
+def top_ranking(state: RaceState, most: int) -> Sequence[Standing | Ghost]:
+    """Return the first racers and ghosts, and always your own standing."""
+    shown = state.ranking[:most]
     if state.me and state.me not in shown:
         shown = (*shown[:-1], state.me)
     return shown
+
+
+def result_of(state: RaceState, racer: Standing | Ghost) -> str:
+    """Return a racer's result in a few characters."""
+    return short_result(state.header.game if state.header else "", racer.home, racer.goal)
+
+
+def ending(state: RaceState) -> str:
+    """Return how and why your attempt ended, if it is over."""
+    board = state.view.board if state.view else None
+    return advice(board) if board and board.outcome != "playing" else ""
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from samedeal.race.events import Header
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.race_app.drawing import (
+from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_heading,
     draw_keys,
@@ -13,9 +13,9 @@ from samedeal_cli.race_app.drawing import (
     draw_question,
     quit_label,
 )
-from samedeal_cli.race_app.overlays import GOOD
+from samedeal_cli.full_screen.overlays import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
-from samedeal_cli.render.phrases import bot_mark, clock
+from samedeal_cli.render.phrases import bot_mark, clock, played_for_score
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -130,9 +130,9 @@ def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: i
 def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[str, str]]:
     """Yield the settings of a race and their values."""
     options = header.options
-    yield "goal", f"{game.goal} cards home"
+    yield "goal", "the lowest score" if played_for_score(game.slug) else f"{game.goal} cards home"
     yield "time limit", clock(options.limit_ms)[:-2]
-    yield "ranking", "win time, then cards"
+    yield "ranking", f"win time, then {'score' if played_for_score(game.slug) else 'cards'}"
     yield "undo", "until a card turns up" if options.undo else "off"
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]

@@ -1,0 +1,280 @@
+"""The running race: the table, the clock, the standings and the move line."""
+
+from textwrap import wrap
+from typing import Final
+
+from samedeal.race.ghosts import Ghost
+from samedeal.race.seat import Standing
+from samedeal.wire.messages import Board
+from samedeal_cli.full_screen.drawing import (
+    TWO_COLUMNS,
+    draw_bar,
+    draw_heading,
+    draw_keys,
+    draw_messages,
+    draw_question,
+    notice_lines,
+    quit_label,
+    result_of,
+    top_ranking,
+)
+from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase, short_result, waiting_phrase
+from samedeal_cli.render.table_view import PANE, Marks, TableDrawing, panes
+from samedeal_cli.render.text_table import advice, facts
+from samedeal_cli.render.text_width import cells, fitted
+from samedeal_cli.state.race_state import QUESTIONS, RaceState
+
+SIDE: Final = 20
+"""The width of the standings column."""
+LAST_MINUTE_MS: Final = 60_000
+
+
+def draw_running(state: RaceState, canvas: Canvas) -> None:
+    """Draw the table that the state shows, and the standings beside or below it."""
+    last_minute = state.left_ms is not None and state.left_ms <= LAST_MINUTE_MS
+    draw_heading(state, canvas, _score(state), BAD if last_minute else BOLD)
+    small = canvas.height < 24
+    key_lines = 2 if small else 3
+    bottom = canvas.height - key_lines - 1  # independent of the keys, so that the table does not move
+    draw_keys(canvas, _footer_keys(state), key_lines)
+    message_lines = 2 if small else 4 if canvas.height < 30 else 6  # with those of the instruction
+    if not small:
+        canvas.line(bottom)
+    messages = bottom + (1 if small else 0) - message_lines
+    beside = canvas.width >= TWO_COLUMNS and not state.rivals_hidden and not _needs_width(state, canvas, messages)
+    rule = messages - 1 - (0 if beside or state.rivals_hidden else 1)
+    area = _board_area(canvas, rule, beside=beside)
+    tables = _tables_at_once(state, area)
+    if tables > 1:
+        _draw_tables(state, canvas, area, tables)
+    else:
+        _draw_board(state, canvas, area)
+    _draw_rule(state, canvas, rule, area.width, tables)
+    if beside:
+        _draw_standings(state, canvas, rule)
+    elif not state.rivals_hidden:
+        canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
+    asked = state.overlay in QUESTIONS or state.input is not None
+    needed = 1 if asked else len(notice_lines(state, canvas.width - 2))
+    used = _draw_instruction(state, canvas, messages, min(2, message_lines - needed))
+    messages, message_lines = messages + used, message_lines - used
+    if state.overlay == "resign":
+        draw_question(canvas, messages, f"{state.end_verb.capitalize()}? Your best attempt counts.")
+    elif state.overlay == "restart":
+        draw_question(canvas, messages, "Restart this deal? The clock keeps running.")
+    elif state.input is not None:
+        _draw_input(state, canvas, messages)
+    else:
+        draw_messages(state, canvas, messages, message_lines)
+
+
+def _draw_instruction(state: RaceState, canvas: Canvas, row: int, most: int) -> int:
+    """Draw what to do now, on at most this many lines; return how many it took."""
+    text, style = instruction(state)
+    lines = wrap(text, canvas.width - 2, break_on_hyphens=False, max_lines=most, placeholder="…") if most > 0 else []
+    for line, part in enumerate(lines, start=row):
+        canvas.cards(line, 1, part, style)
+    return len(lines)
+
+
+def instruction(state: RaceState) -> tuple[str, Style]:
+    """Return what the player can do now, how the attempt ended, or for whom a racer who has finished waits."""
+    board, me = state.board, state.me
+    if not state.finished or me is None:
+        over = board is not None and board.outcome != "playing"
+        return f"{advice(board)}{_ways_on(state, board)}" if board else "", BAD if over else BOLD
+    own, waiting = state.boards.get(me.seat), waiting_phrase(state.standings, me.seat, state.left_ms)
+    if me.outcome == "won":
+        return f"You won in {clock(me.ms)}! {waiting}", GOOD
+    ending = advice(own) if own and me.outcome != "resigned" else ""
+    ending = ending or ("You resigned" if me.outcome == "resigned" else f"Your game is {outcome_phrase(me.outcome)}")
+    return f"{ending}. {waiting}", BOLD
+
+
+def _ways_on(state: RaceState, board: Board) -> str:
+    """Return what the racer of an attempt that is over can do."""
+    if board.outcome == "playing" or not state.can_play:
+        return ""
+    ways = [name for name, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
+    return f". You can {', '.join(ways)} or {state.end_verb}." if ways else ""
+
+
+def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
+    return Spot(2, 1, canvas.width - 2 - (SIDE + 2 if beside else 0), rule - 2)
+
+
+def _needs_width(state: RaceState, canvas: Canvas, messages: int) -> bool:
+    """Return whether more tables, or the boxed cards that the player wants, fit only without the standings column."""
+    areas = _board_area(canvas, messages - 1, beside=True), _board_area(canvas, messages - 2, beside=False)
+    if _tables_at_once(state, areas[0]) < _tables_at_once(state, areas[1]):
+        return True
+    if state.cards != "boxed" or not state.game:
+        return False
+    boxed = [TableDrawing(canvas, area, state.game.layout, state.game.fanned, {}).is_boxed for area in areas]
+    return boxed == [False, True]
+
+
+def _tables_at_once(state: RaceState, area: Spot) -> int:
+    """Return how many tables are shown side by side."""
+    return max(1, min(len(state.boards), area.width // PANE)) if state.shows_all else 1
+
+
+def _draw_tables(state: RaceState, canvas: Canvas, area: Spot, count: int) -> None:
+    """Draw as many of the visible tables as fit side by side, your own and the best first."""
+    game, boards = state.game, state.boards
+    best_first = [standing for standing in state.standings if standing.seat in boards]
+    racers = sorted(best_first, key=lambda standing: standing.seat != state.seat)[:count]
+    for standing, pane in zip(racers, panes(canvas, area, count), strict=True):
+        board, own = boards[standing.seat], standing.seat == state.seat
+        result = f"  {_result(state, standing)}"
+        name = "you" if own else standing.name + bot_mark(standing.bot)
+        end = canvas.write(pane.row, pane.column, name, BOLD, most=pane.width - cells(result))
+        canvas.write(pane.row, end, result, DIM)
+        if game:
+            spots = dict(canvas.spots)
+            below = pane._replace(row=pane.row + 1, height=pane.height - 1)
+            TableDrawing(canvas, below, game.layout, game.fanned, board.table, labels=game.labels).draw()
+            canvas.spots = spots | {f"seat:{standing.seat}": pane._replace(height=1)}
+
+
+def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
+    game = state.game
+    if not state.board or not game:
+        canvas.write(area.row + area.height // 2, area.column, _no_table(state).center(area.width), DIM)
+        return
+    table, faint = state.predicted
+    selection = state.selection
+    letters, cursor = (selection.letters, selection.cursor) if state.can_play else ({}, None)
+    marks = Marks(letters, bool(selection.picks), selection.picks, cursor, faint)
+    drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
+    drawing.draw()
+
+
+def _score(state: RaceState) -> str:
+    left = clock(state.left_ms)[:-2] if state.left_ms is not None else ""
+    board = state.board
+    if not board or not state.game or state.shows_all:
+        return f"{left} left" if left else ""
+    attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
+    result = short_result(state.game.slug, board.home, state.game.goal)
+    return f"{attempt}{left}   {result}   {counted(board.ply, 'move')}"
+
+
+def _footer_keys(state: RaceState) -> Keys:
+    if state.input is not None:
+        return [("Enter", "play"), ("Tab", "complete"), ("↑", "previous"), ("Esc", "close")]
+    ends = [("?", "all keys"), ("q", quit_label(state))]
+    if not state.can_play:
+        back = [("Esc", "back")] if state.seat is not None and not state.finished else []
+        watch = ("Tab", "next table" if state.boards else "next racer")
+        return [*back, watch, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
+    stock = [("Space", state.stock_move)] if state.stock_move else []
+    if state.width < TWO_COLUMNS:
+        keys = [("a-p", "drop" if state.picks else "pick up"), ("A-P", "home"), ("Enter", "best drop"), *stock]
+        return [
+            *keys,
+            ("u", "undo"),
+            ("/", "type"),
+            ("b", "restart"),
+            ("!", state.end_verb),
+            ("?", "keys"),
+            ("q", "quit"),
+        ]
+    keys = [("a-p", "letter: drop" if state.picks else "letter: pick up"), ("A-P", "home")]
+    keys += [("Enter", "best drop"), ("Esc", "cancel"), *stock, ("u", "undo"), ("/", "type a move"), ("b", "restart")]
+    rivals = "show rivals" if state.rivals_hidden else "hide rivals"
+    return [*keys, ("i", "rules"), ("Tab", "watch"), ("z", rivals), ("!", state.end_verb), *ends]
+
+
+def _no_table(state: RaceState) -> str:
+    if state.me and state.me.outcome == "scratched":
+        return "You are not in this race: your nonce did not reach the server in time."
+    return "Spectators cannot see the tables of this race."
+
+
+def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> None:
+    """Draw the line below the table, with the game's notes."""
+    canvas.line(row)
+    notes = list(facts(state.board)) if state.board else []
+    if tables > 1:
+        notes = [f"{tables} of {len(state.boards)} tables", "Tab shows one"]
+    elif state.shown_seat is not None and state.shown_seat != state.seat:
+        owner = next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
+        notes = [f"{owner}'s table", *notes]
+    if text := " · ".join(filter(None, notes)):
+        canvas.write(row, 2, f" {fitted(text, width - 4, '…')} ")
+
+
+def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
+    left = canvas.width - SIDE
+    for row in range(2, end):
+        canvas.write(row, left - 2, "│", DIM)
+    canvas.write(end, left - 2, "┴", DIM)
+    canvas.write(1, left - 2, "┬", DIM)
+    room = end - 2
+    lines = 2 if 2 * len(state.ranking) + 3 <= room else 1
+    most = max(1, (room - 3) // lines)
+    row = 2
+    for racer in top_ranking(state, most):
+        _draw_standing(state, canvas, row, racer, lines)
+        row += lines
+    if len(state.ranking) > most:
+        canvas.write(row, left, f"of {counted(len(state.ranking), 'racer')}", DIM)
+        row += 1
+    watched = next((standing for standing in state.standings if standing.seat == state.watched_seat), None)
+    if watched and end - row >= 4:
+        for line, text in enumerate(_details(watched, state.levels.get(watched.seat))):
+            canvas.write(end - 3 + line, left, fitted(text, SIDE - 1, "…"), DIM if line else BOLD)
+
+
+def _draw_standing(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost, lines: int) -> None:
+    left, result = canvas.width - SIDE, _result(state, racer)
+    ghost, own = isinstance(racer, Ghost), racer is state.me
+    place, name = ("~", racer.name) if isinstance(racer, Ghost) else (f"{racer.place}", racer.name)
+    name = "you" if own else name + (" bot" if racer.bot else "")
+    style = BOLD if own else DIM if ghost else PLAIN
+    canvas.write(row, left, f"{place:>2} ", style)
+    canvas.write(row, canvas.width - cells(result) - 1, result, style)
+    if not isinstance(racer, Ghost):
+        style = Style(bold=own, reverse=racer.seat == state.watched_seat)
+        canvas.spots[f"seat:{racer.seat}"] = Spot(row, left, SIDE, lines)
+    canvas.write(row, left + 3, fitted(name, SIDE - 5 - cells(result), "…"), style)
+    if lines == 2:
+        draw_bar(canvas, row + 1, left + 3, SIDE - 4, racer.progress)
+
+
+def _result(state: RaceState, racer: Standing | Ghost) -> str:
+    """Return the score or the outcome."""
+    result = result_of(state, racer)
+    if racer.outcome in ("playing", "ready", "waiting", "stuck"):
+        return f"{'!' if racer.outcome == 'stuck' else ''}{result}"
+    if racer.outcome == "won":
+        return f"won {clock(racer.ms)[:-2]}"
+    if racer.outcome == "scratched":
+        return "scratched"
+    return result if result.startswith("score") else f"{outcome_phrase(racer.outcome)} {racer.home}"
+
+
+def _details(standing: Standing, level: str | None) -> list[str]:
+    attempts = "" if standing.attempts < 2 else f", attempt {standing.attempts}"
+    best = f"best at {clock(standing.ms)}" if standing.home else "no cards home yet"
+    return [standing.name + bot_mark(standing.bot, level), f"{outcome_phrase(standing.outcome)}{attempts}", best]
+
+
+def one_line_standings(state: RaceState) -> str:
+    """Return the standings on one line, with a mark on yours."""
+    parts = []
+    for racer in state.ranking:
+        seat, place = (None, "~") if isinstance(racer, Ghost) else (racer.seat, f"{racer.place}")
+        mark = "▸" if seat is not None and seat in (state.watched_seat, state.seat) else ""
+        parts.append(f"{mark}{place} {'you' if racer is state.me else racer.name} {_result(state, racer)}")
+    return "   ".join(parts) or "no racers"
+
+
+def _draw_input(state: RaceState, canvas: Canvas, row: int) -> None:
+    end = canvas.write(row, 1, f"> {state.input}")
+    canvas.write(row, end, " ", Style(reverse=True))
+    completions = "  ".join(state.completions)
+    canvas.write(row, end + 2, fitted(completions, canvas.width - end - 3, "…"), DIM)

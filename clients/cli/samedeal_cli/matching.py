@@ -1,0 +1,29 @@
+"""Matches what a user types with the names of commands, games and settings."""
+
+from collections.abc import Collection
+
+from samedeal_cli.failure import Misused
+
+MOST_LISTED = 12
+"""How many names an error message lists."""
+
+
+def named(text: str, names: Collection[str], kind: str) -> str:
+    """Return the name that is `text`, or the only one that starts with it, or of which a part does.
+
+    Raises Misused with the candidates, the nearest name or, if there are only a few, all names.
+    """
+    if text in names:
+        return text
+    starting = [name for name in names if name.startswith(text)]
+    found = starting or [name for name in names if f"-{text}" in name]
+    if text and len(found) == 1:
+        return found[0]
+    if text and found:
+        raise Misused(f"ambiguous {kind} {text!r}: {', '.join(found)}")
+    from difflib import get_close_matches
+
+    parts = {part: name for name in names for part in name.split("-")} | dict.fromkeys(names, "")
+    near = get_close_matches(text.lower(), parts, 1)
+    listed = f"; the {kind}s are {', '.join(names)}" if len(names) <= MOST_LISTED else ""
+    raise Misused(f"unknown {kind} {text!r}{f'; did you mean {parts[near[0]] or near[0]}?' if near else listed}")

@@ -1,1 +1,0 @@
-"""The full screen for a race."""

@@ -1,0 +1,146 @@
+"""What the screens of a race say about its state and its results."""
+
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from cli.test_cli_race_view import PAR, text
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.ghosts import Ghost
+from samedeal.scores.tallies import GameScores, Personal, Versus
+from samedeal.wire.documents import Daily, Result
+from samedeal.wire.messages import Guidance
+from samedeal_cli.full_screen.running_view import instruction
+from samedeal_cli.render.phrases import played_for_score, versus_phrase, waiting_phrase
+from samedeal_cli.state.race_keys import RaceAgain, on_key
+from samedeal_cli.state.race_state import RaceState
+from support.example_states import board, finished, header, now, racing, standing
+
+SIZES = [(80, 24), (60, 20), (100, 32)]
+RECORD = Versus(player="b", name="bo", other="a", other_name="ada", races=6, ahead=3, behind=1, tied=2, games=())
+GHOST = Ghost(ghost=1, name="dee", bot=False, outcome="won", done=True, home=48, goal=48, progress=1.0, ms=9000)
+
+
+def alone(slug: str, outcome: str = "playing") -> RaceState:
+    """Return a race without rivals, with an attempt of this outcome."""
+    state = racing(slug)
+    assert state.view
+    assert state.view.board
+    own = structs.replace(state.view.board, outcome=outcome, moves=(), guidance=Guidance(ending="Over: no moves left"))
+    mine = tuple(each for each in state.standings if each.seat == state.seat)
+    return replace(state, view=structs.replace(state.view, board=own), standings=mine)
+
+
+def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
+    racers = [standing(seat, name, "playing") for seat, name in enumerate(("ada", "bo", "cy"), start=1)]
+    assert waiting_phrase(racers, 1, 192_000) == "Waiting for bo and cy, at most 3:12 left."
+    assert waiting_phrase(racers, None, None) == "Waiting for ada, bo and cy."
+    assert waiting_phrase(racers[:1], 1, 192_000) == ""
+    crowd = [*racers, *(standing(seat, f"r{seat}", "playing") for seat in range(4, 9))]
+    assert waiting_phrase(crowd, 1, None) == "Waiting for bo, cy, r4 and 4 more."
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_every_size_shows_what_to_do(width: int, height: int) -> None:
+    state = racing("the-edge", width, height)
+    assert instruction(state)[0].split(" on ")[0] in text(state)
+
+
+def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:
+    assert alone("corners").end_verb == "resign"
+    state = alone("gallery", "over")
+    assert state.end_verb == "finish"
+    assert instruction(state)[0].startswith("Over: no moves left. You can undo, restart or finish.")
+    assert "! finish" in text(state)
+    assert "Finish? Your best attempt counts." in text(on_key(state, "!")[0])
+    assert racing("gallery").end_verb == "resign"
+
+
+def test_results_say_how_your_attempt_ended() -> None:
+    state = finished("gallery")
+    assert state.view
+    assert state.me
+    own = structs.replace(
+        board(racing_game("gallery")), outcome="over", guidance=Guidance(ending="Over: no moves left")
+    )
+    over = tuple(structs.replace(each, outcome="over") for each in state.standings)
+    ended = replace(state, view=structs.replace(state.view, board=own), standings=over)
+    assert f"You: finished, score {state.me.goal - state.me.home}" in text(ended)
+    assert "Over: no moves left" in text(ended)
+
+
+def racing_game(slug: str) -> Game:
+
+    return GAMES[slug].from_seed("1")
+
+
+def test_gallery_shows_scores_wherever_it_is_ranked() -> None:
+    assert played_for_score("gallery")
+    assert not played_for_score("corners")
+    for state in (racing("gallery"), finished("gallery")):
+        assert all(f"score {each.goal - each.home}" in text(state) for each in state.others)
+        assert "/96" not in text(state)
+
+
+def test_ghosts_are_ranked_among_the_racers() -> None:
+    state = replace(racing("corners"), ghosts=(GHOST,))
+    assert state.ranking[0] == GHOST
+    assert "~ dee" in text(state)
+    assert "~ dee's ghost" in text(replace(finished("corners"), ghosts=(GHOST,)))
+    assert "~ dee won 0:09" in text(replace(state, width=60, height=20))
+
+
+def test_results_show_records_the_day_and_a_legend_of_par() -> None:
+    day = Daily("corners", "2026-11-21", "9f" * 32, "today", 0, None, None, (), 14, None)
+    best = Result(1, "ada", False, "won", 48, 48, 62_000, None)
+    day = structs.replace(day, results=(best,), yours=structs.replace(best, place=3, name="bo"))
+    state = replace(finished("corners"), records=(RECORD,), daily=day, par=PAR)
+    assert "You 3 : 1 ada, 2 tied" in text(state)
+    assert "You are 3 of 14 players: 1. ada 1:02.0" in text(state)
+    assert "★ 3 solved  ▲ 8 better  = 2 equal  ▼ 20 worse" in text(state)
+    assert versus_phrase(RECORD) == "bo 3 : 1 ada, 2 tied"
+    assert "5a" * 32 not in text(state)
+    assert "corners:5a5a5a5a…" in text(state)
+
+
+def test_a_daily_race_says_when_its_deal_is_revealed() -> None:
+    state = finished("corners")
+    assert state.view
+    daily = structs.replace(header("corners"), daily=True)
+    sealed = replace(state, header=daily, view=structs.replace(state.view, deal=None))
+    assert "sealed until 1970-01-02 02:00 UTC" in text(sealed)
+    assert not sealed.has_ghosts
+    assert on_key(sealed, "h")[1] is None
+
+
+def test_h_races_against_the_ghosts_of_a_finished_race() -> None:
+    state = finished("corners")
+    assert on_key(state, "h")[1] == RaceAgain(ghosts=True)
+    assert "h race its ghosts" in text(state)
+
+
+def test_the_scores_include_records_and_your_own() -> None:
+    game = GameScores(game="gallery", races=1, wins=1, solved=0, best_ms=None, best=65, goal=96, counted="left")
+    own = Personal(
+        player="b", name="bo", bot=False, races=1, wins=1, solved=0, streak=0, longest_streak=2, games=(game,)
+    )
+    shown = text(on_key(replace(finished("corners"), scores=own, records=(RECORD,)), "e")[0])
+    assert "1 race, 1 win, 0 deals solved" in shown
+    assert "Gallery: 1 race, 1 win, 0 solved, best score 65" in shown
+    assert "You 3 : 1 ada, 2 tied" in shown
+
+
+@pytest.mark.parametrize(("width", "count"), [(60, 1), (80, 2), (120, 3)])
+def test_watchers_see_all_tables_that_fit_until_they_choose_one(width: int, count: int) -> None:
+    game = racing_game("the-edge")
+    boards = {seat: board(game, 3, moves=None) for seat in (1, 2, 3)}
+    state = replace(racing("the-edge", width, 24), watching=True)
+    view, standings, left = now("the-edge", "running", "playing", watching=True, boards=boards)
+    state = replace(state, view=view, standings=standings, left_ms=left)
+    assert state.shows_all
+    assert (f"{count} of 3 tables" in text(state)) == (count > 1)
+    chosen, _ = on_key(state, "tab")
+    assert not chosen.shows_all
+    assert "ada's table" in text(chosen)
