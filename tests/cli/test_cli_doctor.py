@@ -162,7 +162,7 @@ def test_doctor_reports_a_missing_state_directory(
     code, document = asked(capsys)
     assert code == 3
     assert document["paths"]["state"] is None
-    assert document["wrong"][0].endswith("Not a directory")
+    assert document["wrong"][0].endswith("file/samedeal is not writable")
 
 
 @pytest.mark.parametrize(

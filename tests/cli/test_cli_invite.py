@@ -152,3 +152,13 @@ def test_lan_without_a_network_fails(
     monkeypatch.setattr("samedeal_cli.commands.serve.lan_address", lambda: None)
     assert main.exit_code([command, "--lan"]) == 1
     assert capsys.readouterr().err.startswith("samedeal: this machine has no network address")
+
+
+def test_serve_suggests_a_free_port_if_its_port_is_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main.exit_code(["serve", "--port", str(port)]) == 1
+    err = capsys.readouterr().err
+    assert re.fullmatch(rf"samedeal: port {port} is in use; try: samedeal serve --port \d+\n", err)

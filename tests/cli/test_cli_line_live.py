@@ -121,6 +121,7 @@ def test_json_mode_ends_with_an_error(environment: dict[str, str]) -> None:
     error = json.loads(out.splitlines()[-1])
     assert (error["t"], error["code"], error["exit_code"]) == ("error", "not-found", 4)
     assert err == f"samedeal: {error['detail']}\n"
+    assert f"was not found on {environment['SAMEDEAL_SERVER']}" in err
 
 
 def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[str, str], live: Server) -> None:

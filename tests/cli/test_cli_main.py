@@ -14,7 +14,7 @@ from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, main
 from samedeal_cli.net import guests
 from samedeal_cli.net.nonces import Nonces
-from samedeal_cli.settings import Settings, demo_file, state_dir
+from samedeal_cli.settings import Settings, demo_file, state_dir, state_path
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -98,7 +98,6 @@ def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.Capture
         (["solo", "corners:"], "the seed is missing"),
         (["rules", "chess"], "unknown game 'chess'"),
         (["rules"], "Missing argument 'GAME'"),
-        (["ls"], "Missing argument '{races|replays}'"),
         (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: no such directory"),
         (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
         (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
@@ -296,3 +295,19 @@ def test_unresponsive_demo_is_ignored() -> None:
         demo_file().write_text(text)
         assert Settings().address == "http://127.0.0.1:8640"
     assert os.path.isfile(demo_file())
+
+
+def test_unwritable_state_directory_is_replaced_with_one_notice(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, "/dev/null")
+    guest = guests.Guest(NOBODY, "ada", "p1", "t1")
+    guests.save(guest)
+    assert guests.find(NOBODY, "ada") == guest
+    Nonces.load(state_dir()).note("a|race|ada")
+    assert capsys.readouterr().err == (
+        f"samedeal: {state_path()}: Not a directory; names, seats and receipts are lost when this command ends\n"
+    )
+    assert main.exit_code(["whoami"]) == 0
+    assert "ada" in capsys.readouterr().out

@@ -103,7 +103,7 @@ def read() -> tuple[dict[str, Value], list[str]]:
     path = config_file()
     try:
         text, _, warnings = _hide_invalid_lines(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}, []
     except UnicodeDecodeError:
         return {}, [f"{path}: ignored, because it is not valid UTF-8"]

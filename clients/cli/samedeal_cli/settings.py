@@ -4,9 +4,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Literal, get_args
 
 import click
 
@@ -17,6 +19,10 @@ Color = Literal["auto", "always", "never"]
 Suits = Literal["four", "two"]
 Theme = Literal["terminal", "dark", "light", "contrast"]
 Cards = Literal["auto", "compact", "boxed"]
+
+
+_TEMPORARY: Final[dict[Path, TemporaryDirectory[str]]] = {}
+"""The directories that replace state directories that cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +105,32 @@ def program() -> str:
 
 
 def state_dir() -> Path:
-    """Return the state directory. Creates it if it is missing, readable only by its owner."""
+    """Return the state directory. Creates it if it is missing, readable only by its owner.
+
+    If it cannot be written, a temporary one with the same names replaces it until this program ends.
+    """
+    path = state_path()
+    if path in _TEMPORARY:
+        return Path(_TEMPORARY[path].name)
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(path, os.W_OK | os.X_OK):
+            return path
+        why = "Permission denied"
+    except OSError as error:
+        why = error.strerror or f"{error}"
+    _TEMPORARY[path] = TemporaryDirectory(prefix="samedeal-")
+    with suppress(OSError, shutil.Error):
+        shutil.copytree(path / "guests", Path(_TEMPORARY[path].name) / "guests")
+    click.echo(f"samedeal: {path}: {why}; names, seats and receipts are lost when this command ends", err=True)
+    return Path(_TEMPORARY[path].name)
+
+
+def state_path() -> Path:
+    """Return where the state directory is, or should be."""
     import platformdirs
 
-    path = platformdirs.user_state_path("samedeal")
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return path
+    return platformdirs.user_state_path("samedeal")
 
 
 def demo_file() -> Path:

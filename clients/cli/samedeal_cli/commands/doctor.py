@@ -26,7 +26,7 @@ from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.render.phrases import counted
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.settings import Settings, command, state_dir
+from samedeal_cli.settings import Settings, command, state_dir, state_path
 
 SIGNS: Final = "♠♥♦♣█░▸"
 """The characters beyond ASCII that this program draws."""
@@ -115,14 +115,11 @@ def _paths() -> Iterator[Finding]:
     file, (_, warnings) = config.config_file(), config.read()
     note = "" if file.exists() else " (missing)"
     yield Finding("paths", "config", f"{_from_home(file)}{note}", "; ".join(map(_without_home, warnings)))
-    try:
-        state = state_dir()
-        writable = os.access(state, os.W_OK | os.X_OK)
-        wrong = "" if writable else f"{_from_home(state)} is not writable"
-    except OSError as error:
-        yield Finding("paths", "state", None, f"{_without_home(str(error.filename))}: {error.strerror}")
+    state, wanted = state_dir(), state_path()
+    if state != wanted:
+        yield Finding("paths", "state", None, f"{_from_home(wanted)} is not writable")
         return
-    yield Finding("paths", "state", _from_home(state), wrong)
+    yield Finding("paths", "state", _from_home(state))
     receipts = state / "receipts"
     yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
     yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))

@@ -28,7 +28,7 @@ from samedeal_cli.commands.parameters import (
     variant_option,
 )
 from samedeal_cli.failure import INTERRUPTED, Declined, Failure
-from samedeal_cli.settings import Settings, command, program
+from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ class Session:
 
     def run(self) -> int:
         """Play or watch to the end. Returns the exit code."""
+        state_dir()  # warns, if it cannot be written, before the full screen opens
         requested = "line" if self.boards and self.mode is None else self.mode
         mode, why = choose_mode(requested, self.settings)
         if why:

@@ -1,7 +1,9 @@
 """The command ``serve``."""
 
+import errno
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from typing import Final
@@ -45,22 +47,43 @@ def serve(
     encrypted.
     """
     check_installed()
+    number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
     if lan:
         if host or public_url:
             raise Misused("--lan cannot be combined with --host or --public-url")
-        number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
         if str(number) == "0":
             raise Misused("--lan needs a fixed port, not 0")
         host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
+    listens_on = host or os.environ.get("SAMEDEAL_HOST") or "127.0.0.1"
+    if str(number).isdecimal() and not _is_free(listens_on, int(number)):
+        free = next((other for other in range(int(number) + 1, 65536) if _is_free(listens_on, other)), 0)
+        raise Failure(f"port {number} is in use; try: samedeal serve {'--lan ' if lan else ''}--port {free}")
+    if lan:
         settings.say(f"{public_url}: {OPEN}")
-        for line in qr_lines(public_url, ascii=settings.plain, color=settings.colored):
+        for line in qr_lines(f"{public_url}", ascii=settings.plain, color=settings.colored):
             settings.say(line)
+    if listens_on == "127.0.0.1" and not public_url and "SAMEDEAL_PUBLIC_URL" not in os.environ:
+        settings.say("Only this machine can connect; to invite others, use samedeal serve --lan")
+    other = "" if str(number) in ("0", str(PORT)) else f" --server http://127.0.0.1:{number}"
+    settings.say(f"Next, in another terminal: samedeal new corners --join{other}")
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
     command = server_command(host, port, workers)
     if os.name == "posix":
         os.execve(command[0], command, environment)  # noqa: S606 (no shell)
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
+
+
+def _is_free(host: str, port: int) -> bool:
+    """Return whether a server can listen on a port. Errors other than a port in use are left to the server."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as error:
+            return getattr(error, "errno", None) != errno.EADDRINUSE
+    return True
 
 
 def check_installed() -> None:

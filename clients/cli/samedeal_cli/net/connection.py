@@ -251,8 +251,9 @@ class Connection(LiveView):
     async def _wait_for_view(self, transport: Transport, request_id: int) -> None:
         while True:
             match message := await self._receive(transport):
-                case m.Problem(re=re) if re == request_id:
-                    raise refusal(message)
+                case m.Problem(re=re, code=code, detail=detail) if re == request_id:
+                    where = f" on {self.server}" if code == "not-found" else ""
+                    raise refusal(replace(message, detail=detail.rstrip(".") + where))
                 case m.View():
                     self._apply_view(message)
                     if message.re == request_id:

@@ -229,7 +229,8 @@ class Api:
             problem = msgspec.json.decode(_safe_json(data), type=_Problem)
         except (ValueError, RecursionError):
             return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
-        return Declined(problem.code, problem.detail or problem.title)
+        where = f" on {self.server}" if problem.code == "not-found" else ""
+        return Declined(problem.code, (problem.detail or problem.title).rstrip(".") + where)
 
 
 class _NoRedirects(HTTPRedirectHandler):
