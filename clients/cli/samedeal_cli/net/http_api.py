@@ -229,8 +229,9 @@ class Api:
             problem = msgspec.json.decode(_safe_json(data), type=_Problem)
         except (ValueError, RecursionError):
             return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
-        where = f" on {self.server}" if problem.code == "not-found" else ""
-        return Declined(problem.code, (problem.detail or problem.title).rstrip(".") + where)
+        text = (problem.detail or problem.title).rstrip(".")
+        where = f" on {self.server}" if text.endswith("not found") else ""
+        return Declined(problem.code, text + where)
 
 
 class _NoRedirects(HTTPRedirectHandler):
