@@ -97,9 +97,9 @@ def test_players_are_shown_with_their_last_name() -> None:
 
 
 def test_the_first_player_with_enough_wins_has_won_the_match() -> None:
-    def won(number: int, winner: str) -> object:
+    def won(number: int, winner: str) -> Result:
         return race(f"{number}", {winner: 1, "bo" if winner == "ada" else "ada": 2})
 
     winners = ["bo", "ada", "ada", "ada", "bo", "bo", "bo"]
-    decided = [dict(evening([won(n, who) for n, who in enumerate(winners[:count])]).best_of) for count in range(8)]  # type: ignore[misc]
+    decided = [dict(evening([won(n, who) for n, who in enumerate(winners[:count])]).best_of) for count in range(8)]
     assert decided == [{}, {}, {}, {"3": "ada"}, *[{"3": "ada", "5": "ada"}] * 3, {"3": "ada", "5": "ada", "7": "bo"}]
