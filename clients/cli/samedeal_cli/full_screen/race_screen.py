@@ -1,39 +1,59 @@
-"""The full screen of a race as a Textual app: draws the state, passes it keys and messages, and runs its commands.
+"""The screen of a race: draws the state, passes it keys and messages, and runs its commands.
 
 The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``); this module does the I/O.
 """
 
 import asyncio
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
-from textual.events import MouseDown, MouseUp, Resize
+from textual.binding import Binding, BindingType
+from textual.events import Key, MouseDown, MouseUp, Resize
+from textual.widgets import Footer
 
 from samedeal.computer.par import Compared
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
 from samedeal.race.events import Header
-from samedeal.replays.replay import read
+from samedeal.race.run import RESTART
+from samedeal.replays.replay import Replay, read
 from samedeal.wire.documents import RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
-from samedeal_cli.full_screen.canvas_widget import CanvasApp
+from samedeal_cli.full_screen.canvas_widget import CanvasScreen, pressed_key
+from samedeal_cli.full_screen.dialogs import Choice, LineInput, Question, TextDialog
 from samedeal_cli.full_screen.race_view import draw_screen
+from samedeal_cli.full_screen.texts import key_name, text_lines
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
 from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state import race_update
+from samedeal_cli.state.race_actions import ACTIONS, action_of, ask_to_resign, ask_to_restart, working_actions
+from samedeal_cli.state.race_commands import (
+    AddBot,
+    Ask,
+    Choose,
+    Command,
+    PlayMove,
+    RaceAgain,
+    RemovePlayer,
+    Run,
+    SendReaction,
+    Show,
+    Step,
+    Text,
+    play,
+)
 from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_next_race
 
 DOUBLE_CLICK_S: Final = 0.4
@@ -46,25 +66,44 @@ PAR_TIMEOUT_S: Final = 60.0
 TOO_LATE: Final = ("untimely", "race-full")
 """The codes with which the server refuses a seat in a race that can still be watched."""
 
+INDEX: Final = {action: number for number, action in enumerate(ACTIONS)}
+TITLES: Final[Mapping[Text, str]] = {
+    "help": "Keys",
+    "rules": "Rules of {game}",
+    "link": "Invite friends",
+    "checks": "Checks of the replay on this machine",
+    "evening": "This evening",
+}
+
 Connect = Callable[[str, bool], Connection]
 """Returns a connection to the race with an id, and whether only to watch it."""
 
 
-class FullScreen(CanvasApp):
+class RaceScreen(CanvasScreen):
     """Shows one race, and its rematches, until the player quits."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            action.keys.replace(" ", ","), f"act({number})", action.help, key_display=key_name(action.keys.split()[0])
+        )
+        for number, action in enumerate(ACTIONS)
+    ]
 
     def __init__(
         self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
     ) -> None:
         """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
-        super().__init__(animation=settings.animation)
+        super().__init__()
         self.state = state
         self.failure: BaseException | None = None
         """The error that ended the app, if any."""
         self.left = False
         """Whether the player gave up the seat."""
         self.connection: Connection | None = None
-        self._connect, self._api, self._colored, self._ready_at_once = connect, api, settings.colored, ready
+        self._connect, self._api, self._settings, self._ready_at_once = connect, api, settings, ready
+        self._replay: Replay | None = None
+        self._history: list[str] = []
+        """The lines typed before, oldest first."""
         self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         """Set when the race is over, by a broadcast or by an answer."""
@@ -94,9 +133,15 @@ class FullScreen(CanvasApp):
         self._change(width=event.size.width, height=event.size.height)
 
     def _show(self, state: RaceState) -> None:
+        if state.stage != self.state.stage and isinstance(self.app.screen, Question):
+            self.app.screen.dismiss(False)
         self.state = state
-        theme = look(state.theme, state.suits, colored=self._colored)
-        self.widget.show(draw_screen(state, state.width, state.height), theme)
+        labels = {INDEX[action]: action.label_in(state) for action in working_actions(state)}
+        self.show(draw_screen(state, state.width, state.height), self._look, labels)
+
+    @property
+    def _look(self) -> Palette:
+        return look(self.state.theme, self.state.suits, colored=self._settings.colored)
 
     def _change(self, **fields: Any) -> None:
         self._show(replace(self.state, **fields))
@@ -108,7 +153,7 @@ class FullScreen(CanvasApp):
             rematch = self.state.rematch
             self._show(race_update.update(self.state, *now))
             if self.state.rematch and self.state.rematch != rematch:
-                self.bell()
+                self.app.bell()
             if connection.over:
                 self._ended.set()
 
@@ -121,8 +166,15 @@ class FullScreen(CanvasApp):
 
     # Keys and clicks.
 
-    def press(self, key: str) -> None:
-        self._take_step(keys.on_key(self.state, key))
+    def action_act(self, number: int) -> None:
+        """Do an action, given its number."""
+        self._take_step(keys.on_key(self.state, ACTIONS[number].keys.split()[0]))
+
+    def on_key(self, event: Key) -> None:
+        """Press the key of a pile."""
+        key = pressed_key(event)
+        if not self.query(LineInput) and not action_of(self.state, key):
+            self._take_step(keys.on_key(self.state, key))
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """Start a click or a drag; the right button acts at once."""
@@ -146,7 +198,7 @@ class FullScreen(CanvasApp):
         self._last_click = None if double else (spot, now)
         self._take_step(keys.on_click(self.state, spot, "double" if double else "left"))
 
-    def _take_step(self, step: keys.Step) -> None:
+    def _take_step(self, step: Step) -> None:
         state, command = step
         self._show(state)
         if command:
@@ -154,23 +206,70 @@ class FullScreen(CanvasApp):
 
     # Commands.
 
-    def _run_command(self, command: keys.Command) -> None:
+    def _run_command(self, command: Command) -> None:
         match command:
-            case "quit" | "interrupt":
-                self.interrupted = command == "interrupt"
-                self.exit()
+            case "quit":
+                self.app.exit()
+            case "type":
+                line = LineInput(self.state.typeable, self._history, "a move, such as d1; Tab completes it")
+                self.mount(line, before=self.query_one(Footer))
+                line.focus()
+                self._change(notice=Notice(" ".join(self.state.typeable), ""))
             case "copy-link":
                 self._copy_link()
             case "copy-result":
                 self._start(self._copy_result())
             case "open-replay":
-                self._open_replay()
-            case keys.RaceAgain():
+                self._start(self._open_replay())
+            case RaceAgain():
                 self._start(self._race_again(command))
-            case keys.SendReaction(reaction=reaction):
+            case SendReaction(reaction=reaction):
                 self._start(self._react(reaction))
+            case Show(text=text):
+                self._show_text(text)
+            case Ask(question=question, then=then):
+                self.app.push_screen(Question(question), lambda yes: self._take_step(then(self.state)) if yes else None)
+            case Choose(title=title, options=options):
+                self._choose(title, options)
             case _:
                 self._start(self._send(command))
+
+    def _show_text(self, text: Text) -> None:
+        title = TITLES[text].format(game=self.state.game.title if self.state.game else "the game")
+        dialog = TextDialog(
+            title,
+            lambda width: text_lines(self.state, text, width),
+            self._look,
+            copies=text == "link",
+            plain=self.state.ascii,
+        )
+        self.app.push_screen(dialog, lambda copy: self._copy_link() if copy else None)
+
+    def _choose(self, title: str, options: Mapping[str, Run]) -> None:
+        def choose(index: int | None) -> None:
+            if index is not None:
+                self._take_step(tuple(options.values())[index](self.state))
+
+        self.app.push_screen(Choice(title, tuple(options)), choose)
+
+    def on_input_changed(self, event: LineInput.Changed) -> None:
+        """Show what the line can become."""
+        line = event.input
+        if isinstance(line, LineInput):
+            self._change(notice=Notice(" ".join(line.matches()), ""))
+
+    def on_input_submitted(self, event: LineInput.Submitted) -> None:
+        """Play the typed move."""
+        event.input.remove()
+        text = event.value.strip().lower()
+        self._change(notice=None)
+        if not text:
+            return
+        self._history.append(text)
+        if text in ("resign", RESTART):
+            self._take_step((ask_to_resign if text == "resign" else ask_to_restart)(self.state))
+        elif self.state.pending is None and self.state.can_play:
+            self._take_step(play(self.state, text))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
@@ -183,31 +282,31 @@ class FullScreen(CanvasApp):
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
-            self.exit()
+            self.app.exit()
 
-    async def _send(self, command: keys.Command) -> None:
+    async def _send(self, command: Command) -> None:
         """Send a command to the server and show the answer."""
         connection = self.connection
         if connection is None:
             return
         try:
             match command:
-                case keys.PlayMove(move=move):
+                case PlayMove(move=move):
                     await connection.move(move)
                 case "ready" | "unready":
                     await connection.ready(command == "ready")
                 case "start":
                     await connection.start_race()
-                case keys.AddBot(level=level):
+                case AddBot(level=level):
                     await connection.add_bot(level)
-                case keys.RemovePlayer(seat=seat):
+                case RemovePlayer(seat=seat):
                     await connection.remove(seat)
                 case "resign":
                     await connection.resign()
                 case "leave":
                     await connection.leave()
                     self.left = True
-                    self.exit()
+                    self.app.exit()
                 case _:
                     raise AssertionError(command)
         except (Refused, Declined) as refused:
@@ -229,7 +328,7 @@ class FullScreen(CanvasApp):
                 return  # _receive gets the same error, and ends the app
 
     def _copy_link(self) -> None:
-        self.copy_to_clipboard(self.state.link)
+        self.app.copy_to_clipboard(self.state.link)
         self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
 
     async def _copy_result(self) -> None:
@@ -238,17 +337,26 @@ class FullScreen(CanvasApp):
         except Failure as failure:
             self._change(notice=Notice(failure.format_message(), "bad"))
             return
-        self.copy_to_clipboard(text)
+        self.app.copy_to_clipboard(text)
         line, _, _ = text.partition("\n")
         self._change(notice=Notice(f"Sent to the terminal's clipboard: {line}"))
 
-    def _open_replay(self) -> None:
-        words = (sys.executable, "-m", "samedeal_cli.main", "replay", f"{self._api.server}/r/{self.state.race_id}")
-        with self.suspend():
-            subprocess.run(words, check=False)  # noqa: S603 (our own program)
-        self.refresh()
+    async def _open_replay(self) -> None:
+        from samedeal_cli.commands.replays import outcome, player_of
+        from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
-    async def _race_again(self, command: keys.RaceAgain) -> None:
+        try:
+            replay = self._replay or read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
+            keys = await asyncio.to_thread(self._api.keys)
+            player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
+        except (Failure, Refused) as failure:
+            text = failure.text if isinstance(failure, Refused) else failure.format_message()
+            self._change(notice=Notice(text, "bad"))
+            return
+        playing = replace(player, playing=True)
+        self.app.push_screen(ReplayScreen(playing, self._look, lambda: outcome(replay, keys)))
+
+    async def _race_again(self, command: RaceAgain) -> None:
         """Join the rematch, or open another race like this one if the user has no seat in it."""
         header, rematch, connection = self.state.header, self.state.rematch, self.connection
         if header is None or connection is None:

@@ -6,8 +6,8 @@ from typing import Final
 
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.seat import Standing
-from samedeal_cli.full_screen.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, draw_keys, top_standings
-from samedeal_cli.full_screen.overlays import BAD, GOOD
+from samedeal_cli.full_screen.drawing import BAR, NEWS, TONES, draw_bar, draw_heading, top_standings
+from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import bot_mark, clock, ghost_sentence
 from samedeal_cli.render.text_table import advice
@@ -22,10 +22,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     """Draw the end of a race, or that it was cancelled."""
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
-    keys = _keys_for_next_race(state)
-    keys += [] if cancelled else [("v", "watch replay"), ("f", "show checks"), ("s", "copy result")]
-    keys += [("y", "link"), ("?", "help"), ("q", "quit")]
-    bottom = draw_keys(canvas, keys, 2)
+    bottom = canvas.height - 2
     canvas.line(bottom)
     if cancelled:
         canvas.write(3, 1, "The race was cancelled. There is no ranking.")
@@ -37,14 +34,6 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     below = 6 if canvas.height >= 24 else 4
     row = _draw_ranking(state, canvas, row, bottom - below)
     _draw_proof(state, canvas, max(row + 1, bottom - below), bottom)
-
-
-def _keys_for_next_race(state: RaceState) -> list[tuple[str, str]]:
-    if state.rematch:
-        return [("n", "join the rematch"), ("N", "and be ready")]
-    if state.me and (state.stage == "over" or (state.header and state.header.follows)):
-        return [("n", "rematch"), ("N", "and be ready"), *([("g", "other game")] if state.stage == "over" else [])]
-    return [("n", "new race like this")]
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:

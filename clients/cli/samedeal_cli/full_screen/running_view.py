@@ -8,13 +8,10 @@ from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_bar,
     draw_heading,
-    draw_keys,
     draw_messages,
-    draw_question,
-    quit_label,
     top_standings,
 )
-from samedeal_cli.full_screen.overlays import BAD, Keys
+from samedeal_cli.full_screen.texts import BAD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.table_view import Marks, TableDrawing
@@ -32,9 +29,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
     last_minute = state.left_ms is not None and state.left_ms <= LAST_MINUTE_MS
     draw_heading(state, canvas, _score(state), BAD if last_minute else BOLD)
     small = canvas.height < 24
-    key_lines = 2 if small else 3
-    bottom = canvas.height - key_lines - 1  # independent of the keys, so that the table does not move
-    draw_keys(canvas, _footer_keys(state), key_lines)
+    bottom = canvas.height - 2
     message_lines = 2 if small else 3 if canvas.height < 30 else 5
     if not small:
         canvas.line(bottom)
@@ -47,14 +42,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
         canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
-    if state.overlay == "resign":
-        draw_question(canvas, messages, "Resign? Your best attempt counts.")
-    elif state.overlay == "restart":
-        draw_question(canvas, messages, "Restart this deal? The clock keeps running.")
-    elif state.input is not None:
-        _draw_input(state, canvas, messages)
-    else:
-        draw_messages(state, canvas, messages, message_lines)
+    draw_messages(state, canvas, messages, message_lines)
 
 
 def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
@@ -90,24 +78,6 @@ def _score(state: RaceState) -> str:
         return f"{left} left" if left else ""
     attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
     return f"{attempt}{left}   {board.home}/{state.game.goal}   {board.ply} {'move' if board.ply == 1 else 'moves'}"
-
-
-def _footer_keys(state: RaceState) -> Keys:
-    if state.input is not None:
-        return [("Enter", "play"), ("Tab", "complete"), ("↑", "previous"), ("Esc", "close")]
-    ends = [("?", "all keys"), ("q", quit_label(state))]
-    if not state.can_play:
-        back = [("Esc", "back")] if state.seat is not None and not state.finished else []
-        watch = ("Tab", "next table" if state.boards else "next racer")
-        return [*back, watch, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
-    stock = [("Space", state.stock_move)] if state.stock_move else []
-    if state.width < TWO_COLUMNS:
-        keys = [("a-p", "drop" if state.picks else "pick up"), ("A-P", "home"), ("Enter", "best drop"), *stock]
-        return [*keys, ("u", "undo"), ("/", "type"), ("b", "restart"), ("!", "resign"), ("?", "keys"), ("q", "quit")]
-    keys = [("a-p", "letter: drop" if state.picks else "letter: pick up"), ("A-P", "home")]
-    keys += [("Enter", "best drop"), ("Esc", "cancel"), *stock, ("u", "undo"), ("/", "type a move"), ("b", "restart")]
-    rivals = "show rivals" if state.rivals_hidden else "hide rivals"
-    return [*keys, ("i", "rules"), ("Tab", "watch"), ("z", rivals), ("!", "resign"), *ends]
 
 
 def _no_table(state: RaceState) -> str:
@@ -204,10 +174,3 @@ def one_line_standings(state: RaceState) -> str:
         parts.append(f"{mark}{standing.place} {name} {_result(standing)}")
     parts += [f"~ {ghost.name} {_result(ghost)}" for ghost in state.ghosts]
     return "   ".join(parts) or "no racers"
-
-
-def _draw_input(state: RaceState, canvas: Canvas, row: int) -> None:
-    end = canvas.write(row, 1, f"> {state.input}")
-    canvas.write(row, end, " ", Style(reverse=True))
-    completions = "  ".join(state.completions)
-    canvas.write(row, end + 2, fitted(completions, canvas.width - end - 3, "…"), DIM)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
@@ -17,12 +17,6 @@ from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
 from samedeal_cli.state.selection import Selection
 
-Overlay = Literal[
-    "", "help", "rules", "link", "checks", "evening", "games", "reactions", "resign", "restart", "leave", "remove"
-]
-"""What is shown over the race: nothing, a text to read, a choice of games or of reactions, or a question."""
-QUESTIONS: Final = ("resign", "restart", "leave", "remove")
-READABLE: Final = ("help", "rules", "link", "checks", "evening", "games")
 Tone = Literal["", "good", "bad", "news"]
 
 
@@ -83,23 +77,11 @@ class RaceState:
     """The move that the server has not answered yet."""
     queued_keys: tuple[str, ...] = ()
     """Keys to handle after the pending move."""
-    input: str | None = None
-    """The text of the move line, or None if it is closed."""
-    completed_prefix: str | None = None
-    """The text before Tab completed it."""
-    history: tuple[str, ...] = ()
-    """Previous inputs, oldest first."""
-    history_index: int = 0
-    """The recalled input, counted from the newest; 0 for none."""
 
     notice: Notice | None = None
     news: tuple[NewsItem, ...] = ()
     connection_error: str = ""
-    overlay: Overlay = ""
-    scroll: int = 0
     watched_seat: int | None = None
-    removed_seat: int | None = None
-    """The seat that the host is asked about removing."""
     rivals_hidden: bool = False
     checks: tuple[Check, ...] = ()
     key_known: bool = False
@@ -234,11 +216,9 @@ class RaceState:
         )
 
     @property
-    def completions(self) -> tuple[str, ...]:
-        """The moves that start with the text of the move line."""
-        text = self.completed_prefix if self.completed_prefix is not None else self.input or ""
-        moves = (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
-        return tuple(move for move in moves if move.startswith(text))
+    def typeable(self) -> tuple[str, ...]:
+        """The moves that can be typed now."""
+        return (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
 
     @cached_property
     def predicted(self) -> tuple[Mapping[str, Sequence[str]], frozenset[str]]:
@@ -257,7 +237,7 @@ class RaceState:
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
-    """The state of another race, with the same terminal, settings and input history."""
+    """The state of another race, with the same terminal, and settings."""
     kept = (
         "server",
         "evening",
@@ -270,6 +250,5 @@ def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
         "ascii",
         "reactions",
         "rivals_hidden",
-        "history",
     )
     return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})

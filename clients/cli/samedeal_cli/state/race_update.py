@@ -10,9 +10,10 @@ from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
 from samedeal_cli.render.phrases import change_sentence, clock, reaction_phrase, with_unique_names
 from samedeal_cli.render.text_table import advice, card_text, with_cards
-from samedeal_cli.state.race_keys import Step, on_key
+from samedeal_cli.state.race_commands import Step
+from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
-from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
+from samedeal_cli.state.race_state import NewsItem, Notice, RaceState
 
 MAX_NEWS: Final = 200
 STAGE_NEWS: Final = {
@@ -68,7 +69,7 @@ def update(
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
         after = replace(after, news=news[-MAX_NEWS:])
         if view.stage != before.stage:
-            after = replace(after, notice=None, overlay="" if state.overlay in QUESTIONS else state.overlay, input=None)
+            after = replace(after, notice=None)
         if before.board and view.board:
             after = _apply_board(state, after, before.board, view.board)
     if after.over and not state.over:
@@ -110,6 +111,8 @@ def _notice_of_outcome(board: Board, me: Standing | None) -> Notice | None:
         case "resigned":
             return Notice("You resigned. Your best attempt counts.")
         case outcome:
-            keys = [key for key, possible in (("u undo", board.undo), ("b restart", board.restart)) if possible]
+            keys = [
+                key for key, possible in (("Backspace undo", board.undo), ("Ctrl-R restart", board.restart)) if possible
+            ]
             options = f" ({', '.join([*keys, '! resign'])})." if keys else ". That was your last attempt."
             return Notice(f"{advice(board) or f'Your game is {outcome}'}{options}", "bad")
