@@ -5,20 +5,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from cli.test_cli_race_app import application, until
-from cli.test_cli_race_state import keys
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.state.race_commands import Choose, SendReaction
 from samedeal_cli.state.race_keys import on_key
-from samedeal_cli.state.race_state import state_of_next_race
+from samedeal_cli.state.race_state import RaceState, state_of_next_race
 from samedeal_cli.state.race_update import reaction_sent
 from support.example_states import finished, lobby, racing
 from support.full_screen import shown
