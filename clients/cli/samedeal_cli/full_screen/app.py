@@ -20,7 +20,7 @@ class FullScreen(App[None]):
     FooterKey.-command-palette { border-left: none; margin: 0; padding: 0 1; }
     ModalScreen { align: center middle; background: transparent; }
     .dialog { border: round ansi_default; background: ansi_default; padding: 0 1;
-              width: auto; height: auto; max-width: 100%; max-height: 100%; }
+              width: auto; height: auto; max-width: 100%; max-height: 100%; min-width: 36; }
     """
     ALLOW_SELECT = False
     COMMAND_PALETTE_DISPLAY = "^P"
