@@ -24,8 +24,8 @@ from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.themes import look
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
-from support.full_screen import shown
 from support.finished_races import finished
+from support.full_screen import shown
 
 TIMEOUT_S = 240
 
