@@ -79,14 +79,14 @@ async def test_a_racer_adds_bots_with_keys(live: Server) -> None:
     app = application(live, live.create("corners", start_delay_ms=60_000), "Ada")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.me)
-        await pilot.press("3")
+        await pilot.press("b", "4")
         await until(lambda: "Joker (expert bot)" in shown(app))
-        await pilot.press("3")
+        await pilot.press("b", "4")
         await until(lambda: "Joker, the expert bot, is already in this race." in shown(app))
-        await pilot.press("b")
+        await pilot.press("b", "1")
         await until(lambda: "Trey (regular bot)" in shown(app))
         assert "Trey (regular bot) joined" in str(app.state.news)
-        await pilot.press("b")
+        await pilot.press("b", "1")
         await until(lambda: "Deuce (beginner bot)" in shown(app))
         assert app.state.levels == {2: "expert", 3: "regular", 4: "beginner"}
         await pilot.press("q")

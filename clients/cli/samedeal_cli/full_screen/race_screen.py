@@ -5,48 +5,35 @@ The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``);
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
-import msgspec
 from textual.binding import Binding, BindingType
 from textual.events import Key, MouseDown, MouseUp, Resize
 from textual.widgets import Footer
 
-from samedeal.computer.par import Compared
 from samedeal.errors import Refused
-from samedeal.proof.receipts import Receipts
-from samedeal.proof.verification import verify
-from samedeal.race.events import Header
 from samedeal.race.run import RESTART
-from samedeal.replays.replay import Replay, read
-from samedeal.wire.documents import RacePar
-from samedeal.wire.messages import Reaction, ReactionName
-from samedeal_cli.commands.parameters import race_request, rematch_request
-from samedeal_cli.failure import Declined, Failure
-from samedeal_cli.full_screen.canvas_widget import CanvasScreen, pressed_key
+from samedeal.replays.replay import read
+from samedeal_cli.failure import Failure
+from samedeal_cli.full_screen.canvas_widget import pressed_key
 from samedeal_cli.full_screen.dialogs import Choice, LineInput, Question, TextDialog
+from samedeal_cli.full_screen.race_tasks import REPLAY_TIMEOUT_S, Connect, RaceTasks
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.full_screen.texts import key_name, text_lines
-from samedeal_cli.net.connection import Connection, Lost, Restored
-from samedeal_cli.net.http_api import Api, ParProgress
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
-from samedeal_cli.state import race_update
 from samedeal_cli.state.race_actions import ACTIONS, action_of, ask_to_resign, ask_to_restart, working_actions
 from samedeal_cli.state.race_commands import (
-    AddBot,
     Ask,
     Choose,
     Command,
-    PlayMove,
     RaceAgain,
-    RemovePlayer,
     Run,
     SendReaction,
     Show,
@@ -54,17 +41,10 @@ from samedeal_cli.state.race_commands import (
     Text,
     play,
 )
-from samedeal_cli.state.race_state import Check, Notice, ParSummary, RaceState, state_of_next_race
+from samedeal_cli.state.race_state import Notice, RaceState
 
 DOUBLE_CLICK_S: Final = 0.4
 TICK_S: Final = 0.1
-REPLAY_TIMEOUT_S: Final = 10.0
-"""How long to wait for the replay after a race."""
-PAR_TIMEOUT_S: Final = 60.0
-"""How long to wait for par."""
-
-TOO_LATE: Final = ("untimely", "race-full")
-"""The codes with which the server refuses a seat in a race that can still be watched."""
 
 INDEX: Final = {action: number for number, action in enumerate(ACTIONS)}
 TITLES: Final[Mapping[Text, str]] = {
@@ -75,11 +55,8 @@ TITLES: Final[Mapping[Text, str]] = {
     "evening": "This evening",
 }
 
-Connect = Callable[[str, bool], Connection]
-"""Returns a connection to the race with an id, and whether only to watch it."""
 
-
-class RaceScreen(CanvasScreen):
+class RaceScreen(RaceTasks):
     """Shows one race, and its rematches, until the player quits."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,21 +70,9 @@ class RaceScreen(CanvasScreen):
         self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
     ) -> None:
         """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
-        super().__init__()
-        self.state = state
-        self.failure: BaseException | None = None
-        """The error that ended the app, if any."""
-        self.left = False
-        """Whether the player gave up the seat."""
-        self.connection: Connection | None = None
-        self._connect, self._api, self._settings, self._ready_at_once = connect, api, settings, ready
-        self._replay: Replay | None = None
+        super().__init__(state, connect, api, settings, ready=ready)
         self._history: list[str] = []
         """The lines typed before, oldest first."""
-        self._race_task: asyncio.Task[None] | None = None
-        self._ended = asyncio.Event()
-        """Set when the race is over, by a broadcast or by an answer."""
-        self._tasks: set[asyncio.Task[None]] = set()
         self._mouse_down: str | None = None
         self._last_click: tuple[str, float] | None = None
 
@@ -118,15 +83,6 @@ class RaceScreen(CanvasScreen):
         self._change(width=self.size.width, height=self.size.height)
         self.set_interval(TICK_S, self._tick)
         self._race_task = self._start(self._run_race(self.state.race_id))
-
-    async def on_unmount(self) -> None:
-        """Cancel all tasks, which closes the connection."""
-        for task in tuple(self._tasks):
-            if task is not asyncio.current_task():
-                if not task.cancelling():  # a second time would interrupt the closing of a connection
-                    task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
 
     def on_resize(self, event: Resize) -> None:
         """Redraw at the new size."""
@@ -142,20 +98,6 @@ class RaceScreen(CanvasScreen):
     @property
     def _look(self) -> Palette:
         return look(self.state.theme, self.state.suits, colored=self._settings.colored)
-
-    def _change(self, **fields: Any) -> None:
-        self._show(replace(self.state, **fields))
-
-    def _update_snapshot(self) -> None:
-        connection = self.connection
-        if connection:
-            now = connection.view, connection.standings, connection.left_ms, connection.ghosts
-            rematch = self.state.rematch
-            self._show(race_update.update(self.state, *now))
-            if self.state.rematch and self.state.rematch != rematch:
-                self.app.bell()
-            if connection.over:
-                self._ended.set()
 
     def _tick(self) -> None:
         """Redraw when the clock shows a new second."""
@@ -271,62 +213,6 @@ class RaceScreen(CanvasScreen):
         elif self.state.pending is None and self.state.can_play:
             self._take_step(play(self.state, text))
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_task_done)
-        return task
-
-    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
-        """Quit on an error; the caller reports it after the terminal is restored."""
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            self.failure = self.failure or error
-            self.app.exit()
-
-    async def _send(self, command: Command) -> None:
-        """Send a command to the server and show the answer."""
-        connection = self.connection
-        if connection is None:
-            return
-        try:
-            match command:
-                case PlayMove(move=move):
-                    await connection.move(move)
-                case "ready" | "unready":
-                    await connection.ready(command == "ready")
-                case "start":
-                    await connection.start_race()
-                case AddBot(level=level):
-                    await connection.add_bot(level)
-                case RemovePlayer(seat=seat):
-                    await connection.remove(seat)
-                case "resign":
-                    await connection.resign()
-                case "leave":
-                    await connection.leave()
-                    self.left = True
-                    self.app.exit()
-                case _:
-                    raise AssertionError(command)
-        except (Refused, Declined) as refused:
-            text = refused.text if isinstance(refused, Refused) else refused.format_message()
-            self._show(race_update.move_refused(self.state, text))
-            return
-        except Failure:
-            return  # _receive gets the same error, and ends the app
-        self._update_snapshot()
-        self._take_step(race_update.handle_queued_key(self.state))
-
-    async def _react(self, reaction: ReactionName) -> None:
-        if connection := self.connection:
-            try:
-                self._show(race_update.reaction_sent(self.state, await connection.react(reaction)))
-            except Refused as refused:
-                self._change(notice=Notice(refused.text, "bad"))
-            except Failure:
-                return  # _receive gets the same error, and ends the app
-
     def _copy_link(self) -> None:
         self.app.copy_to_clipboard(self.state.link)
         self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
@@ -346,7 +232,7 @@ class RaceScreen(CanvasScreen):
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
         try:
-            replay = self._replay or read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
+            replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
             keys = await asyncio.to_thread(self._api.keys)
             player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
         except (Failure, Refused) as failure:
@@ -355,144 +241,3 @@ class RaceScreen(CanvasScreen):
             return
         playing = replace(player, playing=True)
         self.app.push_screen(ReplayScreen(playing, self._look, lambda: outcome(replay, keys)))
-
-    async def _race_again(self, command: RaceAgain) -> None:
-        """Join the rematch, or open another race like this one if the user has no seat in it."""
-        header, rematch, connection = self.state.header, self.state.rematch, self.connection
-        if header is None or connection is None:
-            return
-        race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
-        if self.state.me or not rematch:
-            has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
-            try:
-                opened = await asyncio.to_thread(
-                    self._api.open_race,
-                    rematch_request(header.race, command.game) if has_seat else request_like(header),
-                    connection.token,
-                )
-            except Failure as failure:
-                self._change(notice=Notice(failure.format_message(), "bad"))
-                return
-            race_id, link = opened.race, opened.link
-        if self._race_task:
-            self._race_task.cancel()
-        self.connection, self._ready_at_once = None, command.ready
-        self._show(state_of_next_race(self.state, race_id, link))
-        self._race_task = self._start(self._run_next_race(race_id))
-        if not rematch:
-            self._copy_link()
-
-    # The race.
-
-    async def _run_next_race(self, race_id: str) -> None:
-        """Take a seat in another race, or watch it if it has started or is full."""
-        try:
-            await self._run_race(race_id)
-        except Declined as declined:
-            if declined.code not in TOO_LATE:
-                raise
-            self._change(watching=True, notice=Notice("You were too late to take a seat. You are watching.", "bad"))
-            await self._run_race(race_id)
-
-    async def _run_race(self, race_id: str) -> None:
-        """Follow a race to its end, then verify it and fetch par."""
-        async with self._connect(race_id, self.state.watching) as connection:
-            self.connection = connection
-            self._ended.clear()
-            game = await asyncio.to_thread(self._api.game, connection.header.game)
-            away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
-            self._change(header=connection.header, game=game, away_s=away_s)
-            self._update_snapshot()
-            if connection.header.follows:
-                self._start(self._fetch_evening(race_id))
-            is_alone = connection.header.options.max_racers == 1
-            if (self._ready_at_once or is_alone) and self.state.me and self.state.stage == "open":
-                self._start(self._send("ready"))
-            receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
-            try:
-                await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
-                if receiving.done():
-                    receiving.result()
-                if self.state.stage == "over":
-                    await asyncio.gather(
-                        self._fetch_evening(race_id), self._verify(race_id, connection), self._fetch_par(race_id)
-                    )
-                with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
-                    await receiving
-            finally:
-                for task in (receiving, ended):
-                    task.cancel()
-
-    async def _receive(self, connection: Connection) -> None:
-        async for news in connection:
-            if isinstance(news, Reaction):
-                self._show(race_update.reaction_sent(self.state, news))
-                continue
-            if isinstance(news, Lost):
-                self._change(connection_error=news.why)
-                continue
-            if isinstance(news, Restored):
-                self._change(connection_error="")
-            self._update_snapshot()
-            self._take_step(race_update.handle_queued_key(self.state))
-
-    async def _verify(self, race_id: str, connection: Connection) -> None:
-        try:
-            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
-            keys = await asyncio.to_thread(self._api.keys)
-        except Failure as failure:
-            self._change(unverified_reason=f"not verified: {failure.format_message()}")
-            return
-        try:
-            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
-            self._change(checks=checks, key_known=bool(keys))
-        except Refused as refused:
-            if refused.code == "unsupported-version":
-                self._change(unverified_reason=f"not verified: {refused.text}")
-            else:
-                self._change(checks=(Check("replay", False, refused.text),))
-
-    async def _fetch_evening(self, race_id: str) -> None:
-        with suppress(Failure):  # an older server has no evenings
-            evening = await asyncio.to_thread(self._api.evening, race_id)
-            if race_id == self.state.race_id:
-                self._change(evening=evening)
-
-    async def _fetch_par(self, race_id: str) -> None:
-        """Poll par until it is complete; give up at the first error."""
-        deadline = time.monotonic() + PAR_TIMEOUT_S
-        while time.monotonic() < deadline:
-            try:
-                data = await asyncio.to_thread(
-                    self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
-                )
-                if self._api.read(data, ParProgress).done is None:
-                    for racer in self._api.read(data, RacePar).racers:
-                        if racer.seat == self.state.seat:
-                            self._change(par=par_summary(racer))
-                    return
-            except Failure:
-                return
-            await asyncio.sleep(1)
-
-
-def request_like(header: Header) -> dict[str, object]:
-    """Return the body of a request for a race with the same game and options, on another deal."""
-    options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
-    return race_request(header.game, None, options, variants=variants)
-
-
-def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
-    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
-    facts = verify(read(data), keys, receipts)
-    return tuple(
-        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
-        for fact in facts
-    )
-
-
-def par_summary(racer: Compared) -> ParSummary:
-    """Describe a racer's par."""
-    shares = [round(100 * share) for share in (racer.worse, racer.equal, racer.better)]
-    text = "You did better than {} % of the computer, level with {} %, worse than {} %".format(*shares)
-    return ParSummary(racer.squares, text)
