@@ -19,7 +19,13 @@ KEY: Final = Style("letter", bold=True)
 NEWS: Final = Style("news")
 BAR: Final = Style("bar")
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
-KEY_NAMES: Final = {"Space": "space", "Enter": "enter", "Esc": "escape", "Tab": "tab", "↑": "up", "↓": "down"}
+KEY_NAMES: Final = {
+    **{name.title(): name for name in ("space", "enter", "backspace", "tab")},
+    **{f"^{letter}": f"ctrl+{letter}" for letter in "grq"},
+    "Esc": "escape",
+    "↑": "up",
+    "↓": "down",
+}
 """The names of keys by their labels."""
 
 

@@ -83,15 +83,15 @@ def _wrapped(label: str, text: str, width: int) -> list[str]:
 
 HELP: Final[dict[str, Keys]] = {
     "Playing": [
-        ("a s d f g j k l …", "pick up the pile with that letter; then press the letter of its target"),
-        ("Shift and a letter", "send the card of that pile home"),
+        ("letters, digits", "each pile has the key beside its name: pick it up, then press the key of its target"),
+        ("the same again", "send the picked card home, or put it down"),
         ("Enter", "drop the card on the best pile; with the cursor, pick up or drop"),
         ("Space", "use the stock: draw, deal or redeal"),
-        ("u", "undo"),
-        ("Esc, Backspace", "cancel the selection"),
+        ("Backspace", "undo; with a card picked, put it down"),
+        ("Esc", "put the card down"),
         ("arrows", "move the cursor"),
         ("/", "type a move: Tab completes it, ↑ recalls previous input"),
-        ("b", "restart the deal (asks first)"),
+        ("Ctrl-R", "restart the deal (asks first)"),
         ("!", "resign, or give up your seat before the race (asks first)"),
     ],
     "Mouse": [
@@ -102,10 +102,10 @@ HELP: Final[dict[str, Keys]] = {
     ],
     "Rivals and screen": [
         ("Tab, Shift+Tab", "watch the next racer, and their table if it is visible"),
-        ("z", "hide or show your rivals"),
-        ("4", "two or four suit colours"),
-        ("c", "change the theme: terminal, dark, light, contrast"),
-        ("x", "change the cards: automatic, compact, boxed"),
+        ("Ctrl-B", "hide or show your rivals"),
+        ("Ctrl-O", "two or four suit colours"),
+        ("Ctrl-T", "change the theme: terminal, dark, light, contrast"),
+        ("Ctrl-K", "change the cards: automatic, compact, boxed"),
     ],
     "Race": [
         ("r", "ready, or not ready"),
@@ -113,15 +113,18 @@ HELP: Final[dict[str, Keys]] = {
         ("1, 2, 3", "in the lobby: add the beginner, the regular bot, the expert"),
         ("s, d", "in the lobby, as the host: start with those who are ready; remove a player"),
         ("e", "in the lobby and after the race: show the scores of the evening"),
-        ("m", "send a reaction, or hide reactions; then press a number"),
-        ("y", "copy the link of the race"),
-        ("Q", "show the link as a QR code"),
-        ("i", "show the rules of the game"),
+        ("Ctrl-E", "send a reaction, or hide reactions; then press a number"),
+        ("y", "outside the game: copy the link of the race"),
+        ("Ctrl-L", "show the link as a QR code; then y copies it"),
+        ("Ctrl-G", "show the rules of the game"),
         ("n", "after the race: ask for a rematch, or join it"),
         ("N", "the same, and be ready at once"),
         ("g", "ask for a rematch with another game"),
         ("v, f, s", "after the race: watch the replay, show the checks, copy the result to share it"),
-        ("q, Ctrl-C", "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"),
+        (
+            "Ctrl-Q, Ctrl-C",
+            "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)",
+        ),
     ],
 }
 """All keys, as the help shows them."""

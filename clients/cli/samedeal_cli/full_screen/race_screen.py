@@ -122,7 +122,7 @@ class FullScreen(CanvasApp):
     # Keys and clicks.
 
     def press(self, key: str) -> None:
-        self._take_step(keys.on_key(self.state, key))
+        self._take_step(keys.on_key(self.state, key, time.monotonic()))
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """Start a click or a drag; the right button acts at once."""

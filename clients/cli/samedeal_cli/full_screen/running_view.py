@@ -77,8 +77,10 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
         return
     table, faint = state.predicted
     selection = state.selection
-    letters, cursor = (selection.letters, selection.cursor) if state.can_play else ({}, None)
-    marks = Marks(letters, bool(selection.picks), selection.picks, cursor, faint)
+    marks = Marks(faint=faint)
+    if state.can_play:
+        picks = selection.picks
+        marks = Marks(selection.keys, selection.choices, bool(picks), picks, selection.cursor, faint)
     drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
     drawing.draw()
 
@@ -101,13 +103,10 @@ def _footer_keys(state: RaceState) -> Keys:
         watch = ("Tab", "next table" if state.boards else "next racer")
         return [*back, watch, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
     stock = [("Space", state.stock_move)] if state.stock_move else []
-    if state.width < TWO_COLUMNS:
-        keys = [("a-p", "drop" if state.picks else "pick up"), ("A-P", "home"), ("Enter", "best drop"), *stock]
-        return [*keys, ("u", "undo"), ("/", "type"), ("b", "restart"), ("!", "resign"), ("?", "keys"), ("q", "quit")]
-    keys = [("a-p", "letter: drop" if state.picks else "letter: pick up"), ("A-P", "home")]
-    keys += [("Enter", "best drop"), ("Esc", "cancel"), *stock, ("u", "undo"), ("/", "type a move"), ("b", "restart")]
-    rivals = "show rivals" if state.rivals_hidden else "hide rivals"
-    return [*keys, ("i", "rules"), ("Tab", "watch"), ("z", rivals), ("!", "resign"), *ends]
+    held = [("Esc", "put down")] if state.picks else [("Backspace", "undo")]
+    more = [("Tab", "watch"), ("^g", "rules")] if state.width >= TWO_COLUMNS else []
+    keys = [*stock, ("Enter", "best drop"), *held, ("/", "type"), ("^r", "restart"), ("!", "resign")]
+    return [*keys, *more, ("?", "keys"), ("^q", "quit")]
 
 
 def _no_table(state: RaceState) -> str:

@@ -10,7 +10,7 @@ from samedeal.wire.messages import ReactionName
 from samedeal_cli.full_screen.overlays import FRAME, overlay_lines
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_state import QUESTIONS, Notice, RaceState
-from samedeal_cli.state.selection import LETTERS, Selection
+from samedeal_cli.state.selection import Selection
 
 GAME_KEYS: Final = {str(number): slug for number, slug in enumerate(GAMES, start=1)}
 """The keys with which another game is chosen for a rematch."""
@@ -18,7 +18,19 @@ REACTION_KEYS: Final[dict[str, ReactionName]] = dict(zip("123456", get_args(Reac
 """The keys that send a reaction, after m."""
 BOT_KEYS: Final[dict[str, Level | None]] = {"b": None, **dict(zip("123", get_args(Level), strict=True))}
 """The keys that add a server bot in the lobby: the next one, or that of a level."""
-MAX_QUEUED_KEYS: Final = 3
+COMMAND_KEYS: Final = {
+    "f1": "?",
+    "ctrl+q": "q",
+    "ctrl+g": "i",
+    "ctrl+l": "Q",
+    "ctrl+o": "4",
+    "ctrl+t": "c",
+    "ctrl+k": "x",
+    "ctrl+e": "m",
+    "ctrl+b": "z",
+}
+"""The keys of commands while letters and digits are keys of piles, and the same keys outside a game."""
+MAX_QUEUED_KEYS: Final = 8
 MAX_INPUT: Final = 64
 THEMES: Final[tuple[Theme, ...]] = ("terminal", "dark", "light", "contrast")
 CARDS: Final[tuple[Cards, ...]] = ("auto", "compact", "boxed")
@@ -78,8 +90,11 @@ Step = tuple[RaceState, Command | None]
 """The next state, and a command for the app to run."""
 
 
-def on_key(state: RaceState, key: str) -> Step:
-    """Handle a key: the character that it types, or a name such as ``enter`` or ``shift+tab``."""
+def on_key(state: RaceState, key: str, now: float = 0) -> Step:
+    """Handle a key: the character that it types, or a name such as ``enter`` or ``shift+tab``.
+
+    `now` is a monotonic time (s).
+    """
     if key == "ctrl+c" or (not state.fits and key == "q"):
         return state, "interrupt" if key == "ctrl+c" else "quit"
     if not state.fits:
@@ -94,7 +109,8 @@ def on_key(state: RaceState, key: str) -> Step:
         return _scroll_overlay(state, key)
     if state.input is not None:
         return _edit_input(state, key, state.input)
-    step = _on_common_key(state, key)
+    is_pile_key = state.is_playing and len(key) == 1 and key not in "/?!"
+    step = None if is_pile_key else _on_common_key(state, COMMAND_KEYS.get(key, key))
     if step:
         return step
     if state.stage == "open":
@@ -102,7 +118,7 @@ def on_key(state: RaceState, key: str) -> Step:
     if state.over:
         return _on_results_key(state, key)
     if state.stage == "running":
-        return _on_table_key(state, key)
+        return _on_table_key(state, key, now)
     return state, None
 
 
@@ -229,19 +245,17 @@ def _race_again(state: RaceState, command: RaceAgain) -> Step:
     return replace(state, notice=Notice("Joining…" if state.rematch else "Opening another race…")), command
 
 
-def _on_table_key(state: RaceState, key: str) -> Step:
+def _on_table_key(state: RaceState, key: str, now: float) -> Step:
     if not state.can_play:
-        own_table_hidden = state.seat is not None and not state.finished and state.watched_seat != state.seat
-        if own_table_hidden and key in ("escape", "backspace"):
+        if state.is_playing and key in ("escape", "backspace"):
             return replace(state, watched_seat=None), None
-        return state, None
+        return _with_notice(state, "Esc returns to your table.") if state.is_playing else state, None
     if state.pending is not None:
-        if key in ("space", "u") and len(state.queued_keys) < MAX_QUEUED_KEYS:
-            return replace(state, queued_keys=(*state.queued_keys, key)), None
-        return state, None
+        queued = state.queued_keys if key == "escape" else (*state.queued_keys, key)[:MAX_QUEUED_KEYS]
+        return replace(state, queued_keys=() if key == "escape" else queued), None
     selection = state.selection
     match key:
-        case "u":
+        case "backspace" if not state.picks:
             return _play(state, UNDO)
         case "space" if selection.stock_move:
             return _play(state, selection.stock_move)
@@ -251,7 +265,7 @@ def _on_table_key(state: RaceState, key: str) -> Step:
             return replace(state, input="", completed_prefix=None, history_index=0), None
         case "!":
             return replace(state, overlay="resign"), None
-        case "b":
+        case "ctrl+r":
             return replace(state, overlay="restart"), None
         case "escape" | "backspace":
             return replace(state, picks=(), cursor=state.cursor if state.picks else None, notice=None), None
@@ -259,12 +273,9 @@ def _on_table_key(state: RaceState, key: str) -> Step:
             return _apply_selection(state, *selection.enter())
         case "left" | "right" | "up" | "down":
             return replace(state, cursor=selection.move_cursor(key).cursor), None
-    if key in LETTERS and (place := selection.place_of(key)):
-        return _pick(state, place)
-    if (lower := key.lower()) in LETTERS and key != lower:
-        place = selection.without_picks().place_of(lower)
-        return _send_home(state, place) if place else (state, None)
-    return state, None
+    selected, move, message = selection.press(key, now)
+    after, command = (_with_notice(state, message), None) if message else _apply_selection(state, selected, move)
+    return replace(after, played=selected.played), command
 
 
 def _watch_next(state: RaceState, step: int) -> RaceState:
@@ -364,7 +375,7 @@ def _apply_selection(state: RaceState, selection: Selection, move: str | None) -
 
 
 def _play(state: RaceState, move: str) -> Step:
-    return replace(state, picks=(), pending=move, notice=None), PlayMove(move)
+    return replace(state, picks=(), played=None, pending=move, notice=None), PlayMove(move)
 
 
 def _with_notice(state: RaceState, text: str) -> RaceState:

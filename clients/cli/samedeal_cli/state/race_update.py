@@ -25,7 +25,7 @@ STAGE_NEWS: Final = {
 
 def move_refused(state: RaceState, reason: str) -> RaceState:
     """Return the state after the server has refused a request."""
-    return replace(state, pending=None, queued_keys=(), picks=(), notice=Notice(with_cards(reason), "bad"))
+    return replace(state, pending=None, queued_keys=(), picks=(), played=None, notice=Notice(with_cards(reason), "bad"))
 
 
 def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
@@ -39,11 +39,15 @@ def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
 
 
 def handle_queued_key(state: RaceState) -> Step:
-    """Handle the next queued key. Call this when the server has answered a move."""
-    if state.pending is not None or not state.queued_keys or not state.can_play:
-        return replace(state, queued_keys=()), None
-    key, *others = state.queued_keys
-    return on_key(replace(state, queued_keys=tuple(others)), key)
+    """Handle the queued keys up to the next move. Call this when the server has answered a move.
+
+    They count as pressed at the time of that move.
+    """
+    command = None
+    while state.queued_keys and state.can_play and not state.overlay and state.pending is None:
+        key, *others = state.queued_keys
+        state, command = on_key(replace(state, queued_keys=tuple(others)), key)
+    return (state if state.pending else replace(state, queued_keys=())), command
 
 
 def update(
@@ -82,7 +86,9 @@ def update(
 
 def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> RaceState:
     if new.ply != old.ply:
-        return replace(after, picks=(), pending=None, notice=_notice_after_move(state.pending, old, new, after.me))
+        notice = _notice_after_move(state.pending, old, new, after.me)
+        played = after.played and after.played.with_targets(old.table, new.table)
+        return replace(after, picks=(), pending=None, played=played, notice=notice)
     if new.outcome != old.outcome:
         return replace(after, pending=None, notice=_notice_of_outcome(new, after.me))
     return after
@@ -110,6 +116,7 @@ def _notice_of_outcome(board: Board, me: Standing | None) -> Notice | None:
         case "resigned":
             return Notice("You resigned. Your best attempt counts.")
         case outcome:
-            keys = [key for key, possible in (("u undo", board.undo), ("b restart", board.restart)) if possible]
+            undo, restart = board.undo and "Backspace undo", board.restart and "^r restart"
+            keys = [key for key in (undo, restart) if key]
             options = f" ({', '.join([*keys, '! resign'])})." if keys else ". That was your last attempt."
             return Notice(f"{advice(board) or f'Your game is {outcome}'}{options}", "bad")
