@@ -89,7 +89,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await until(lambda: app.state.board and app.state.board.ply == 1)
         assert "draw: " in shown(app)
         await bo.move("draw")
-        await pilot.press("u")
+        await pilot.press("backspace")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
         await pilot.press("slash", "r", "9", "enter")
         await until(lambda: "'r9' is not a move in Corners" in shown(app))
