@@ -19,7 +19,6 @@ from samedeal_cli.state.race_update import (
     move_refused,
     update,
 )
-from samedeal_cli.state.selection import LETTERS
 from support.example_states import board, entered, finished, lobby, now, racing
 
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -43,13 +42,9 @@ def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
             spelt = replace(state, auto_drop=False)
             commands: list[Command] = []
             for place in spelt.selection.parse(move).places or ("",):
-                letter = spelt.selection.letters.get(place, "space" if not place else "")
-                if not letter:
-                    break  # more piles than letters: use the cursor or the move line
-                spelt, played = keys(spelt, letter)
+                spelt, played = keys(spelt, spelt.selection.keys.get(place, "space"))
                 commands += played
-            else:
-                assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
+            assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
 
 
 @every_game
@@ -76,32 +71,37 @@ def test_no_key_raises_at_any_stage(slug: str) -> None:
             draw_screen(on_key(later, "down")[0], 60, 20)
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-def test_selection_letters_are_not_commands(letter: str) -> None:
-    state = replace(racing("the-edge"), view=racing("the-edge", steps=0).view)
-    assert letter in state.selection.letters.values()
-    later, command = on_key(state, letter)
-    assert isinstance(command, PlayMove) or later.picks
+@every_game
+def test_letters_and_digits_of_a_running_race_are_only_keys_of_piles(slug: str) -> None:
+    state = racing(slug)
+    for key in "1234567890qwertyuiopasdfghjkl;zxcvbnm,.QWERTYASDFGZXCVB":
+        later, command = on_key(state, key)
+        assert command is None or isinstance(command, PlayMove)
+        assert command or later.picks or (later.notice and later.notice != state.notice)
+        assert (later.theme, later.suits, later.cards) == (state.theme, state.suits, state.cards)
 
 
-def test_letters_pick_up_and_drop() -> None:
-    state = replace(racing("corner-stones"), auto_drop=False)
-    selected, commands = keys(state, "a")
+def test_keys_pick_up_and_drop() -> None:
+    state = racing("corner-stones")
+    source = state.selection.choices[0]
+    selected, commands = keys(state, state.selection.keys[source])
     assert commands == []
-    (target, letter), *_ = selected.selection.letters.items()
-    down, commands = keys(selected, letter)
+    target = selected.selection.choices[0]
+    down, commands = keys(selected, state.selection.keys[target])
     assert commands == [PlayMove(selected.picks[0] + target)]
     assert (down.pending, down.picks) == (selected.picks[0] + target, ())
-    assert keys(selected, "escape")[0].picks == ()
+    assert keys(selected, "escape")[0].picks == keys(selected, "backspace")[0].picks == ()
+    assert keys(state, "backspace")[1] == [PlayMove("undo")]
     assert keys(selected, "enter")[1] == [
         PlayMove(next(move for move in state.selection.moves if move.startswith(selected.picks[0])))
     ]
 
 
-def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
-    state, commands = keys(racing("corners"), "space", "a", "space", "backspace")
+def test_keys_are_queued_while_a_move_is_pending() -> None:
+    state, commands = keys(racing("corners"), "space", "space", "backspace")
     assert commands == [PlayMove("draw")]
     assert state.queued_keys == ("space", "backspace")
+    assert keys(state, "escape")[0].queued_keys == ()
     game = after("corners", 30).after("draw")
     answered = update(state, *now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
@@ -111,12 +111,36 @@ def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
     assert move_refused(state, "No.").queued_keys == ()
 
 
+def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored() -> None:
+    stones = racing("corner-stones")
+    first = stones.selection.moves[0]
+    game = after("corner-stones", 12).after(first)
+    places = [*stones.selection.parse(first).places, *stones.selection.parse(game.moves()[0]).places]
+    state, commands = keys(stones, *(stones.selection.keys[place] for place in places))
+    assert commands == [PlayMove(first)]
+    answered = update(state, *now("corner-stones", "running", "playing", game, 99))
+    assert handle_queued_key(answered)[1] == PlayMove(game.moves()[0])
+
+    gallery = racing("gallery", steps=0)
+    start = after("gallery", 0)
+    move = next(move for move in start.moves() if move != "deal")
+    then = start.after(move)
+    target = next(place for place in start.view() if len(then.table[place]) > len(start.table[place]))
+    state, commands = keys(gallery, *(gallery.selection.keys[place] for place in (move, target)))
+    assert commands == [PlayMove(move)]
+    answered = update(state, *now("gallery", "running", "playing", then, 99))
+    ignored, command = handle_queued_key(answered)
+    assert (command, ignored.picks, ignored.queued_keys) == (None, (), ())
+    assert ignored.notice
+    assert "already played" in ignored.notice.text
+
+
 def test_a_refusal_is_shown_and_clears_the_selection() -> None:
     state, _ = keys(racing("corners"), "space")
     refused = move_refused(state, "6H does not follow 4H.")
     assert refused.notice == Notice("6♥ does not follow 4♥.", "bad")
     assert refused.pending is None
-    assert refused.selection.letters
+    assert refused.selection.choices
 
 
 def confirmed(state: RaceState, key: str) -> list[Command]:
@@ -157,16 +181,6 @@ def test_quit_copy_and_result_keys_return_commands() -> None:
     checked = replace(finished("corners"), checks=(Check("moves", True, "all legal"),))
     assert keys(checked, "f")[1] == [Show("checks")]
     assert keys(finished("corners"), "f")[1] == []
-
-
-def test_shift_and_a_letter_sends_home_or_explains_why_not() -> None:
-    state = racing("corner-stones")
-    homes = {letter: state.selection.home_move(place) for place, letter in state.selection.letters.items()}
-    assert None in homes.values()
-    for letter, move in homes.items():
-        later, commands = keys(state, letter.upper())
-        assert commands == ([PlayMove(move)] if move else [])
-        assert move or (later.notice and later.notice.text.endswith("cannot go home now."))
 
 
 def test_clicks_pick_drop_and_send_home() -> None:
@@ -217,7 +231,7 @@ def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
     assert looking.board == other
     for state in (watching, done, looking):
         assert keys(state, "space", "a", "enter", "ctrl+r", "/", "!")[1] == []
-        assert not state.selection.letters
+        assert not state.selection.choices
     assert keys(looking, "escape")[0].board != other
 
 
@@ -265,7 +279,7 @@ def test_messages_update_clock_size_and_connection() -> None:
 def test_a_small_screen_accepts_only_quit() -> None:
     state = replace(racing("corners"), width=59, height=19)
     assert keys(state, "space", "a", "!", "y", "?", "q")[1] == ["quit"]
-    assert replace(state, width=60, height=20).selection.letters
+    assert replace(state, width=60, height=20).selection.choices
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost", "stuck", "over", "resigned"])

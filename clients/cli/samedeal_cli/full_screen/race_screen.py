@@ -110,13 +110,13 @@ class RaceScreen(RaceTasks):
 
     def action_act(self, number: int) -> None:
         """Do an action, given its number."""
-        self._take_step(keys.on_key(self.state, ACTIONS[number].keys.split()[0]))
+        self._take_step(keys.on_key(self.state, ACTIONS[number].keys.split()[0], time.monotonic()))
 
     def on_key(self, event: Key) -> None:
         """Press the key of a pile."""
         key = pressed_key(event)
         if not self.query(LineInput) and not action_of(self.state, key):
-            self._take_step(keys.on_key(self.state, key))
+            self._take_step(keys.on_key(self.state, key, time.monotonic()))
 
     def on_mouse_down(self, event: MouseDown) -> None:
         """Start a click or a drag; the right button acts at once."""

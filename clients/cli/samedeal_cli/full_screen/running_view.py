@@ -65,8 +65,10 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
         return
     table, faint = state.predicted
     selection = state.selection
-    letters, cursor = (selection.letters, selection.cursor) if state.can_play else ({}, None)
-    marks = Marks(letters, bool(selection.picks), selection.picks, cursor, faint)
+    marks = Marks(faint=faint)
+    if state.can_play:
+        picks = selection.picks
+        marks = Marks(selection.keys, selection.choices, bool(picks), picks, selection.cursor, faint)
     drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
     drawing.draw()
 

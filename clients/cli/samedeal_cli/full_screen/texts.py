@@ -39,8 +39,8 @@ MOUSE: Final = (
 )
 OTHERS: Final = (("^P", "find and run any command that works now"), ("^Z", "suspend; fg returns"), ("^C", "quit"))
 PILES: Final = (
-    ("a pile's key", "pick up from that pile; then press the key of its target"),
-    ("Shift and a key", "send the card of that pile home"),
+    ("letters, digits", "each pile has the key beside its name: pick it up, then press the key of its target"),
+    ("the same again", "send the picked card home, or put it down"),
     ("arrows", "move the cursor"),
 )
 

@@ -176,7 +176,7 @@ def _rematch_label(state: RaceState) -> str:
 
 
 def _quit_label(state: RaceState) -> str:
-    if state.seat is None or state.over or state.can_play or state.width < ROOM_FOR_ALL:
+    if state.seat is None or state.over or state.is_playing or state.width < ROOM_FOR_ALL:
         return "quit"
     return quit_phrase(state.stage, state.away_s)
 
@@ -193,8 +193,8 @@ QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the l
 PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _drop),
-    Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked up, cancel", _undo),
-    Action("escape", lambda state: "cancel" if state.picks else "", "cancel", _cancel),
+    Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked, put it down", _undo),
+    Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type")),
     Action("ctrl+r", _if_room("restart"), "restart the deal (asks first)", ask_to_restart),
     Action("!", _if_room("resign"), "resign (asks first)", ask_to_resign),
@@ -267,13 +267,13 @@ ALWAYS: Final = (
     Action("ctrl+t", "", "choose the theme", _choose_theme),
     Action("ctrl+k", "", "choose the size of the cards", _choose_cards),
     Action("ctrl+o", "", "use two or four suit colours", _change_suits),
-    Action("ctrl+q", lambda state: _quit_label(state) if state.can_play else "", QUIT, _does("quit")),
+    Action("ctrl+q", lambda state: _quit_label(state) if state.is_playing else "", QUIT, _does("quit")),
 )
 SECTIONS: Final[tuple[tuple[str, Callable[[RaceState], bool], tuple[Action, ...]], ...]] = (
     ("Playing", lambda state: state.can_play, PLAYING),
     ("Lobby", lambda state: state.stage == "open", LOBBY),
     ("After the race", lambda state: state.over, RESULTS),
-    ("Unless you are playing", lambda state: not state.can_play, LETTERS_FREE),
+    ("Unless you are playing", lambda state: not state.is_playing, LETTERS_FREE),
     ("Always", lambda state: True, ALWAYS),
     ("Rivals", lambda state: state.stage == "running", RUNNING),
 )

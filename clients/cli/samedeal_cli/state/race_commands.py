@@ -94,7 +94,7 @@ Run = Callable[[RaceState], Step]
 
 def play(state: RaceState, move: str) -> Step:
     """Send a move, and show it as pending."""
-    return replace(state, picks=(), pending=move, notice=None), PlayMove(move)
+    return replace(state, picks=(), played=None, pending=move, notice=None), PlayMove(move)
 
 
 def apply_selection(state: RaceState, selection: Selection, move: str | None) -> Step:

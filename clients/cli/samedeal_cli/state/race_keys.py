@@ -6,24 +6,31 @@ from typing import Final, Literal
 from samedeal_cli.state.race_actions import PLAYING, action_of
 from samedeal_cli.state.race_commands import Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
-from samedeal_cli.state.selection import LETTERS
 
-MAX_QUEUED_KEYS: Final = 3
-QUEUED: Final = ("space", "backspace")
-"""The keys that wait for the answer to a move."""
+MAX_QUEUED_KEYS: Final = 8
 Button = Literal["left", "double", "right"]
 
 
-def on_key(state: RaceState, key: str) -> Step:
-    """Handle a key: the character that it types, or a name such as ``enter`` or ``shift+tab``."""
+def on_key(state: RaceState, key: str, now: float = 0) -> Step:
+    """Handle a key: the character that it types, or a name such as ``enter`` or ``shift+tab``.
+
+    `now` is a monotonic time (s).
+    """
     action = action_of(state, key)
     if state.can_play and state.pending is not None and (not action or action in PLAYING):
-        if key in QUEUED and len(state.queued_keys) < MAX_QUEUED_KEYS:
-            return replace(state, queued_keys=(*state.queued_keys, key)), None
-        return state, None
+        queued = state.queued_keys if key == "escape" else (*state.queued_keys, key)[:MAX_QUEUED_KEYS]
+        return replace(state, queued_keys=() if key == "escape" else queued), None
     if action:
         return action.run(state)
-    return _on_pile_key(state, key) if state.fits and state.can_play else (state, None)
+    if not state.fits or not state.is_playing:
+        return state, None
+    if not state.can_play:
+        return replace(state, notice=Notice("Esc returns to your table.", "")), None
+    selected, move, message = state.selection.press(key, now)
+    if message:
+        return replace(state, played=selected.played, notice=Notice(message, "")), None
+    after, command = apply_selection(state, selected, move)
+    return replace(after, played=selected.played), command
 
 
 def on_click(state: RaceState, spot: str, button: Button = "left") -> Step:
@@ -65,16 +72,6 @@ def on_drag(state: RaceState, source: str, target: str) -> Step:
 
 def _accepts_mouse(state: RaceState) -> bool:
     return state.fits and state.can_play and state.pending is None
-
-
-def _on_pile_key(state: RaceState, key: str) -> Step:
-    selection = state.selection
-    if key in LETTERS and (place := selection.place_of(key)):
-        return _pick(state, place)
-    if (lower := key.lower()) in LETTERS and key != lower:
-        place = selection.without_picks().place_of(lower)
-        return _send_home(state, place) if place else (state, None)
-    return state, None
 
 
 def _pick(state: RaceState, place: str) -> Step:

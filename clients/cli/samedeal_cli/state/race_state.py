@@ -15,7 +15,7 @@ from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
-from samedeal_cli.state.selection import Selection
+from samedeal_cli.state.selection import Played, Selection
 
 Tone = Literal["", "good", "bad", "news"]
 
@@ -73,6 +73,8 @@ class RaceState:
 
     picks: tuple[str, ...] = ()
     cursor: str | None = None
+    played: Played | None = None
+    """The last move, if one key has played it."""
     pending: str | None = None
     """The move that the server has not answered yet."""
     queued_keys: tuple[str, ...] = ()
@@ -186,7 +188,12 @@ class RaceState:
     @property
     def can_play(self) -> bool:
         """Whether the table on the screen accepts moves."""
-        return self.stage == "running" and self.shown_seat == self.seat and self.seat is not None and not self.finished
+        return self.is_playing and self.shown_seat == self.seat
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether you are playing, and so all letters and digits are keys of piles."""
+        return self.stage == "running" and self.seat is not None and not self.finished
 
     @property
     def finished(self) -> bool:
@@ -213,6 +220,7 @@ class RaceState:
             self.auto_drop,
             self.picks,
             self.cursor,
+            self.played,
         )
 
     @property
