@@ -68,7 +68,7 @@ async def test_keys_reach_the_player() -> None:
         await pilot.press("slash", "m", "3", "enter")
         assert app.player.track.index(app.player.n) == 3
         await pilot.press("question_mark")
-        await until(pilot, lambda: "◆   think" in shown(app) and "Esc back" in shown(app))
+        await until(pilot, lambda: "play, pause" in shown(app) and "Esc back" in shown(app))
         await pilot.press("q")
         await until(pilot, lambda: "Space play" in shown(app))
         await pilot.press("q")
