@@ -7,8 +7,9 @@ import pytest
 
 from cli import test_cli_line_live as line_mode
 from cli.test_cli_line_live import samedeal
-from cli.test_cli_race_app import application, shown, until
+from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
+from support.full_screen import shown
 from support.servers import Server, racers
 
 environment = line_mode.environment
@@ -27,20 +28,19 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(live: S
         async with app.run_test(size=(80, 24)) as pilot:
             await until(lambda: app.state.me)
             await pilot.press("s", "d")  # there is nobody else
-            assert (app.state.overlay, app.state.stage) == ("", "open")
+            assert (app.dialog, app.state.stage) == ("", "open")
             for racer in (bo, cy, di):
                 await racer.join(race)
             await bo.ask(m.Ready)
             await until(lambda: len(app.state.standings) == 4 and "Bo is ready" in str(app.state.news))
-            assert "s start now" in shown(app)
+            await until(lambda: "s start now" in shown(app))
             assert "Ada (you) (host)" in shown(app)
             await pilot.press("d")
-            assert "Remove Cy from this race? (Tab: another player)" in shown(app)
-            await pilot.press("tab")
-            assert "Remove Di from this race?" in shown(app)
-            await pilot.press("n")
-            assert app.state.overlay == ""
-            await pilot.press("d", "y")
+            await until(lambda: "Remove whom?" in shown(app))
+            assert shown(app).index("1  Cy") < shown(app).index("2  Di") < shown(app).index("3  Bo")
+            await pilot.press("escape")
+            assert app.dialog == ""
+            await pilot.press("d", "1")
             await until(lambda: len(app.state.standings) == 3)
             await cy.connect(live)
             assert isinstance(await cy.join(race), m.Problem)
@@ -64,7 +64,7 @@ async def test_guests_see_who_invites_them_and_the_clock(live: Server) -> None:
                 await racer.ask(m.Ready)
             await until(lambda: "s, or the race starts without you." in shown(app))
             await pilot.press("s", "d")  # only for the host
-            assert app.state.overlay == ""
+            assert app.dialog == ""
             await pilot.press("q")
 
 
@@ -79,14 +79,14 @@ async def test_a_racer_adds_bots_with_keys(live: Server) -> None:
     app = application(live, live.create("corners", start_delay_ms=60_000), "Ada")
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.me)
-        await pilot.press("3")
+        await pilot.press("b", "4")
         await until(lambda: "Joker (expert bot)" in shown(app))
-        await pilot.press("3")
+        await pilot.press("b", "4")
         await until(lambda: "Joker, the expert bot, is already in this race." in shown(app))
-        await pilot.press("b")
+        await pilot.press("b", "1")
         await until(lambda: "Trey (regular bot)" in shown(app))
         assert "Trey (regular bot) joined" in str(app.state.news)
-        await pilot.press("b")
+        await pilot.press("b", "1")
         await until(lambda: "Deuce (beginner bot)" in shown(app))
         assert app.state.levels == {2: "expert", 3: "regular", 4: "beginner"}
         await pilot.press("q")

@@ -15,11 +15,12 @@ import pytest
 from textual.strip import Strip
 
 from samedeal.wire import messages as m
-from samedeal_cli.full_screen.race_screen import FullScreen
+from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
+from support.full_screen import RaceApp, shown
 from support.servers import Racer, Server, racers
 from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
 
@@ -41,7 +42,7 @@ def application(
     watching: bool = False,
     ready: bool = False,
     first_token: str | None = None,
-) -> FullScreen:
+) -> RaceApp:
     state = RaceState(race, live.url.partition("://")[2], f"{live.url}/r/{race}", watching=watching)
     known = [first_token] if first_token else []
 
@@ -54,7 +55,7 @@ def application(
     def remember(welcome: m.Welcome) -> None:
         known.extend(filter(None, [welcome.token]))
 
-    return FullScreen(state, connect, Api(live.url), Settings(color="always"), ready=ready)
+    return RaceApp(RaceScreen(state, connect, Api(live.url), Settings(color="always"), ready=ready))
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -63,13 +64,9 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def another_second(app: FullScreen) -> None:
+async def another_second(app: RaceApp) -> None:
     before = app.state.left_ms
     await until(lambda: app.state.left_ms != before)
-
-
-def shown(app: FullScreen) -> str:
-    return "\n".join(app.widget.canvas.text())
 
 
 async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
@@ -89,7 +86,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await until(lambda: app.state.board and app.state.board.ply == 1)
         assert "draw: " in shown(app)
         await bo.move("draw")
-        await pilot.press("u")
+        await pilot.press("backspace")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
         await pilot.press("slash", "r", "9", "enter")
         await until(lambda: "'r9' is not a move in Corners" in shown(app))
@@ -118,9 +115,9 @@ async def test_the_mouse_plays_moves_and_presses_footer_keys(live: Server) -> No
         stock = app.widget.canvas.spots["stock"]
         await pilot.click(offset=(stock.column + 3, stock.row + 1))
         await until(lambda: app.state.board and app.state.board.ply == 1)
-        key = app.widget.canvas.spots["key:?"]
-        await pilot.click(offset=(key.column, key.row))
-        assert app.state.overlay == "help"
+        footer = shown(app).splitlines()[-1]
+        await pilot.click(offset=(footer.index("? help"), 31))
+        await until(lambda: app.dialog == "TextDialog")
         await pilot.press("escape")
         source, target = (app.widget.canvas.spots[place] for place in ("stock", "waste"))
         await pilot.mouse_down(offset=(source.column + 3, source.row + 1))

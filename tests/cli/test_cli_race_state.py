@@ -1,6 +1,7 @@
 """The race state: keys, clicks and messages, for every game."""
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from msgspec import structs
@@ -8,24 +9,17 @@ from msgspec import structs
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.messages import Guidance
-from samedeal_cli.full_screen.overlays import overlay_lines
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.full_screen.running_view import instruction
-from samedeal_cli.state.race_keys import (
-    Command,
-    PlayMove,
-    RaceAgain,
-    on_click,
-    on_drag,
-    on_key,
-)
+from samedeal_cli.settings import Cards, Theme
+from samedeal_cli.state.race_commands import Ask, Choose, Command, PlayMove, RaceAgain, Show
+from samedeal_cli.state.race_keys import on_click, on_drag, on_key
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 from samedeal_cli.state.race_update import (
     handle_queued_key,
     move_refused,
     update,
 )
-from samedeal_cli.state.selection import LETTERS
 from support.example_states import board, entered, finished, lobby, now, racing
 
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -45,17 +39,13 @@ def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
     for steps in (0, 5, 19, 40, 70):
         state = racing(slug, steps=steps)
         for move in state.selection.moves:
-            assert keys(state, "/", *move, "enter")[1] == [PlayMove(move)]
+            assert move in state.typeable
             spelt = replace(state, auto_drop=False)
             commands: list[Command] = []
             for place in spelt.selection.parse(move).places or ("",):
-                letter = spelt.selection.letters.get(place, "space" if not place else "")
-                if not letter:
-                    break  # more piles than letters: use the cursor or the move line
-                spelt, played = keys(spelt, letter)
+                spelt, played = keys(spelt, spelt.selection.keys.get(place, "space"))
                 commands += played
-            else:
-                assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
+            assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
 
 
 @every_game
@@ -75,46 +65,75 @@ def test_every_place_can_be_reached_by_the_arrows(slug: str) -> None:
 def test_no_key_raises_at_any_stage(slug: str) -> None:
     names = [*map(chr, range(33, 127)), "space", "enter", "escape", "tab", "shift+tab", "up", "left", "f1", "ctrl+a"]
     states = [entered(slug), lobby(slug), racing(slug), finished(slug), lobby(slug, watching=True)]
-    for state in (*states, replace(racing(slug), overlay="help"), replace(racing(slug), input="a")):
+    for state in states:
         for name in names:
             later, _ = on_key(state, name)
             draw_screen(later, 80, 24)
             draw_screen(on_key(later, "down")[0], 60, 20)
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-def test_selection_letters_are_not_commands(letter: str) -> None:
-    state = replace(racing("the-edge"), view=racing("the-edge", steps=0).view)
-    assert letter in state.selection.letters.values()
-    later, command = on_key(state, letter)
-    assert isinstance(command, PlayMove) or later.picks
+@every_game
+def test_letters_and_digits_of_a_running_race_are_only_keys_of_piles(slug: str) -> None:
+    state = racing(slug)
+    for key in "1234567890qwertyuiopasdfghjkl;zxcvbnm,.QWERTYASDFGZXCVB":
+        later, command = on_key(state, key)
+        assert command is None or isinstance(command, PlayMove)
+        assert command or later.picks or (later.notice and later.notice != state.notice)
+        assert (later.theme, later.suits, later.cards) == (state.theme, state.suits, state.cards)
 
 
-def test_letters_pick_up_and_drop() -> None:
-    state = replace(racing("corner-stones"), auto_drop=False)
-    selected, commands = keys(state, "a")
+def test_keys_pick_up_and_drop() -> None:
+    state = racing("corner-stones")
+    source = state.selection.choices[0]
+    selected, commands = keys(state, state.selection.keys[source])
     assert commands == []
-    (target, letter), *_ = selected.selection.letters.items()
-    down, commands = keys(selected, letter)
+    target = selected.selection.choices[0]
+    down, commands = keys(selected, state.selection.keys[target])
     assert commands == [PlayMove(selected.picks[0] + target)]
     assert (down.pending, down.picks) == (selected.picks[0] + target, ())
-    assert keys(selected, "escape")[0].picks == ()
+    assert keys(selected, "escape")[0].picks == keys(selected, "backspace")[0].picks == ()
+    assert keys(state, "backspace")[1] == [PlayMove("undo")]
     assert keys(selected, "enter")[1] == [
         PlayMove(next(move for move in state.selection.moves if move.startswith(selected.picks[0])))
     ]
 
 
-def test_while_a_move_is_pending_only_stock_and_undo_keys_are_queued() -> None:
-    state, commands = keys(racing("corners"), "space", "a", "space", "u")
+def test_keys_are_queued_while_a_move_is_pending() -> None:
+    state, commands = keys(racing("corners"), "space", "space", "backspace")
     assert commands == [PlayMove("draw")]
-    assert state.queued_keys == ("space", "u")
+    assert state.queued_keys == ("space", "backspace")
+    assert keys(state, "escape")[0].queued_keys == ()
     game = after("corners", 30).after("draw")
     answered = update(state, *now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
     again, command = handle_queued_key(answered)
     assert command == PlayMove(game.moves()[-1])
-    assert again.queued_keys == ("u",)
+    assert again.queued_keys == ("backspace",)
     assert move_refused(state, "No.").queued_keys == ()
+
+
+def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored() -> None:
+    stones = racing("corner-stones")
+    first = stones.selection.moves[0]
+    game = after("corner-stones", 12).after(first)
+    places = [*stones.selection.parse(first).places, *stones.selection.parse(game.moves()[0]).places]
+    state, commands = keys(stones, *(stones.selection.keys[place] for place in places))
+    assert commands == [PlayMove(first)]
+    answered = update(state, *now("corner-stones", "running", "playing", game, 99))
+    assert handle_queued_key(answered)[1] == PlayMove(game.moves()[0])
+
+    gallery = racing("gallery", steps=0)
+    start = after("gallery", 0)
+    move = next(move for move in start.moves() if move != "deal")
+    then = start.after(move)
+    target = next(place for place in start.view() if len(then.table[place]) > len(start.table[place]))
+    state, commands = keys(gallery, *(gallery.selection.keys[place] for place in (move, target)))
+    assert commands == [PlayMove(move)]
+    answered = update(state, *now("gallery", "running", "playing", then, 99))
+    ignored, command = handle_queued_key(answered)
+    assert (command, ignored.picks, ignored.queued_keys) == (None, (), ())
+    assert ignored.notice
+    assert "already played" in ignored.notice.text
 
 
 def test_a_refusal_is_shown_and_clears_the_selection() -> None:
@@ -122,81 +141,47 @@ def test_a_refusal_is_shown_and_clears_the_selection() -> None:
     refused = move_refused(state, "6H does not follow 4H.")
     assert refused.notice == Notice("6♥ does not follow 4♥.", "bad")
     assert refused.pending is None
-    assert refused.selection.letters
+    assert refused.selection.choices
 
 
-@pytest.mark.parametrize(("key", "command"), [("!", "resign"), ("b", PlayMove("restart"))], ids=["resign", "restart"])
-def test_questions_are_confirmed_only_by_y(key: str, command: Command) -> None:
-    state = racing("corners")
-    assert keys(state, key, "y")[1] == [command]
-    for other in ("enter", "Y", "space", "n", "escape", key):
-        later, commands = keys(state, key, other)
-        assert (later.overlay, commands) == ("", [])
+def confirmed(state: RaceState, key: str) -> list[Command]:
+    """Press a key that asks, and return the commands after the answer yes."""
+    asked, question = on_key(state, key)
+    assert asked is state
+    assert isinstance(question, Ask)
+    return [command for command in (question.then(state)[1],) if command]
+
+
+@pytest.mark.parametrize(
+    ("key", "command"), [("!", "resign"), ("ctrl+r", PlayMove("restart"))], ids=["resign", "restart"]
+)
+def test_resigning_and_restarting_ask_first(key: str, command: Command) -> None:
+    assert confirmed(racing("corners"), key) == [command]
 
 
 def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
     assert keys(lobby("corners"), "r")[1] == ["ready"]
     ready = update(lobby("corners"), *now("corners", "open", "ready"))
     assert keys(ready, "r")[1] == ["unready"]
-    assert keys(ready, "!", "y")[1] == ["leave"]
+    assert confirmed(ready, "!") == ["leave"]
     assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == ["copy-link"]
 
 
 def test_quit_copy_and_result_keys_return_commands() -> None:
-    assert keys(racing("corners"), "q")[1] == ["quit"]
-    assert keys(racing("corners"), "ctrl+c")[1] == ["interrupt"]
-    assert keys(racing("corners"), "y")[1] == ["copy-link"]
+    assert keys(racing("corners"), "ctrl+q")[1] == ["quit"]
+    assert keys(finished("corners"), "q", "y")[1] == ["quit", "copy-link"]
     assert keys(finished("corners"), "n", "N", "v", "s")[1] == [
         RaceAgain(),
         RaceAgain(ready=True),
         "open-replay",
         "copy-result",
     ]
-    assert keys(finished("corners"), "g", "2")[1] == [RaceAgain("the-edge")]
-    assert keys(finished("corners"), "g", "9", "escape")[1] == []
+    choice = on_key(finished("corners"), "g")[1]
+    assert isinstance(choice, Choose)
+    assert choice.options["The Edge"](finished("corners"))[1] == RaceAgain("the-edge")
     checked = replace(finished("corners"), checks=(Check("moves", True, "all legal"),))
-    assert keys(checked, "f")[0].overlay == "checks"
-    assert keys(finished("corners"), "f")[0].overlay == ""
-
-
-def test_overlays_scroll_and_close_and_q_does_not_quit() -> None:
-    for key in ("?", "i", "Q"):
-        state, _ = keys(racing("corners", 60, 20), key)
-        down, _ = keys(state, *["down"] * 500)
-        assert down.scroll <= len(overlay_lines(down, 60))
-        assert keys(down, "up")[0].scroll == max(0, down.scroll - 1)
-        closed, commands = keys(state, "q")
-        assert (closed.overlay, commands) == ("", [])
-
-
-def test_the_move_line_completes_recalls_and_closes() -> None:
-    state, _ = keys(racing("corner-stones"), "/", "l")
-    moves = [move for move in state.board.moves or () if move.startswith("l")] if state.board else []
-    assert list(state.completions) == moves
-    once, _ = keys(state, "tab")
-    assert once.input == moves[0]
-    assert keys(once, "tab")[0].input == moves[1]
-    assert keys(once, "shift+tab")[0].input == moves[-1]
-    _, commands = keys(once, "enter")
-    assert commands == [PlayMove(moves[0])]
-    used = move_refused(keys(state, "9", "enter")[0], "'l9' is not a legal move.")
-    assert keys(used, "/", "up")[0].input == "l9"
-    assert keys(used, "/", "up", "down")[0].input == ""
-    assert keys(used, "/", "x", "escape")[0].input is None
-    assert keys(used, "/", "backspace")[0].input is None
-    assert keys(state, *"xyz")[0].input == "lxyz"
-    resigning, commands = keys(racing("corners"), "/", *"resign", "enter")
-    assert (resigning.overlay, commands) == ("resign", [])
-
-
-def test_shift_and_a_letter_sends_home_or_explains_why_not() -> None:
-    state = racing("corner-stones")
-    homes = {letter: state.selection.home_move(place) for place, letter in state.selection.letters.items()}
-    assert None in homes.values()
-    for letter, move in homes.items():
-        later, commands = keys(state, letter.upper())
-        assert commands == ([PlayMove(move)] if move else [])
-        assert move or (later.notice and later.notice.text.endswith("cannot go home now."))
+    assert keys(checked, "f")[1] == [Show("checks")]
+    assert keys(finished("corners"), "f")[1] == []
 
 
 def test_clicks_pick_drop_and_send_home() -> None:
@@ -210,7 +195,7 @@ def test_clicks_pick_drop_and_send_home() -> None:
     assert on_click(selected, source, "double")[1] == (PlayMove(home) if home else None)
     assert on_click(state, source, "double") == (state, None)
     assert on_drag(state, source, target)[1] == PlayMove(source + target)
-    assert on_click(state, "key:q") == (state, "quit")
+    assert on_click(lobby("corners"), "key:y")[1] == "copy-link"
     assert on_click(state, "seat:1")[0].watched_seat == 1
     assert on_click(on_click(state, "seat:1")[0], "seat:1")[0].watched_seat is None
     assert on_click(state, "nowhere") == (state, None)
@@ -246,8 +231,8 @@ def test_spectators_finished_racers_and_watchers_cannot_play() -> None:
     looking = keys(update(racing("corners"), *open_race), "tab")[0]
     assert looking.board == other
     for state in (watching, done, looking):
-        assert keys(state, "space", "a", "enter", "u", "/", "!")[1] == []
-        assert not state.selection.letters
+        assert keys(state, "space", "a", "enter", "ctrl+r", "/", "!")[1] == []
+        assert not state.selection.choices
     assert keys(looking, "escape")[0].board != other
 
 
@@ -267,18 +252,14 @@ def test_tab_moves_a_spectator_from_table_to_table() -> None:
 
 def test_display_keys_change_suits_theme_cards_and_rivals() -> None:
     state = racing("corners")
-    assert keys(state, "4")[0].suits == "two"
-    assert keys(state, "4", "4")[0].suits == "four"
-    assert [keys(state, *"c" * times)[0].theme for times in range(5)] == [
-        "terminal",
-        "dark",
-        "light",
-        "contrast",
-        "terminal",
-    ]
-    assert [keys(state, *"x" * times)[0].cards for times in range(4)] == ["auto", "compact", "boxed", "auto"]
-    assert "┌" not in "".join(draw_screen(keys(state, "x")[0], 100, 32).text()[3:20])
-    assert keys(state, "z")[0].rivals_hidden
+    assert keys(state, "ctrl+o")[0].suits == "two"
+    assert keys(state, "ctrl+o", "ctrl+o")[0].suits == "four"
+    for key, name, values in (("ctrl+t", "theme", get_args(Theme)), ("ctrl+k", "cards", get_args(Cards))):
+        choice = on_key(state, key)[1]
+        assert isinstance(choice, Choose)
+        assert [getattr(run(state)[0], name) for run in choice.options.values()] == list(values)
+    assert "┌" not in "".join(draw_screen(replace(state, cards="compact"), 100, 32).text()[3:20])
+    assert keys(state, "ctrl+b")[0].rivals_hidden
 
 
 def test_news_lists_racers_and_stages() -> None:
@@ -299,7 +280,7 @@ def test_messages_update_clock_size_and_connection() -> None:
 def test_a_small_screen_accepts_only_quit() -> None:
     state = replace(racing("corners"), width=59, height=19)
     assert keys(state, "space", "a", "!", "y", "?", "q")[1] == ["quit"]
-    assert replace(state, width=60, height=20).selection.letters
+    assert replace(state, width=60, height=20).selection.choices
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost", "stuck", "over", "resigned"])
@@ -326,7 +307,7 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
 
 
 def test_the_next_race_keeps_the_display_settings() -> None:
-    state = replace(keys(finished("corners"), "4", "z")[0], history=("draw",))
+    state = replace(finished("corners"), suits="two", rivals_hidden=True)
     other = state_of_next_race(state, "blue-fox-1", "http://there/r/blue-fox-1")
     assert (other.race_id, other.view, other.news) == ("blue-fox-1", None, ())
-    assert (other.suits, other.rivals_hidden, other.history, other.width) == ("two", True, ("draw",), 80)
+    assert (other.suits, other.rivals_hidden, other.width) == ("two", True, 80)

@@ -16,6 +16,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_width import cells
+from samedeal_cli.state.race_commands import play
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import Check, RaceState
 from samedeal_cli.state.race_update import move_refused, update
@@ -36,25 +37,14 @@ def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState
     yield "countdown", update(lobby(slug, width, height), *now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
-    yield "race, picked up", on_key(replace(race, auto_drop=False), next(iter(race.selection.letters.values())))[0]
+    yield "race, picked up", on_key(race, race.selection.keys[race.selection.choices[0]])[0]
     yield (
         "race, a refusal",
         move_refused(race, "6H is next on u2, but l4 stands in another row: only a corner helps."),
     )
-    yield "race, typing", on_key(on_key(race, "/")[0], race.selection.moves[0][0])[0]
-    yield "race, asked", on_key(race, "!")[0]
-    yield "race, rivals hidden", on_key(race, "z")[0]
+    yield "race, rivals hidden", on_key(race, "ctrl+b")[0]
     yield "race, connection lost", replace(race, connection_error="the connection broke")
     yield "results", replace(finished(slug, width, height), checks=FINDINGS, key_known=True, par=PAR)
-
-
-def overlays(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState]]:
-    """Yield the overlays with their names."""
-    race = racing(slug, width, height)
-    yield "help", on_key(race, "?")[0]
-    yield "rules", on_key(race, "i")[0]
-    yield "link", on_key(race, "Q")[0]
-    yield "checks", on_key(replace(finished(slug, width, height), checks=FINDINGS), "f")[0]
 
 
 def text(state: RaceState) -> str:
@@ -62,7 +52,7 @@ def text(state: RaceState) -> str:
 
 
 def picture(slug: str, width: int, height: int) -> str:
-    drawn = [*screens(slug, width, height), *(overlays(slug, width, height) if slug == "corners" else ())]
+    drawn = screens(slug, width, height)
     return "\n\n".join(f"=== {name}\n{text(state)}" for name, state in drawn) + "\n"
 
 
@@ -80,7 +70,7 @@ def test_every_screen_matches_its_picture(slug: str, width: int, height: int) ->
 @every_game
 @pytest.mark.parametrize(("width", "height"), [*SIZES, (71, 21), (72, 24), (120, 50), (200, 60)])
 def test_every_screen_fills_exactly_its_size(slug: str, width: int, height: int) -> None:
-    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
+    for _, state in screens(slug, width, height):
         canvas = draw_screen(state, width, height)
         rows = ["".join(span.text for span in row) for row in canvas.rows()]
         assert len(rows) == height
@@ -91,27 +81,25 @@ def test_every_screen_fills_exactly_its_size(slug: str, width: int, height: int)
 @every_game
 @every_size
 def test_every_screen_can_be_ascii(slug: str, width: int, height: int) -> None:
-    for _, state in (*screens(slug, width, height), *overlays(slug, width, height)):
+    for _, state in screens(slug, width, height):
         drawn = text(replace(state, ascii=True))
         assert drawn.isascii(), sorted({letter for letter in drawn if not letter.isascii()})
 
 
 @every_game
 @every_size
-def test_the_clock_the_standings_and_quit_are_always_visible(slug: str, width: int, height: int) -> None:
+def test_the_clock_and_the_standings_are_always_visible(slug: str, width: int, height: int) -> None:
     for name, state in screens(slug, width, height):
         drawn = text(state)
-        if name.startswith("race") and name not in ("race, typing", "race, rivals hidden"):
+        if name.startswith("race") and name != "race, rivals hidden":
             assert "2:50" in drawn
             assert "ada" in drawn
-        if "typing" not in name:
-            assert "q quit" in drawn
 
 
 @every_game
 def test_hidden_rivals_are_not_on_the_screen(slug: str) -> None:
     for width, height in SIZES:
-        state = on_key(racing(slug, width, height), "z")[0]
+        state = on_key(racing(slug, width, height), "ctrl+b")[0]
         assert "ada" not in text(state)
         assert "cy" not in text(state)
 
@@ -127,29 +115,20 @@ def test_a_small_screen_shows_the_required_size(slug: str, width: int, height: i
 
 @every_game
 @every_size
-def test_all_letters_are_shown_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
+def test_all_keys_are_shown_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
     state = racing(slug, width, height)
     canvas = draw_screen(state, width, height)
     assert set(state.selection.places) <= set(canvas.spots)
-    for place, letter in state.selection.letters.items():
+    for place, key in state.selection.keys.items():
         spot = canvas.spots[place]
         rows = canvas.text()[spot.row : spot.row + spot.height]
-        assert any(letter in row[spot.column : spot.column + spot.width] for row in rows)
-
-
-@every_size
-def test_every_key_that_is_shown_can_be_clicked(width: int, height: int) -> None:
-    canvas = draw_screen(racing("corners", width, height), width, height)
-    for key in ("u", "/", "b", "!", "?", "q", "space", "enter"):
-        assert f"key:{key}" in canvas.spots
-        spot = canvas.spots[f"key:{key}"]
-        assert canvas.text()[spot.row][spot.column :].lower().startswith(key)
+        assert any(key in row[spot.column : spot.column + spot.width] for row in rows)
 
 
 def test_the_selection_is_visible_without_colours() -> None:
     for width, height in SIZES:
-        race = replace(racing("corner-stones", width, height), auto_drop=False)
-        held, _ = on_key(race, "a")
+        race = racing("corner-stones", width, height)
+        held, _ = on_key(race, race.selection.keys[race.selection.choices[0]])
         assert held.picks
         assert _reversed(draw_screen(held, width, height), held.picks[0])
         assert not _reversed(draw_screen(race, width, height), held.picks[0])
@@ -162,8 +141,7 @@ def test_a_pending_move_is_predicted_and_dimmed() -> None:
     )
     assert race.board
     card = race.board.table[source][-1]
-    typed = replace(race, input=source + target)
-    pending, _ = on_key(typed, "enter")
+    pending, _ = play(race, source + target)
     table, faint = pending.predicted
     assert table[target][-1] == card
     assert len(table[source]) == len(race.board.table[source]) - 1
@@ -177,12 +155,6 @@ def test_the_clock_is_red_in_the_last_minute() -> None:
     late = draw_screen(racing("corners", left_ms=9_000), 80, 24)
     assert any(span.style.ink == "bad" for span in next(late.rows()))
     assert not any(span.style.ink == "bad" for span in next(calm.rows()))
-
-
-def test_the_table_does_not_move_while_a_move_is_typed() -> None:
-    race = racing("the-edge")
-    typing, _ = on_key(race, "/")
-    assert draw_screen(race, 80, 24).spots["a1"] == draw_screen(typing, 80, 24).spots["a1"]
 
 
 def test_standings_that_do_not_fit_are_counted_and_include_your_own() -> None:
@@ -204,11 +176,12 @@ def test_boxed_cards_take_the_width_of_the_standings_column() -> None:
 
 
 def _reversed(canvas: Canvas, place: str) -> bool:
+    """Return whether a card of a place is in reverse video; keys that can be pressed are, too."""
     spot = canvas.spots[place]
     for at, row in enumerate(canvas.rows()):
         column = 0
         for span in row:
-            if span.style.reverse and spot.contains(at, column):
+            if span.style.reverse and cells(span.text) > 1 and spot.contains(at, column):
                 return True
             column += cells(span.text)
     return False

@@ -5,21 +5,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
-from cli.test_cli_race_app import application, shown, until
-from cli.test_cli_race_state import keys
+from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
-from samedeal_cli.full_screen.race_view import draw_screen
-from samedeal_cli.state.race_keys import SendReaction
-from samedeal_cli.state.race_state import state_of_next_race
+from samedeal_cli.state.race_commands import Choose, SendReaction
+from samedeal_cli.state.race_keys import on_key
+from samedeal_cli.state.race_state import RaceState, state_of_next_race
 from samedeal_cli.state.race_update import reaction_sent
 from support.example_states import finished, lobby, racing
+from support.full_screen import shown
 from support.servers import Racer, Server
 
 
@@ -38,8 +37,8 @@ async def test_racers_send_and_see_reactions(live: Server) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.stage == "open")
         await bo.join(race)
-        await pilot.press("m")
-        assert "3 well played" in shown(app)
+        await pilot.press("ctrl+e")
+        await until(lambda: "3  well played" in shown(app))
         await pilot.press("3")
         await until(lambda: "you: well played" in shown(app))
         while not isinstance(reaction := await bo.hear(), m.Reaction):
@@ -50,17 +49,19 @@ async def test_racers_send_and_see_reactions(live: Server) -> None:
     await bo.close()
 
 
-def test_reactions_need_a_prefix_and_leave_all_other_keys_alone() -> None:
+def test_reactions_are_chosen_from_a_list_at_every_stage() -> None:
     for state in (lobby("corners"), racing("corners"), finished("corners")):
-        asking, commands = keys(state, "m")
-        assert (asking.overlay, commands) == ("reactions", [])
-        assert "3 well played" in "\n".join(draw_screen(asking, 60, 20).text())
-        after_key, commands = keys(asking, "3")
-        assert commands == [SendReaction("well-played")]
-        assert replace(after_key, overlay="") == state
-        assert keys(asking, "escape") == (state, [])
-        assert keys(asking, "q") == (state, [])
-        assert not any(isinstance(command, SendReaction) for command in keys(state, "3")[1])
+        same, choice = on_key(state, "ctrl+e")
+        assert same is state
+        assert isinstance(choice, Choose)
+        assert choice.options["well played"](state) == (state, SendReaction("well-played"))
+
+
+def toggled(state: RaceState) -> RaceState:
+    """Hide or show reactions."""
+    choice = on_key(state, "ctrl+e")[1]
+    assert isinstance(choice, Choose)
+    return [*choice.options.values()][-1](state)[0]
 
 
 def test_reactions_are_one_line_of_news_unless_they_are_hidden() -> None:
@@ -70,11 +71,9 @@ def test_reactions_are_one_line_of_news_unless_they_are_hidden() -> None:
     assert [item.text for item in reaction_sent(state, reaction).news[len(state.news) :]] == [
         f"{other.name}: good luck"
     ]
-    hidden, commands = keys(state, "m", "0")
-    assert not commands
+    hidden = toggled(state)
     assert reaction_sent(hidden, reaction) == hidden
-    shown, _ = keys(hidden, "m", "0")
-    assert reaction_sent(shown, reaction).news
+    assert reaction_sent(toggled(hidden), reaction).news
     assert not state_of_next_race(hidden, "calm-otter-2", "").reactions
     assert reaction_sent(state, structs.replace(reaction, seat=9)) == state
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from cli import test_cli_demo as demos
-from cli.test_cli_race_app import application, shown, until
+from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
+from support.full_screen import shown
 from support.servers import Server, racers
 
 environment, address = demos.environment, demos.address

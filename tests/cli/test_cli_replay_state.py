@@ -264,18 +264,13 @@ def test_an_invalid_moment_is_refused(text: str) -> None:
         parse_moment(text)
 
 
-def test_slash_goes_to_a_typed_moment() -> None:
+def test_a_typed_moment_is_sought() -> None:
     state = player(finished("corners", 60))
-    assert pressed(state, *"/m7", "enter").track.index(pressed(state, *"/m7", "enter").n) == 7
-    assert pressed(state, *"/7", "enter").n == state.track.steps[7].n
-    assert pressed(state, *"/0:20", "enter").at == 20_000
-    assert pressed(state, *"/0:21", "backspace", "0", "enter").at == 20_000
-    assert pressed(state, *"/m9999", "enter").note == "ada made 45 moves"
-    assert "is not a valid moment" in pressed(state, *"/q", "enter").note
-    assert pressed(state, *"/1", "escape") == state
-    assert pressed(state, "/", "backspace") == state
-    assert pressed(state, "/", "enter") == state
-    assert len(pressed(state, "/", *"1" * 99).input or "") < 20
+    assert state.go_to_text("m7").n == state.track.steps[7].n
+    assert state.go_to_text("7").n == state.track.steps[7].n
+    assert state.go_to_text("0:20").at == 20_000
+    assert state.go_to_text("m9999").note == "ada made 45 moves"
+    assert "is not a valid moment" in state.go_to_text("q").note
 
 
 def test_digits_seek_to_tenths() -> None:
@@ -288,9 +283,6 @@ def test_unknown_keys_change_nothing() -> None:
     state = player(finished("corners", 20))
     for key in ("x", "f1", "ctrl+x", "é", "²", "", "escape"):
         assert state.on_key(key) == state
-    assert state.on_key("q").left
-    assert not pressed(state, "/", "q").left
-    assert pressed(state, "?", "q") == state
 
 
 # Racers.
@@ -382,4 +374,4 @@ def test_a_long_race_keeps_only_its_tables() -> None:
     last = list(replay.races())[-1]
     end = state.on_key("end")
     assert end.step.game == races_by_hand.run_of(last, 1).game
-    assert pressed(state, *"/m1250", "enter").track.index(pressed(state, *"/m1250", "enter").n) == 1_250
+    assert state.track.index(state.go_to_text("m1250").n) == 1_250

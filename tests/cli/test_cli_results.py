@@ -13,8 +13,11 @@ from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.wire.documents import Daily, Result
 from samedeal.wire.messages import Guidance
 from samedeal_cli.full_screen.running_view import instruction
+from samedeal_cli.full_screen.texts import text_lines
 from samedeal_cli.render.phrases import played_for_score, versus_phrase, waiting_phrase
-from samedeal_cli.state.race_keys import RaceAgain, on_key
+from samedeal_cli.state.race_actions import action_of
+from samedeal_cli.state.race_commands import Ask, RaceAgain
+from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import board, finished, header, now, racing, standing
 
@@ -53,8 +56,12 @@ def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:
     state = alone("gallery", "over")
     assert state.end_verb == "finish"
     assert instruction(state)[0].startswith("Over: no moves left. You can undo, restart or finish.")
-    assert "! finish" in text(state)
-    assert "Finish? Your best attempt counts." in text(on_key(state, "!")[0])
+    action = action_of(state, "!")
+    assert action
+    assert action.label_in(state) == "finish"
+    _, asked = on_key(state, "!")
+    assert isinstance(asked, Ask)
+    assert asked.question == "Finish? Your best attempt counts."
     assert racing("gallery").end_verb == "resign"
 
 
@@ -118,7 +125,9 @@ def test_a_daily_race_says_when_its_deal_is_revealed() -> None:
 def test_h_races_against_the_ghosts_of_a_finished_race() -> None:
     state = finished("corners")
     assert on_key(state, "h")[1] == RaceAgain(ghosts=True)
-    assert "h race its ghosts" in text(state)
+    action = action_of(state, "h")
+    assert action
+    assert action.label_in(state) == "race its ghosts"
 
 
 def test_the_scores_include_records_and_your_own() -> None:
@@ -126,7 +135,8 @@ def test_the_scores_include_records_and_your_own() -> None:
     own = Personal(
         player="b", name="bo", bot=False, races=1, wins=1, solved=0, streak=0, longest_streak=2, games=(game,)
     )
-    shown = text(on_key(replace(finished("corners"), scores=own, records=(RECORD,)), "e")[0])
+    state = replace(finished("corners"), scores=own, records=(RECORD,))
+    shown = "\n".join(line for line, _ in text_lines(state, "evening", 78))
     assert "1 race, 1 win, 0 deals solved" in shown
     assert "Gallery: 1 race, 1 win, 0 solved, best score 65" in shown
     assert "You 3 : 1 ada, 2 tied" in shown

@@ -16,6 +16,7 @@ import pytest
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import seat_phrase
+from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import update
 from support.browser import BROWSER, join_race, launch_browser, open_page
@@ -95,15 +96,22 @@ def drawn(state: RaceState) -> str:
     return "\n".join(draw_screen(state, state.width, state.height).text())
 
 
+def quit_label(state: RaceState) -> str:
+    """Return what the footer says about q."""
+    action = action_of(state, "q")
+    assert action
+    return action.label_in(state)
+
+
 def test_full_screen_explains_the_seat_at_each_stage() -> None:
     waiting = lobby("corners")
-    assert "q quit, your seat is held for 30 s" in drawn(waiting)
+    assert quit_label(waiting) == "quit, your seat is held for 30 s"
     assert "Your seat is held for 30 s." in drawn(replace(waiting, connection_error="the connection broke"))
     unknown = replace(entered("corners"), header=header("corners"), game=info("corners"), away_s=None)
-    assert "q quit, your seat is held briefly" in drawn(update(unknown, *now("corners", "open", "waiting")))
+    assert quit_label(update(unknown, *now("corners", "open", "waiting"))) == "quit, your seat is held briefly"
     counting = update(waiting, *now("corners", "countdown", "ready", left_ms=2400))
+    assert quit_label(counting) == "quit, your seat is reserved"
     for state in (counting, racing("corners")):
-        assert "q quit, your seat is reserved" in drawn(state)
         lost = drawn(replace(state, connection_error="the connection broke"))
         assert "Your seat is reserved, the clock runs." in lost
 

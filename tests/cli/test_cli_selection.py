@@ -10,7 +10,7 @@ import pytest
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.state.selection import LETTERS, Selection
+from samedeal_cli.state.selection import GUARD_S, KEY_ROWS, Selection, layout_keys
 
 WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -61,15 +61,115 @@ def test_every_legal_move_can_be_picked(slug: str, auto_drop: bool) -> None:
 
 
 @every_game
-def test_letters_mark_movable_places_in_reading_order(slug: str) -> None:
+def test_every_place_has_one_key_for_the_whole_game(slug: str) -> None:
+    keys = layout_keys(GAMES[slug].layout)
+    assert len(set(keys.values())) == len(keys)
     for game in walked(slug):
-        letters = selection(game).letters
-        assert list(letters.values()) == list(LETTERS[: len(letters)])
-        assert list(letters) == list(selection(game).choices[: len(LETTERS)])
-        movable = {place for move in game.moves() for place in selection(game).parse(move).places}
-        assert set(letters) <= movable
-        for place, letter in letters.items():
-            assert selection(game).place_of(letter) == place
+        assert selection(game).keys == keys
+        assert set(keys) == set(selection(game).places)
+        assert all(selection(game).place_of(key) == place for place, key in keys.items())
+
+
+@every_game
+def test_keys_lie_like_the_table(slug: str) -> None:
+    """A place to the right of or below another has a key to the right of or below that of the other."""
+    keys = layout_keys(GAMES[slug].layout)
+    row_of = {key: at for at, row in enumerate(KEY_ROWS) for key in row}
+    column_of = {key: at for row in KEY_ROWS for at, key in enumerate(row)}
+    rows = [line.split() for line in GAMES[slug].layout.strip().splitlines()]
+    for row in rows:
+        columns = [column_of[keys[place]] for place in row if place != "."]
+        assert columns == sorted(columns)
+    for column in zip(*(row for row in rows if len(row[-1]) < 3), strict=True):
+        lines = [row_of[keys[place]] for place in column if place != "."]
+        assert lines == sorted(lines)
+
+
+def test_grids_take_the_left_of_the_keyboard() -> None:
+    keys = layout_keys(GAMES["the-edge"].layout)
+    assert "".join(keys.values()) == "1234qwerasdfzxcv5tg"
+    assert [layout_keys(GAMES["corner-stones"].layout)[place] for place in ("c1", "c2", "c3", "c4")] == list("16zn")
+
+
+def test_any_layout_gets_keys_while_there_are_any() -> None:
+    tall = layout_keys("\n".join(f"a{row} b{row}" for row in range(7)) + "\nstock")
+    assert len(tall) == len(set(tall.values())) == 15
+    wide = layout_keys(" ".join(f"x{number}" for number in range(50)))
+    assert len(wide) == len(set(wide.values())) == sum(map(len, KEY_ROWS))
+
+
+# Keys.
+
+
+def pressed(game: Game, *names: str, now: float = 0, **fields: object) -> tuple[Selection, list[str], str]:
+    """Press keys of piles; return the selection, the moves and the last message."""
+    current, moves, message = replace(selection(game), **fields), list[str](), ""  # type: ignore[arg-type]
+    for name in names:
+        current, move, message = current.press(name, now)
+        moves += [move] if move else []
+    return current, moves, message
+
+
+def test_a_move_that_names_two_piles_takes_both_keys() -> None:
+    game = after("corner-stones")
+    keys = selection(game).keys
+    for choice in map(selection(game).parse, game.moves()):
+        source, target = choice.places
+        held, moves, message = pressed(game, keys[source])
+        assert (held.picks, moves, message) == ((source,), [], "")
+        assert pressed(game, keys[source], keys[target])[1] == [choice.move]
+
+
+def test_the_key_of_a_picked_pile_sends_its_card_home_or_unpicks_it() -> None:
+    seen = set()
+    for game in walked("corner-stones"):
+        for place in selection(game).choices:
+            key, home = selection(game).keys[place], selection(game).home_move(place)
+            selected, moves, _ = pressed(game, key, key)
+            assert (selected.picks, moves) == ((), [home] if home else [])
+            seen.add(home is None)
+    assert seen == {True, False}
+
+
+def test_the_second_half_of_a_played_move_starts_no_other() -> None:
+    game = after("gallery")
+    for choice in map(selection(game).parse, game.moves()):
+        if not choice.places:
+            continue
+        (source,) = choice.places
+        key = selection(game).keys[source]
+        played, moves, _ = pressed(game, key, now=100)
+        assert moves == [choice.move]
+        assert played.played
+        then = game.after(choice.move)
+        meant = played.played.with_targets(game.view(), then.view())
+        targets = meant.places - {source}
+        assert targets
+        for place in meant.places:
+            again = selection(then).keys[place]
+            guarded, moves, message = pressed(then, again, now=100 + GUARD_S / 2, played=meant)
+            assert (moves, guarded.picks) == ([], ())
+            assert message == f"{again}: {choice.move} is already played. Again for {place}."
+            assert "already" not in pressed(then, again, now=100 + GUARD_S, played=meant)[2]
+            assert "already" not in guarded.press(again, 100 + GUARD_S / 2)[2]
+
+
+def test_keys_without_an_effect_say_so() -> None:
+    assert pressed(after("the-edge"), "9")[2] == "9 is not a key here."
+    assert pressed(after("the-edge"), "ctrl+x")[2] == "ctrl+x is not a key here."
+    stones = after("corner-stones")
+    idle = next(place for place in selection(stones).places if place not in selection(stones).choices)
+    assert pressed(stones, selection(stones).keys[idle])[2] == f"Nothing on {idle} can be played now."
+    assert pressed(after("the-edge"), "5")[1:] == ([], "Nothing on hand can be played now.")
+
+
+def test_the_key_of_the_stock_can_be_repeated() -> None:
+    game = after("corners")
+    stock = selection(game).keys["stock"]
+    assert pressed(game, stock, stock)[1:] == (["draw", "draw"], "")
+
+
+# Picks.
 
 
 @every_game

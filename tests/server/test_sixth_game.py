@@ -13,11 +13,12 @@ import pytest
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal_cli.full_screen.race_screen import FullScreen
+from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
+from support.full_screen import RaceApp
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.par_requests import address, computed
@@ -138,9 +139,10 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
     race_id = server.create("aces-up", seed=SEED, **SOLO)
     state = RaceState(race_id, server.url.partition("://")[2], f"{server.url}/r/{race_id}")
     settings = Settings(color="always")
-    app = FullScreen(
+    screen = RaceScreen(
         state, lambda race, _: Connection(server.url, race, name="ada"), Api(server.url), settings, ready=True
     )
+    app = RaceApp(screen)
 
     async def until_ply(ply: int) -> None:
         async with asyncio.timeout(240):

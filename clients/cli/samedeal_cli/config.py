@@ -28,7 +28,7 @@ KEYS: Final[dict[str, str]] = {
     "cards": "card size on the full screen",
     "mouse": "use the mouse",
     "animation": "animate the full screen",
-    "auto_drop": "play a picked card that has only one destination",
+    "auto_drop": "play a clicked card that has only one destination",
     "reactions": "show the racers' reactions",
     "screen_reader": "plain sentences instead of drawings",
 }

@@ -32,7 +32,7 @@ def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    is_terminal = os.name == "posix" and all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     why_not = _why_not(is_terminal=is_terminal, requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
@@ -45,7 +45,7 @@ def _why_not(*, is_terminal: bool, requested: bool) -> str:
     """Return why the full screen cannot be used; empty if it can."""
     if not is_terminal:
         return "standard input, output and error must all be terminals"
-    if (term := os.environ.get("TERM", "")) in DUMB_TERMS:
+    if os.name == "posix" and (term := os.environ.get("TERM", "")) in DUMB_TERMS:
         return f"TERM={term or '(none)'} cannot move the cursor"
     columns, lines = shutil.get_terminal_size()
     if (columns < LEAST[0] or lines < LEAST[1]) and not requested:

@@ -34,7 +34,7 @@ from samedeal_cli.settings import Settings, command, program, state_dir
 if TYPE_CHECKING:
     from samedeal.proof.outcomes import Outcome
     from samedeal.proof.verification import Fact
-    from samedeal_cli.full_screen.race_screen import FullScreen
+    from samedeal_cli.full_screen.race_screen import RaceScreen
     from samedeal_cli.net.connection import Connection
     from samedeal_cli.net.http_api import Api
 
@@ -229,12 +229,13 @@ class Session:
         )
         theme = look(state.theme, state.suits, colored=settings.colored)
         with splash_screen(draw_screen(state, state.width, state.height), theme):
-            from samedeal_cli.full_screen.race_screen import FullScreen
+            from samedeal_cli.full_screen.app import FullScreen
+            from samedeal_cli.full_screen.race_screen import RaceScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
             from samedeal_cli.running import run
 
-            screen = FullScreen(
+            screen = RaceScreen(
                 state,
                 lambda race_id, watching: connect(
                     settings,
@@ -248,10 +249,12 @@ class Session:
                 settings,
                 ready=bool(self.ready),
             )
-            run(screen.run_async(mouse=settings.mouse))
-        return self._print_end(screen)
+            app = FullScreen(screen, animation=settings.animation)
+            run(app.run_async(mouse=settings.mouse))
+        self._print_end(screen)
+        return INTERRUPTED if app.interrupted else 0
 
-    def _print_end(self, screen: "FullScreen") -> int:
+    def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Returns the exit code."""
         from samedeal_cli.render.phrases import seat_phrase
         from samedeal_cli.render.text_table import standings_lines
@@ -273,7 +276,6 @@ class Session:
                 say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{back}")
         if screen.failure:
             raise screen.failure
-        return INTERRUPTED if screen.interrupted else 0
 
     async def _run_line_mode(self) -> None:
         import asyncio

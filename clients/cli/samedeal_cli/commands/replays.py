@@ -116,11 +116,12 @@ def _play(settings: Settings, player: Player, verify: Callable[[], Outcome], *, 
 
     size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
     with splash_screen(draw_screen(player, size.columns, size.lines), shown):
-        from samedeal_cli.full_screen.replay_screen import ReplayApp
+        from samedeal_cli.full_screen.app import FullScreen
+        from samedeal_cli.full_screen.replay_screen import ReplayScreen
         from samedeal_cli.running import run
 
-        player = replace(player, playing=playing)
-        app = ReplayApp(player, shown, verify, animation=settings.animation)
+        screen = ReplayScreen(replace(player, playing=playing), shown, verify)
+        app = FullScreen(screen, animation=settings.animation)
         run(app.run_async(mouse=settings.mouse))
     return INTERRUPTED if app.interrupted else 0
 

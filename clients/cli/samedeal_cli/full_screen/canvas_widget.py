@@ -1,24 +1,27 @@
-"""The base of the full-screen apps, and their only widget, which shows a canvas."""
+"""A widget that shows a canvas, and the base of the screens that have one."""
 
-from functools import lru_cache
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
 
 from rich.ansi import SGR_STYLE_MAP
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style as RichStyle
-from textual.app import App, ComposeResult
-from textual.binding import BindingType
+from textual.app import ComposeResult, SystemCommand
+from textual.binding import ActiveBinding
 from textual.events import Key, MouseEvent
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Footer, Input
 
 from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
 from samedeal_cli.render.themes import look
 
 
-class CanvasWidget(Widget, can_focus=True):
+class CanvasWidget(Widget):
     """Shows a canvas."""
 
     DEFAULT_CSS = "CanvasWidget { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
@@ -49,35 +52,60 @@ class CanvasWidget(Widget, can_focus=True):
         return Strip(segments, self.canvas.width)
 
 
-class CanvasApp(App[None]):
-    """A full-screen app with a canvas widget. Handles keys before Textual does."""
+class CanvasScreen(Screen[None]):
+    """A screen with a canvas above a footer. Its actions are those that `working_labels` returns."""
 
-    CSS = "Screen { background: ansi_default; }"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = "CanvasScreen CanvasWidget { height: 1fr; }"
 
-    def __init__(self, *, animation: bool) -> None:
-        """`animation` is whether Textual may show animations, such as smooth scrolling."""
-        super().__init__(ansi_color=True)
-        if not animation:
-            self.animation_level = "none"
+    def __init__(self) -> None:
+        super().__init__()
         self.widget = CanvasWidget()
-        self.interrupted = False
+        self._labels: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
-        """Yield the only widget."""
+        """Yield the canvas and the footer."""
         yield self.widget
+        yield Footer(compact=True)
 
-    async def on_event(self, event: Any) -> None:
-        """Pass a key to ``press``."""
-        if isinstance(event, Key):
-            event.stop()
-            self.press(key_name(event))
-        else:
-            await super().on_event(event)
+    def show(self, canvas: Canvas, look: Palette, labels: dict[int, str]) -> None:
+        """Show a canvas, and the labels of the bindings that work now by their numbers, in the footer's order."""
+        self.widget.show(canvas, look)
+        if labels != self._labels:
+            self._labels = labels
+            self.refresh_bindings()
 
-    def press(self, key: str) -> None:
-        """Handle a key: the character that it types, or its name."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Return whether an action works now."""
+        return action != "act" or (parameters[0] in self._labels and not self.query(Input))
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The bindings that work now, with labels for the state, in the footer's order."""
+        active = super().active_bindings
+        numbers = {f"act({number})": number for number in self._labels}
+        order = {key: numbers.get(bound.binding.action, -1) for key, bound in active.items()}
+        places = {number: place for place, number in enumerate(self._labels)}
+        labelled = {}
+        for key in sorted(active, key=lambda key: places.get(order[key], -1)):
+            bound = active[key]
+            if (number := order[key]) >= 0:
+                label = self._labels[number]
+                bound = bound._replace(binding=replace(bound.binding, description=label, show=bool(label)))
+            labelled[key] = bound
+        return labelled
+
+    def palette(self) -> Iterator[SystemCommand]:
+        """Yield every action that works now, with its key."""
+        helps = {bound.binding.action: bound.binding for _, bound in super().active_bindings.items()}
+        for number in self._labels:
+            binding = helps.get(f"act({number})")
+            if binding and binding.description:
+                name = binding.description[0].upper() + binding.description[1:]
+                yield SystemCommand(name, f"key: {binding.key_display}", partial(self.action_act, number))
+
+    def action_act(self, number: int) -> None:
+        """Do an action, given its number."""
         raise NotImplementedError
 
     def spot_at(self, event: MouseEvent) -> str | None:
@@ -86,7 +114,7 @@ class CanvasApp(App[None]):
         return next((name for name, spot in self.widget.canvas.spots.items() if spot.contains(row, column)), None)
 
 
-def key_name(event: Key) -> str:
+def pressed_key(event: Key) -> str:
     """Return the character that a key types, or its name, such as ``space`` or ``left``."""
     if event.key in ("space", "enter", "escape", "backspace", "tab"):
         return event.key

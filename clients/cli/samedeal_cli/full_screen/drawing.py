@@ -1,4 +1,4 @@
-"""Parts that several screens of a race share: heading, footer, messages, questions and bars."""
+"""Parts that several screens of a race share: heading, messages and bars."""
 
 from collections.abc import Sequence
 from textwrap import wrap
@@ -6,23 +6,19 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, evening_phrase, quit_phrase, reaction_phrase, short_result
+from samedeal_cli.full_screen.texts import GOOD
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
+from samedeal_cli.render.phrases import clock, evening_phrase, short_result
 from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.state.race_keys import REACTION_KEYS
 from samedeal_cli.state.race_state import RaceState
 
 TWO_COLUMNS: Final = 72
 """The minimum width for a second column."""
 
-KEY: Final = Style("letter", bold=True)
 NEWS: Final = Style("news")
 BAR: Final = Style("bar")
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
-KEY_NAMES: Final = {"Space": "space", "Enter": "enter", "Esc": "escape", "Tab": "tab", "↑": "up", "↓": "down"}
-"""The names of keys by their labels."""
 
 
 def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BOLD) -> None:
@@ -40,30 +36,6 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
     if state.evening and state.evening.table:
         text = f"This evening: {evening_phrase(state.evening, state.header.options.best_of if state.header else 1)}"
         canvas.write(1, 2, f" {fitted(text, canvas.width - 6, '…')} ", NEWS)
-
-
-def draw_keys(canvas: Canvas, keys: Keys, lines: int) -> int:
-    """Draw the footer in at most `lines` lines; return the line above it. Keys that do not fit still work."""
-    rows: list[list[tuple[str, str]]] = [[]]
-    used = 1
-    for key, label in keys:
-        width = cells(key) + 1 + cells(label) + 3
-        if used + width - 2 > canvas.width and rows[-1]:
-            rows.append([])
-            used = 1
-        rows[-1].append((key, label))
-        used += width
-    rows = rows[:lines]
-    first = canvas.height - len(rows)
-    for line, row in enumerate(rows, start=first):
-        column = 1
-        for key, label in row:
-            end = canvas.write(line, column, key, KEY)
-            end = canvas.write(line, end + 1, label)
-            if len(key) == 1 or key in KEY_NAMES:
-                canvas.spots[f"key:{KEY_NAMES.get(key, key)}"] = Spot(line, column, end - column)
-            column = end + 3
-    return first - 1
 
 
 def notice_lines(state: RaceState, width: int) -> Sequence[tuple[str, Style]]:
@@ -90,33 +62,10 @@ def draw_messages(state: RaceState, canvas: Canvas, row: int, lines: int) -> Non
         canvas.write(line, 1, fitted(time + item.text, width, "…"), NEWS)
 
 
-def draw_question(canvas: Canvas, row: int, text: str) -> None:
-    """Draw a question that only y confirms."""
-    canvas.write(row, 0, " " * canvas.width)
-    end = canvas.write(row, 1, f"{text} ", BAD)
-    canvas.write(row, end, "[y]", KEY)
-    canvas.spots["key:y"] = Spot(row, end, 3)
-    canvas.write(row, end + 4, "any other key: no", DIM)
-
-
-def draw_reaction_keys(state: RaceState, canvas: Canvas) -> None:
-    """Draw the choice of reactions over the footer."""
-    for row in (canvas.height - 2, canvas.height - 1):
-        canvas.write(row, 0, " " * canvas.width)
-    canvas.spots = {name: spot for name, spot in canvas.spots.items() if not name.startswith("key:")}
-    keys = [(key, reaction_phrase(reaction)) for key, reaction in REACTION_KEYS.items()] if state.me else []
-    draw_keys(canvas, [*keys, ("0", "hide reactions" if state.reactions else "show reactions"), ("Esc", "back")], 2)
-
-
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:
     """Draw a progress bar; any progress fills at least one cell."""
     full = min(width, max(int(share > 0), int(share * width)))
     canvas.bar(row, column, width, full)
-
-
-def quit_label(state: RaceState) -> str:
-    """Return what q does."""
-    return quit_phrase(state.stage, state.away_s) if state.seat is not None else "quit"
 
 
 def top_ranking(state: RaceState, most: int) -> Sequence[Standing | Ghost]:

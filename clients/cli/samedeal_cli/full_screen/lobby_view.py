@@ -8,12 +8,9 @@ from samedeal.wire.documents import GameDescription
 from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_heading,
-    draw_keys,
     draw_messages,
-    draw_question,
-    quit_label,
 )
-from samedeal_cli.full_screen.overlays import GOOD
+from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import bot_mark, clock, played_for_score
 from samedeal_cli.render.text_width import cells, fitted
@@ -43,14 +40,7 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     header = state.header
     seats = f"{len(state.standings)}/{header.options.max_racers}" if header else ""
     draw_heading(state, canvas, f"open {seats}")
-    ready = state.me is not None and state.me.outcome == "ready"
-    keys = [("r", "not ready" if ready else "ready")] if state.me else []
-    keys += [("b", "add bot")] if state.may_add_bot else []
-    if state.is_host and state.others:
-        keys += [("s", "start now"), ("d", "remove")]
-    keys += [("y", "copy link"), ("Q", "QR code"), ("i", "rules"), ("?", "help")]
-    keys += [("!", "leave")] if state.me else []
-    bottom = draw_keys(canvas, [*keys, ("q", quit_label(state))], 2)
+    bottom = canvas.height - 2
     canvas.line(bottom)
     canvas.write(2, 1, "invite", DIM)
     canvas.cards(2, 10, fitted(state.link, canvas.width - 11, "…"), BOLD)
@@ -67,14 +57,7 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
         for row, (name, text) in zip(range(6, last), settings_of_race(header, state.game), strict=False):
             canvas.write(row, right, name, DIM)
             canvas.write(row, right + 11, fitted(text, canvas.width - right - 11, "…"))
-    if state.overlay == "leave":
-        draw_question(canvas, bottom - 3, "Give up your seat and quit?")
-    elif state.overlay == "remove":
-        name = next((standing.name for standing in state.others if standing.seat == state.removed_seat), "")
-        more = " (Tab: another player)" if len(state.others) > 1 else ""
-        draw_question(canvas, bottom - 3, f"Remove {name} from this race?{more}")
-    else:
-        canvas.write(bottom - 3, 1, fitted(_status(state), canvas.width - 2, "…"), BOLD)
+    canvas.write(bottom - 3, 1, fitted(_status(state), canvas.width - 2, "…"), BOLD)
     draw_messages(state, canvas, bottom - 2, 2)
 
 
@@ -154,7 +137,7 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
     """Draw the seconds to the deal in large digits."""
     seconds = -(-(state.left_ms or 0) // 1000)
     draw_heading(state, canvas, f"starts in {seconds} s" if seconds else "finding a deal…")
-    canvas.line(draw_keys(canvas, [("i", "rules"), ("?", "help"), ("q", quit_label(state))], 1))
+    canvas.line(canvas.height - 2)
     digits = str(seconds)
     middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
     for index, digit in enumerate(digits):

@@ -3,15 +3,14 @@
 from typing import Final
 
 from samedeal_cli.commands.mode import LEAST
-from samedeal_cli.full_screen.drawing import draw_heading, draw_keys, draw_reaction_keys
+from samedeal_cli.full_screen.drawing import draw_heading
 from samedeal_cli.full_screen.lobby_view import draw_countdown, draw_lobby
-from samedeal_cli.full_screen.overlays import FRAME, overlay_lines
 from samedeal_cli.full_screen.results_view import draw_results
 from samedeal_cli.full_screen.running_view import draw_running
 from samedeal_cli.render.canvas import BOLD, DIM, Canvas, Spot, Style
 from samedeal_cli.render.phrases import seat_phrase
-from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.state.race_state import READABLE, RaceState
+from samedeal_cli.render.text_width import fitted
+from samedeal_cli.state.race_state import RaceState
 
 BANNER: Final = Style("bad", bold=True, reverse=True)
 
@@ -21,8 +20,6 @@ def draw_screen(state: RaceState, width: int, height: int) -> Canvas:
     canvas = Canvas(width, height)
     if width < LEAST[0] or height < LEAST[1]:
         _draw_too_small(canvas)
-    elif state.overlay in READABLE:
-        _draw_overlay(state, canvas)
     else:
         _draw_stage(state, canvas)
     if state.ascii:
@@ -42,8 +39,6 @@ def _draw_stage(state: RaceState, canvas: Canvas) -> None:
             draw_running(state, canvas)
         case _:
             draw_results(state, canvas)
-    if state.overlay == "reactions":
-        draw_reaction_keys(state, canvas)
     if state.connection_error:
         text = f" {state.connection_error}: reconnecting.{_seat_status(state)} "
         canvas.write(1, 0, fitted(text, canvas.width, "…").center(canvas.width, "─"), BANNER)
@@ -63,7 +58,7 @@ def _draw_connecting(state: RaceState, canvas: Canvas) -> None:
     action = "Connecting to" if state.watching else "Joining"
     for line, text in enumerate((f"{action} {state.race_id}", f"on {state.server}…"), start=middle - 1):
         canvas.center(line, text)
-    canvas.line(draw_keys(canvas, [("q", "quit")], 1))
+    canvas.line(canvas.height - 2)
 
 
 def _draw_too_small(canvas: Canvas) -> None:
@@ -71,26 +66,3 @@ def _draw_too_small(canvas: Canvas) -> None:
     canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
     canvas.center(canvas.height - 1, "q quit", DIM)
     canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
-
-
-def _draw_overlay(state: RaceState, canvas: Canvas) -> None:
-    """Draw a text that can be longer than the screen, scrolled to the current line."""
-    titles = {
-        "help": "Keys",
-        "rules": f"Rules of {state.game.title if state.game else 'the game'}",
-        "link": "Invite friends",
-        "checks": "Checks of the replay on this machine",
-        "evening": "Scores",
-        "games": "Which game? Press its number.",
-    }
-    canvas.write(0, 1, titles[state.overlay], BOLD)
-    canvas.line(1)
-    bottom = draw_keys(canvas, [("↑", "up"), ("↓", "down"), ("Space", "next page"), ("Esc", "back")], 1)
-    canvas.line(bottom)
-    lines, room = overlay_lines(state, canvas.width), canvas.height - FRAME
-    first = min(state.scroll, max(0, len(lines) - room))
-    for row, (line, style) in enumerate(lines[first : first + room], start=2):
-        canvas.cards(row, 1, line, style)
-    if len(lines) > room:
-        position = f" {first + 1}-{min(len(lines), first + room)} of {len(lines)} "
-        canvas.write(bottom, canvas.width - cells(position) - 2, position, DIM)

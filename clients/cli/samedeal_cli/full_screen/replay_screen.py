@@ -1,4 +1,4 @@
-"""The replay player as a Textual app: draws the state, passes it keys, clicks and time, and verifies the replay.
+"""The screen of a replay: draws the state, passes it keys, clicks and time, and verifies the replay.
 
 The state and the drawing are elsewhere (``state/replay_state.py``, ``replay_view.py``); this module does the I/O.
 """
@@ -7,25 +7,39 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import ClassVar, Final
 
+from textual.binding import Binding, BindingType
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
+from textual.widgets import Footer
 
 from samedeal.proof.outcomes import Outcome
-from samedeal_cli.full_screen.canvas_widget import CanvasApp
-from samedeal_cli.full_screen.replay_view import draw_screen
+from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+from samedeal_cli.full_screen.dialogs import LineInput, TextDialog
+from samedeal_cli.full_screen.replay_view import MARKS, draw_screen
+from samedeal_cli.full_screen.texts import help_lines, key_name, key_names
 from samedeal_cli.render.canvas import Palette
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.state.replay_state import KEYS, Player
 
 FRAME_S: Final = 0.05
+ALONE: Final = ("tab", "shift+tab", "c")
+"""The keys without effect in a replay of one racer."""
 
 
-class ReplayApp(CanvasApp):
-    """Shows one replay until the user quits."""
+class ReplayScreen(CanvasScreen):
+    """Shows one replay until the user closes it."""
 
-    def __init__(self, player: Player, look: Palette, verify: Callable[[], Outcome], *, animation: bool = True) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(keys.replace(" ", ","), f"act({number})", text, key_display=key_name(keys.split()[0]))
+            for number, (keys, _, text) in enumerate(KEYS)
+        ),
+        *(Binding(str(digit), f"press('{digit}')", show=False) for digit in range(10)),
+    ]
+
+    def __init__(self, player: Player, look: Palette, verify: Callable[[], Outcome]) -> None:
         """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread."""
-        super().__init__(animation=animation)
+        super().__init__()
         self.player = player
         self._look, self._verify = look, verify
         self._drawn_at = time.monotonic()
@@ -47,7 +61,7 @@ class ReplayApp(CanvasApp):
         name = self.spot_at(event) or ""
         kind, _, what = name.partition(":")
         if kind == "key":
-            self.press(what)
+            self.action_press(what)
         elif kind == "timeline":
             spot = self.widget.canvas.spots[name]
             share = (event.screen_x - spot.column) / (spot.width - 1)
@@ -57,20 +71,41 @@ class ReplayApp(CanvasApp):
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:
         """Go to the next move."""
-        self.press("right")
+        self.action_press("right")
 
     def on_mouse_scroll_up(self, _event: MouseScrollUp) -> None:
         """Go to the previous move."""
-        self.press("left")
+        self.action_press("left")
 
-    def press(self, key: str) -> None:
-        if key == "ctrl+c":
-            self.interrupted = True
-            self.exit()
-            return
-        self._show(self.player.on_key(key))
-        if self.player.left:
-            self.exit()
+    def action_act(self, number: int) -> None:
+        """Press a key, given its number."""
+        self.action_press(KEYS[number][0].split()[0])
+
+    def action_press(self, key: str) -> None:
+        """Press a key, given its character or name."""
+        match key:
+            case "q":
+                if len(self.app.screen_stack) > 1:
+                    self.dismiss()
+                else:
+                    self.app.exit()
+            case "?":
+                keys = [*((key_names(keys), text) for keys, _, text in KEYS), ("0-9", "jump to a tenth of the race")]
+                marks = [(sign, kind) for kind, (sign, _) in MARKS.items()]
+                help_ = (("Keys", keys), ("Marks", marks))
+                self.app.push_screen(TextDialog("Replay", lambda width: help_lines(help_, width), self._look))
+            case "/":
+                line = LineInput(placeholder="a time such as 1:48 or a move such as m35")
+                self.mount(line, before=self.query_one(Footer))
+                line.focus()
+            case _:
+                self._show(self.player.on_key(key))
+
+    def on_input_submitted(self, event: LineInput.Submitted) -> None:
+        """Go to the typed moment."""
+        event.input.remove()
+        if event.value:
+            self._show(self.player.go_to_text(event.value.strip()))
 
     def _tick(self) -> None:
         now = time.monotonic()
@@ -80,7 +115,11 @@ class ReplayApp(CanvasApp):
 
     def _show(self, player: Player) -> None:
         self.player = player
-        self.widget.show(draw_screen(player, self.size.width, self.size.height), self._look)
+        alone = len(player.recording.tracks) == 1
+        labels = {number: label for number, (keys, label, _) in enumerate(KEYS) if not (alone and keys in ALONE)}
+        if player.playing:
+            labels[0] = "pause"
+        self.show(draw_screen(player, self.size.width, self.size.height), self._look, labels)
 
     async def _check(self) -> None:
         outcome = await asyncio.to_thread(self._verify)

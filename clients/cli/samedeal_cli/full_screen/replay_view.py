@@ -6,14 +6,14 @@ from typing import Final
 from samedeal.game import Game
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_deal, short_result
-from samedeal_cli.render.table_view import PANE, Marks, TableDrawing, panes
+from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
+from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_result
+from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
-from samedeal_cli.state.replay_state import KEYS, SPEEDS, Player
+from samedeal_cli.state.replay_state import SPEEDS, Player
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 20
 """The smallest screen with a table; smaller ones show a single line."""
@@ -32,19 +32,6 @@ MARKS: Final[dict[MarkKind, tuple[str, Style]]] = {
 }
 """The sign and the style of each kind of mark. If several share a cell, the last one here is shown."""
 _RANKS: Final = {kind: rank for rank, kind in enumerate(MARKS)}
-_HINTS: Final = (
-    ("Space", "space", "play"),
-    ("←→", "right", "move"),
-    ("↑↓", "up", "home"),
-    ("Tab", "tab", "racer"),
-    ("c", "c", "all"),
-    ("[]", "]", "mark"),
-    ("<>", ">", "speed"),
-    ("/", "/", "go to"),
-    ("?", "?", "keys"),
-    ("q", "q", "quit"),
-)
-"""The keys of the footer: label, key for a click, and action."""
 VERDICTS: Final[Mapping[Outcome | None, tuple[str, Style]]] = {
     None: ("checking …", DIM),
     "verified": ("VERIFIED ✔", Style("good")),
@@ -61,21 +48,21 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
         _one_line(player, canvas)
     else:
         _draw_heading(player, canvas)
-        if player.helping:
-            _draw_help(canvas)
+        racer_lines = max(1, min(len(player.recording.tracks), height - 23))
+        floor = height - 5 - racer_lines
+        if player.comparing and len(player.shown(width // PANE)) > 1:
+            _draw_tables(player, canvas, Spot(2, 0, width, floor - 2))
         else:
-            racer_lines = max(1, min(len(player.recording.tracks), height - 23))
-            floor = height - 5 - racer_lines
-            if player.comparing and len(player.shown(width // PANE)) > 1:
-                _draw_tables(player, canvas, Spot(2, 0, width, floor - 2))
-            else:
-                _draw_table_and_moves(player, canvas, Spot(2, 0, width, floor - 2))
-            canvas.line(floor)
-            _draw_move(player, canvas, floor + 1)
-            _draw_timeline(player, canvas, floor + 2)
-            _draw_times(player, canvas, floor + 3)
-            _draw_racers(player, canvas, floor + 4, racer_lines)
-            _draw_footer(player, canvas, height - 1)
+            _draw_table_and_moves(player, canvas, Spot(2, 0, width, floor - 2))
+        canvas.line(floor)
+        _draw_move(player, canvas, floor + 1)
+        _draw_timeline(player, canvas, floor + 2)
+        _draw_times(player, canvas, floor + 3)
+        _draw_racers(player, canvas, floor + 4, racer_lines)
+        if player.note:
+            canvas.write(floor, 2, f" {printable(player.note)} ", Style("news"))
+        if not player.interactive:
+            canvas.write(height - 1, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
     if player.plain:
         canvas.in_ascii()
     return canvas
@@ -108,17 +95,6 @@ def outcome_text(track: Track, n: int) -> str:
     if n < track.ended.n:
         return outcome
     return f"{outcome_phrase(outcome)} {clock(track.ended.at)}"
-
-
-def _draw_help(canvas: Canvas) -> None:
-    for row, (keys, text) in enumerate(KEYS.items(), start=3):
-        canvas.write(row, 3, keys, BOLD)
-        canvas.write(row, 14, text)
-    column = 3
-    for kind, (mark, style) in MARKS.items():
-        column = canvas.write(canvas.height - 3, column, mark, style)
-        column = canvas.write(canvas.height - 3, column, f" {kind}   ", DIM)
-    canvas.write(canvas.height - 1, 1, "press any key to return", DIM)
 
 
 # Tables.
@@ -340,31 +316,3 @@ def best_phrase(track: Track, n: int) -> str:
     """Return the same in words."""
     step = track.step(n)
     return result_phrase(step.game.slug, step.best, step.game.goal)
-
-
-# The footer.
-
-
-def _draw_footer(player: Player, canvas: Canvas, row: int) -> None:
-    if not player.interactive:
-        canvas.write(row, 1, f"{player.recording.header.race}  {printable(short_deal(player.recording.deal))}", DIM)
-        return
-    if player.input is not None:
-        column = canvas.write(row, 1, f"/{player.input}", BOLD)
-        canvas.write(row, column, " ", Style(reverse=True))
-        canvas.write(row, column + 3, "a time such as 1:48 or a move such as m35, then Enter", DIM)
-        return
-    if player.note:
-        canvas.write(row, 1, printable(player.note), Style("news"))
-        return
-    alone = len(player.recording.tracks) == 1
-    hints = [hint for hint in _HINTS if not (alone and hint[1] in ("tab", "c"))]
-    while sum(3 + cells(keys) + cells(action) for keys, _, action in hints) > canvas.width + 1 and len(hints) > 2:
-        hints.pop(-3)  # help and quit always stay
-    column = 1
-    for keys, key, action in hints:
-        start = column
-        column = canvas.write(row, column, keys, BOLD)
-        column = canvas.write(row, column, f" {action}", DIM)
-        canvas.spots[f"key:{key}"] = Spot(row, start, column - start)
-        column += 2

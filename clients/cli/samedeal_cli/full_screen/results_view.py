@@ -14,12 +14,11 @@ from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_bar,
     draw_heading,
-    draw_keys,
     ending,
     result_of,
     top_ranking,
 )
-from samedeal_cli.full_screen.overlays import BAD, GOOD
+from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import (
     bot_mark,
@@ -51,11 +50,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     """Draw the end of a race, or that it was cancelled."""
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
-    keys = _keys_for_next_race(state)
-    keys += [] if cancelled else [("v", "watch replay"), ("f", "checks"), ("s", "copy result"), ("e", "scores")]
-    bottom = draw_keys(
-        canvas, [*keys, ("y", "link"), ("?", "help"), ("q", "quit")], 2 if canvas.width >= TWO_COLUMNS else 3
-    )
+    bottom = canvas.height - 2
     canvas.line(bottom)
     if cancelled:
         canvas.write(3, 1, "The race was cancelled. There is no ranking.")
@@ -74,16 +69,6 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     if state.notice:
         canvas.write(bottom - 1, 0, " " * canvas.width)
         canvas.write(bottom - 1, 1, fitted(state.notice.text, canvas.width - 2, "…"), TONES[state.notice.tone])
-
-
-def _keys_for_next_race(state: RaceState) -> list[tuple[str, str]]:
-    ghosts = [("h", "race its ghosts")] if state.has_ghosts else []
-    if state.rematch:
-        return [("n", "join the rematch"), ("N", "and be ready"), *ghosts]
-    if state.me and (state.stage == "over" or (state.header and state.header.follows)):
-        other = [("g", "other game")] if state.stage == "over" else []
-        return [("n", "rematch"), ("N", "and be ready"), *other, *ghosts]
-    return [("n", "new race like this"), *ghosts]
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:

@@ -10,21 +10,18 @@ from samedeal_cli.full_screen.drawing import (
     TWO_COLUMNS,
     draw_bar,
     draw_heading,
-    draw_keys,
     draw_messages,
-    draw_question,
     notice_lines,
-    quit_label,
     result_of,
     top_ranking,
 )
-from samedeal_cli.full_screen.overlays import BAD, GOOD, Keys
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.full_screen.texts import BAD, GOOD
+from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
 from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase, short_result, waiting_phrase
-from samedeal_cli.render.table_view import PANE, Marks, TableDrawing, panes
+from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import advice, facts
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.state.race_state import QUESTIONS, RaceState
+from samedeal_cli.state.race_state import RaceState
 
 SIDE: Final = 20
 """The width of the standings column."""
@@ -36,9 +33,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
     last_minute = state.left_ms is not None and state.left_ms <= LAST_MINUTE_MS
     draw_heading(state, canvas, _score(state), BAD if last_minute else BOLD)
     small = canvas.height < 24
-    key_lines = 2 if small else 3
-    bottom = canvas.height - key_lines - 1  # independent of the keys, so that the table does not move
-    draw_keys(canvas, _footer_keys(state), key_lines)
+    bottom = canvas.height - 2
     message_lines = 2 if small else 4 if canvas.height < 30 else 6  # with those of the instruction
     if not small:
         canvas.line(bottom)
@@ -56,18 +51,9 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
         canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
-    asked = state.overlay in QUESTIONS or state.input is not None
-    needed = 1 if asked else len(notice_lines(state, canvas.width - 2))
+    needed = len(notice_lines(state, canvas.width - 2))
     used = _draw_instruction(state, canvas, messages, min(2, message_lines - needed))
-    messages, message_lines = messages + used, message_lines - used
-    if state.overlay == "resign":
-        draw_question(canvas, messages, f"{state.end_verb.capitalize()}? Your best attempt counts.")
-    elif state.overlay == "restart":
-        draw_question(canvas, messages, "Restart this deal? The clock keeps running.")
-    elif state.input is not None:
-        _draw_input(state, canvas, messages)
-    else:
-        draw_messages(state, canvas, messages, message_lines)
+    draw_messages(state, canvas, messages + used, message_lines - used)
 
 
 def _draw_instruction(state: RaceState, canvas: Canvas, row: int, most: int) -> int:
@@ -146,8 +132,10 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
         return
     table, faint = state.predicted
     selection = state.selection
-    letters, cursor = (selection.letters, selection.cursor) if state.can_play else ({}, None)
-    marks = Marks(letters, bool(selection.picks), selection.picks, cursor, faint)
+    marks = Marks(faint=faint)
+    if state.can_play:
+        picks = selection.picks
+        marks = Marks(selection.keys, selection.choices, bool(picks), picks, selection.cursor, faint)
     drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
     drawing.draw()
 
@@ -160,32 +148,6 @@ def _score(state: RaceState) -> str:
     attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
     result = short_result(state.game.slug, board.home, state.game.goal)
     return f"{attempt}{left}   {result}   {counted(board.ply, 'move')}"
-
-
-def _footer_keys(state: RaceState) -> Keys:
-    if state.input is not None:
-        return [("Enter", "play"), ("Tab", "complete"), ("↑", "previous"), ("Esc", "close")]
-    ends = [("?", "all keys"), ("q", quit_label(state))]
-    if not state.can_play:
-        back = [("Esc", "back")] if state.seat is not None and not state.finished else []
-        watch = ("Tab", "next table" if state.boards else "next racer")
-        return [*back, watch, ("i", "rules"), ("z", "rivals"), ("y", "copy link"), *ends]
-    stock = [("Space", state.stock_move)] if state.stock_move else []
-    if state.width < TWO_COLUMNS:
-        keys = [("a-p", "drop" if state.picks else "pick up"), ("A-P", "home"), ("Enter", "best drop"), *stock]
-        return [
-            *keys,
-            ("u", "undo"),
-            ("/", "type"),
-            ("b", "restart"),
-            ("!", state.end_verb),
-            ("?", "keys"),
-            ("q", "quit"),
-        ]
-    keys = [("a-p", "letter: drop" if state.picks else "letter: pick up"), ("A-P", "home")]
-    keys += [("Enter", "best drop"), ("Esc", "cancel"), *stock, ("u", "undo"), ("/", "type a move"), ("b", "restart")]
-    rivals = "show rivals" if state.rivals_hidden else "hide rivals"
-    return [*keys, ("i", "rules"), ("Tab", "watch"), ("z", rivals), ("!", state.end_verb), *ends]
 
 
 def _no_table(state: RaceState) -> str:
@@ -271,10 +233,3 @@ def one_line_standings(state: RaceState) -> str:
         mark = "▸" if seat is not None and seat in (state.watched_seat, state.seat) else ""
         parts.append(f"{mark}{place} {'you' if racer is state.me else racer.name} {_result(state, racer)}")
     return "   ".join(parts) or "no racers"
-
-
-def _draw_input(state: RaceState, canvas: Canvas, row: int) -> None:
-    end = canvas.write(row, 1, f"> {state.input}")
-    canvas.write(row, end, " ", Style(reverse=True))
-    completions = "  ".join(state.completions)
-    canvas.write(row, end + 2, fitted(completions, canvas.width - end - 3, "…"), DIM)

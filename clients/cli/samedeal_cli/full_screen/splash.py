@@ -1,5 +1,6 @@
 """The first frame of a full-screen app, shown while the rest of the program loads."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,9 @@ def splash_screen(canvas: Canvas, look: Palette) -> Iterator[None]:
 
     Keys typed meanwhile are not echoed, and the app receives them.
     """
+    if os.name != "posix":  # Windows shows the app's own first frame
+        yield
+        return
     import termios
     import tty
 

@@ -26,6 +26,8 @@ BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
 
 
+PANE: Final = 38
+"""The minimum width of each table when several are shown."""
 SMALL_GAP: Final = 8
 """Rewriting this many unchanged cells takes fewer bytes than moving the cursor over them."""
 _ASCII: Final = str.maketrans(
@@ -146,6 +148,17 @@ class Canvas:
         while after < self.width and line[after][0] == "":
             line[after] = " ", line[after][1]
             after += 1
+
+
+def panes(canvas: Canvas, room: Spot, count: int) -> Iterator[Spot]:
+    """Yield areas side by side, and draw the lines between them."""
+    each = room.width // count
+    for number in range(count):
+        column = room.column + number * each
+        if number:
+            for row in range(room.row, room.row + room.height):
+                canvas.write(row, column - 1, "│", DIM)
+        yield Spot(room.row, column + 1, each - 3, room.height)
 
 
 def _spans(row: list[tuple[str, Style]]) -> list[Span]:

@@ -25,41 +25,31 @@ from samedeal_cli.settings import Cards
 CARD_WIDTH, CARD_HEIGHT = 5, 3
 """The size of a card with a border."""
 SLOT: Final = 2
-"""The width of the letter before a card."""
+"""The width of a key and a space."""
 SIDE_WIDTH: Final = 21
 """The width of a named pile, such as the stock, beside or below the grid."""
-DEEP: Final = 7
+DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
+TIGHT: Final = 4
+"""The width of a key and a name without a space between them."""
 ROOMY: Final = 72
-"""The minimum width for letters before the names of places; on narrower tables, they replace the names."""
+"""The minimum width for room before the names of places on a table without keys."""
 NARROW: Final = 48
-"""The minimum width for the names of places; on narrower tables, only cards are drawn."""
-PANE: Final = 38
-"""The minimum width of each table when several are shown."""
+"""The minimum width for the names of places on a table without keys; on narrower ones, only cards are drawn."""
 
-LETTER: Final = Style("letter", bold=True)
+KEY: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
-PLACE: Final = Style("place")
-
-
-def panes(canvas: Canvas, room: Spot, count: int) -> Iterator[Spot]:
-    """Yield areas side by side, and draw the lines between them."""
-    each = room.width // count
-    for number in range(count):
-        column = room.column + number * each
-        if number:
-            for row in range(room.row, room.row + room.height):
-                canvas.write(row, column - 1, "│", DIM)
-        yield Spot(room.row, column + 1, each - 3, room.height)
 
 
 @dataclass(frozen=True)
 class Marks:
     """What the selection marks on the table, by place."""
 
-    letters: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    choices: Collection[str] = ()
+    """Places that can be picked next."""
     targets: bool = False
-    """Whether the letters mark targets, not cards to pick up."""
+    """Whether those are targets, not cards to pick up."""
     picked: Collection[str] = ()
     cursor: str | None = None
     faint: Collection[str] = ()
@@ -146,6 +136,8 @@ class TableDrawing:
             fans = any(place in self._fanned for row in self._grid for place in row)
             lines = max(1, min(3, tall // rows)) if fans else 1
             gap = 1 if lines == 1 and tall >= 2 * rows - 1 else 0
+            if self._label(_Plan(boxed=False)) == TIGHT and tall >= 2 * rows:
+                lines, gap = 2, 0  # names above the cards
             yield _Plan(boxed=False, lines=lines, gap=gap)
 
     def _fits(self, plan: _Plan) -> bool:
@@ -193,14 +185,21 @@ class TableDrawing:
 
     def _hanging_step(self, plan: _Plan, row: Row) -> int:
         widest = SLOT + CARD_WIDTH + 2 if plan.boxed else 12
-        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 4
+        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 3 + self._gap(plan)
         return max(least, min(widest, self._area.width // len(row)))
 
     def _label(self, plan: _Plan) -> int:
-        """Return the width of a place's name and letter."""
+        """Return the width of a place's key and name, with the space after them."""
+        if self._marks.keys:
+            columns = max(len(row) for row in [*self._grid, *self._hanging])
+            return 5 if self._area.width // columns >= 9 else TIGHT
         if self._area.width < NARROW:
             return 0
         return 5 if self._area.width >= ROOMY and not plan.boxed else 3
+
+    def _gap(self, plan: _Plan) -> int:
+        """Return the width of the space between columns."""
+        return 0 if self._label(plan) == TIGHT and not plan.boxed else 1
 
     def _draw_grid(self, plan: _Plan) -> int:
         """Draw the grid and return the line after it."""
@@ -209,7 +208,7 @@ class TableDrawing:
             for column, place in enumerate(row):
                 if place != ".":
                     at = self._area.column + starts[column]
-                    width = starts[next_column(row, column)] - starts[column] - 1
+                    width = starts[next_column(row, column)] - starts[column] - self._gap(plan)
                     self._draw_place(plan, place, row_at, at, width)
             row_at += plan.lines + plan.gap
         return row_at - (plan.gap if self._grid else 0)
@@ -230,8 +229,10 @@ class TableDrawing:
 
     def _draw_text(self, plan: _Plan, place: str, row: int, column: int, width: int) -> None:
         pile, start = self._piles[place], column + self._label(plan)
-        self._draw_label(plan, place, row, column)
         fan = place in self._fanned
+        stacked = not fan and plan.lines == 2 and self._label(plan) == TIGHT
+        self._draw_label(plan, place, row, column, alone=stacked)
+        row += stacked
         if fan and pile:
             self._draw_fan(pile, row, start, column + width - start, plan.lines, place)
         elif fan or (self._hanging and not fan) or width < self._label(plan) + CARD_WIDTH:
@@ -239,7 +240,7 @@ class TableDrawing:
         else:
             self._canvas.write(row, start, "[   ]", DIM)
             self._draw_top(place, row, start + 1, wide=True)
-        self._spot(place, row, column, width, plan.lines if fan else 1)
+        self._spot(place, row - stacked, column, width, plan.lines if fan else 1 + stacked)
 
     def _draw_fan(self, pile: Sequence[str], row: int, column: int, width: int, lines: int, place: str) -> None:
         """Draw the cards of a fan over several lines; the top card comes last, in bold."""
@@ -263,13 +264,13 @@ class TableDrawing:
     def _draw_card(self, place: str, row: int, column: int, *, count: bool, name: bool = True) -> None:
         """Draw a card with a border that shows the name of the place and the number of cards."""
         pile, marks = self._piles[place], self._marks
-        border = TARGET if marks.targets and place in marks.letters else BOLD if place in marks.picked else DIM
+        is_target = marks.targets and place in marks.choices
+        border = TARGET if is_target else BOLD if place in marks.picked else DIM
         faint = place in marks.faint
         for at, line in enumerate(("┌───┐", "│   │", "└───┘")):
             self._canvas.write(row + at, column, line, border)
         if name:
-            style = Style("place", reverse=True) if marks.cursor == place else PLACE
-            self._canvas.write(row, column + 1, place, style, most=3)
+            self._draw_name(place, row, column + 1, column - SLOT)
         if count and len(pile) > 1:
             self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
         text = "▒▒▒" if pile and pile[-1] == BACK else _face(pile[-1]) if pile else self._empty(place)
@@ -280,27 +281,25 @@ class TableDrawing:
             self._canvas.paint(inner, ink=SUIT_OF[suit])
         if faint:
             self._canvas.paint(Spot(row, column, CARD_WIDTH, CARD_HEIGHT), dim=True, bold=False)
-        if letter := marks.letters.get(place):
-            self._canvas.write(row + 1, column - SLOT, letter, TARGET if marks.targets else LETTER)
 
     def _empty(self, place: str) -> str:
         """Return the text of an empty place, in three cells."""
         return f" {self._labels.get(place, '·')} "
 
-    def _draw_label(self, plan: _Plan, place: str, row: int, column: int) -> None:
-        """Draw the name of a place, and its letter before it or, on a narrow table, instead of it."""
-        if self._label(plan) == 0:
-            return
-        marks, letter = self._marks, self._marks.letters.get(place)
+    def _draw_label(self, plan: _Plan, place: str, row: int, column: int, *, alone: bool = False) -> None:
+        """Draw the label before a card, or alone on its line."""
+        if label := self._label(plan):
+            self._draw_name(place, row, column + (SLOT if alone and self._marks.keys else label - 3), column)
+
+    def _draw_name(self, place: str, row: int, column: int, key_column: int) -> int:
+        """Draw the name of a place and its key; return the column after the name."""
+        marks = self._marks
+        if key := marks.keys.get(place):
+            unavailable = BOLD if place in marks.picked else DIM
+            style = (TARGET if marks.targets else KEY) if place in marks.choices else unavailable
+            self._canvas.write(row, key_column, key, style._replace(reverse=place in marks.choices))
         named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
-        style = TARGET if marks.targets else LETTER
-        if self._label(plan) > 3:
-            self._canvas.write(row, column, letter or " ", style)
-            self._canvas.write(row, column + 2, place, named)
-        elif letter:
-            self._canvas.write(row, column, f"{letter} ", style._replace(reverse=marks.cursor == place))
-        else:
-            self._canvas.write(row, column, place, named)
+        return self._canvas.write(row, column, place, named)
 
     def _draw_hanging(self, plan: _Plan, row: Row, top: int, room: int) -> None:
         step = self._hanging_step(plan, row)
@@ -309,9 +308,9 @@ class TableDrawing:
             if plan.boxed:
                 self._draw_cascade(place, pile, top, column, room)
             else:
-                self._draw_label(plan, place, top, column)
+                self._draw_label(plan, place, top, column, alone=True)
                 self._draw_column(place, pile, top + 1, column + self._label(plan), room - 1)
-            self._spot(place, top, column, step - 1, room)
+            self._spot(place, top, column, step - self._gap(plan), room)
 
     def _draw_column(self, place: str, pile: list[str], row: int, column: int, room: int) -> None:
         """Draw cards one below the other; a number replaces those that do not fit."""
@@ -332,8 +331,7 @@ class TableDrawing:
             self._canvas.write(row + lower, column + SLOT, "│   │", DIM)
             self._canvas.cards(row + lower, column + SLOT + 1, _face(shown[lower - 1]))
             self._canvas.write(row, column + SLOT, "┌───┐", DIM)
-        style = Style("place", reverse=True) if self._marks.cursor == place else PLACE
-        self._canvas.write(row, column + SLOT + 1, place, style)
+        self._draw_name(place, row, column + SLOT + 1, column)
 
     def _draw_named_beside(self, plan: _Plan) -> None:
         column = self._area.column + self._starts(plan)[-1] + 1
@@ -347,25 +345,22 @@ class TableDrawing:
                 self._draw_named(place, row, column)
                 column += SIDE_WIDTH - 3
             else:
-                text, marks = named_pile(place, self._piles[place]), self._marks
-                letter = marks.letters.get(place)
                 slot = SLOT if self._label(plan) else 0
-                self._canvas.write(row, column, letter or " ", TARGET if marks.targets else LETTER)
                 most = self._area.column + self._area.width - column - slot
+                text = named_pile(place, self._piles[place])
                 end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
-                name = Spot(row, column + slot, len(place))
-                self._canvas.paint(name, ink="place", reverse=marks.cursor == place or place in marks.picked)
+                self._draw_name(place, row, column + slot, column)
                 self._spot(place, row, column, end - column, 1)
                 column = end + 2
 
     def _draw_named(self, place: str, row: int, column: int) -> None:
         """Draw a card with a border, and beside it the name of the place and the number of cards."""
-        self._draw_card(place, row, column + SLOT, count=False, name=False)
-        beside, pile = column + SLOT + CARD_WIDTH + 1, self._piles[place]
-        style = Style("place", reverse=self._marks.cursor == place)
-        self._canvas.write(row + 1, beside, place, style)
+        slot = 0 if self._marks.keys else SLOT
+        self._draw_card(place, row, column + slot, count=False, name=False)
+        beside, pile = column + slot + CARD_WIDTH + 1, self._piles[place]
+        end = self._draw_name(place, row + 1, beside + SLOT - slot, beside)
         if pile and (len(pile) > 1 or pile[-1] == BACK):
-            self._canvas.write(row + 1, beside + len(place) + 1, str(len(pile)))
+            self._canvas.write(row + 1, end + 1, str(len(pile)))
         self._spot(place, row, column, SIDE_WIDTH - 4, CARD_HEIGHT)
 
     def _style(self, place: str) -> Style:

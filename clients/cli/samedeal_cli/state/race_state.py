@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
@@ -16,14 +16,8 @@ from samedeal.wire.documents import Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.settings import Cards, Suits, Theme
-from samedeal_cli.state.selection import Selection
+from samedeal_cli.state.selection import Played, Selection
 
-Overlay = Literal[
-    "", "help", "rules", "link", "checks", "evening", "games", "reactions", "resign", "restart", "leave", "remove"
-]
-"""What is shown over the race: nothing, a text to read, a choice of games or of reactions, or a question."""
-QUESTIONS: Final = ("resign", "restart", "leave", "remove")
-READABLE: Final = ("help", "rules", "link", "checks", "evening", "games")
 Tone = Literal["", "good", "bad", "news"]
 
 
@@ -72,27 +66,17 @@ class RaceState:
 
     picks: tuple[str, ...] = ()
     cursor: str | None = None
+    played: Played | None = None
+    """The last move, if one key has played it."""
     pending: str | None = None
     """The move that the server has not answered yet."""
     queued_keys: tuple[str, ...] = ()
     """Keys to handle after the pending move."""
-    input: str | None = None
-    """The text of the move line, or None if it is closed."""
-    completed_prefix: str | None = None
-    """The text before Tab completed it."""
-    history: tuple[str, ...] = ()
-    """Previous inputs, oldest first."""
-    history_index: int = 0
-    """The recalled input, counted from the newest; 0 for none."""
 
     notice: Notice | None = None
     news: tuple[NewsItem, ...] = ()
     connection_error: str = ""
-    overlay: Overlay = ""
-    scroll: int = 0
     watched_seat: int | None = None
-    removed_seat: int | None = None
-    """The seat that the host is asked about removing."""
     rivals_hidden: bool = False
     checks: tuple[Check, ...] = ()
     key_known: bool = False
@@ -228,7 +212,12 @@ class RaceState:
     @property
     def can_play(self) -> bool:
         """Whether the table on the screen accepts moves."""
-        return self.stage == "running" and self.shown_seat == self.seat and self.seat is not None and not self.finished
+        return self.is_playing and self.shown_seat == self.seat
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether you are playing, and so all letters and digits are keys of piles."""
+        return self.stage == "running" and self.seat is not None and not self.finished
 
     @property
     def finished(self) -> bool:
@@ -255,14 +244,13 @@ class RaceState:
             self.auto_drop,
             self.picks,
             self.cursor,
+            self.played,
         )
 
     @property
-    def completions(self) -> tuple[str, ...]:
-        """The moves that start with the text of the move line."""
-        text = self.completed_prefix if self.completed_prefix is not None else self.input or ""
-        moves = (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
-        return tuple(move for move in moves if move.startswith(text))
+    def typeable(self) -> tuple[str, ...]:
+        """The moves that can be typed now."""
+        return (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
 
     @cached_property
     def predicted(self) -> tuple[Mapping[str, Sequence[str]], frozenset[str]]:
@@ -286,7 +274,7 @@ def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
-    """The state of another race, with the same terminal, settings and input history."""
+    """The state of another race, with the same terminal, and settings."""
     kept = (
         "server",
         "evening",
@@ -299,6 +287,5 @@ def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
         "ascii",
         "reactions",
         "rivals_hidden",
-        "history",
     )
     return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})

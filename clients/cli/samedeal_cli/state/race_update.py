@@ -10,9 +10,10 @@ from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
 from samedeal_cli.render.phrases import change_sentence, reaction_phrase, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
-from samedeal_cli.state.race_keys import Step, on_key
+from samedeal_cli.state.race_commands import Command, Step
+from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
-from samedeal_cli.state.race_state import QUESTIONS, NewsItem, Notice, RaceState
+from samedeal_cli.state.race_state import NewsItem, Notice, RaceState
 
 MAX_NEWS: Final = 200
 STAGE_NEWS: Final = {
@@ -25,7 +26,7 @@ STAGE_NEWS: Final = {
 
 def move_refused(state: RaceState, reason: str) -> RaceState:
     """Return the state after the server has refused a request."""
-    return replace(state, pending=None, queued_keys=(), picks=(), notice=Notice(with_cards(reason), "bad"))
+    return replace(state, pending=None, queued_keys=(), picks=(), played=None, notice=Notice(with_cards(reason), "bad"))
 
 
 def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
@@ -39,11 +40,15 @@ def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
 
 
 def handle_queued_key(state: RaceState) -> Step:
-    """Handle the next queued key. Call this when the server has answered a move."""
-    if state.pending is not None or not state.queued_keys or not state.can_play:
-        return replace(state, queued_keys=()), None
-    key, *others = state.queued_keys
-    return on_key(replace(state, queued_keys=tuple(others)), key)
+    """Handle the queued keys up to the next move. Call this when the server has answered a move.
+
+    They count as pressed at the time of that move.
+    """
+    command: Command | None = None
+    while state.queued_keys and state.can_play and command is None:
+        key, *others = state.queued_keys
+        state, command = on_key(replace(state, queued_keys=tuple(others)), key)
+    return (state if state.pending else replace(state, queued_keys=())), command
 
 
 def update(
@@ -69,7 +74,7 @@ def update(
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
         after = replace(after, news=news[-MAX_NEWS:])
         if view.stage != before.stage:
-            after = replace(after, notice=None, overlay="" if state.overlay in QUESTIONS else state.overlay, input=None)
+            after = replace(after, notice=None)
         if before.board and view.board:
             after = _apply_board(state, after, before.board, view.board)
     if after.over and not state.over:
@@ -83,7 +88,9 @@ def update(
 
 def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> RaceState:
     if new.ply != old.ply:
-        return replace(after, picks=(), pending=None, notice=_notice_after_move(state.pending, old, new))
+        notice = _notice_after_move(state.pending, old, new)
+        played = after.played and after.played.with_targets(old.table, new.table)
+        return replace(after, picks=(), pending=None, played=played, notice=notice)
     return replace(after, pending=None, notice=None) if new.outcome != old.outcome else after
 
 

@@ -16,24 +16,28 @@ SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 USUAL_SPEED: Final = 4.0
 PAUSE_MS: Final = 2_000
 """The longest pause while pauses are shortened, in milliseconds of real time."""
-MAX_INPUT: Final = 12
 
-KEYS: Final[dict[str, str]] = {
-    "Space": "play, pause",
-    "← →": "previous move, next move",
-    "↑ ↓": "next card home, previous card home",
-    "[ ]": "previous mark, next mark",
-    "< >": "slower, faster",
-    "t": "shorten long pauses, or not",
-    "0-9": "jump to a tenth of the race",
-    "Home End": "start, end",
-    "/": "go to a time or a move: /1:48, /m35",
-    "Tab": "next racer",
-    "c": "show racers side by side, or one",
-    "?": "help",
-    "q": "quit",
-}
-"""All keys, as the help shows them."""
+KEYS: Final[tuple[tuple[str, str, str], ...]] = (
+    ("space", "play", "play, pause"),
+    ("right", "move", "next move"),
+    ("left", "", "previous move"),
+    ("up", "home", "next card home"),
+    ("down", "", "previous card home"),
+    ("tab", "racer", "next racer"),
+    ("shift+tab", "", "previous racer"),
+    ("c", "all", "show racers side by side, or one"),
+    ("]", "mark", "next mark"),
+    ("[", "", "previous mark"),
+    (">", "speed", "faster"),
+    ("<", "", "slower"),
+    ("t", "", "shorten long pauses, or not"),
+    ("home", "", "go to the start"),
+    ("end", "", "go to the end"),
+    ("/", "go to", "go to a time or a move: 1:48, m35"),
+    ("?", "help", "help"),
+    ("q escape", "quit", "quit, or return to the results"),
+)
+"""All keys except digits, what the footer says of them, and what the help does."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,6 @@ class Player:
     playing: bool = False
     skipping: bool = True
     comparing: bool = False
-    helping: bool = False
-    input: str | None = None
-    """The text typed after ``/``, or None."""
     note: str = ""
     """A message about the last key."""
     outcome: Outcome | None = None
@@ -62,8 +63,7 @@ class Player:
     plain: bool = False
     """Whether to show only ASCII."""
     interactive: bool = True
-    """Whether to show keys; pictures and casts have none."""
-    left: bool = False
+    """Whether there is a footer with keys; pictures and casts have none."""
 
     @classmethod
     def of(cls, recording: Recording, *, plain: bool = False) -> Self:
@@ -167,11 +167,7 @@ class Player:
 
     def on_key(self, key: str) -> Self:
         """Handle a key: the character that it types, or a name such as ``left``, ``tab`` or ``escape``."""
-        if self.input is not None:
-            return self._edit_input(key)
         quiet = replace(self, note="")
-        if self.helping:
-            return replace(quiet, helping=False)
         paused = replace(quiet, playing=False)
         match key:
             case "space":
@@ -198,12 +194,6 @@ class Player:
                 if len(self.recording.tracks) == 1:
                     return replace(quiet, note="there are no other racers")
                 return replace(quiet, comparing=not self.comparing)
-            case "/":
-                return replace(quiet, input="")
-            case "?":
-                return replace(quiet, helping=True)
-            case "q":
-                return replace(quiet, left=True)
             case _ if len(key) == 1 and key in "0123456789":
                 return quiet.seek(self.recording.length * int(key) / 10)
             case _:
@@ -222,20 +212,9 @@ class Player:
             return self
         return replace(self, speed=speeds[0] if faster else speeds[-1])
 
-    def _edit_input(self, key: str) -> Self:
-        text = self.input or ""
-        if key == "enter":
-            closed = replace(self, input=None, note="")
-            if not text:
-                return closed
-            try:
-                return replace(closed, playing=False).go_to(parse_moment(text))
-            except ValueError as error:
-                return replace(closed, note=str(error))
-        if key == "escape" or (key == "backspace" and not text):
-            return replace(self, input=None)
-        if key == "backspace":
-            return replace(self, input=text[:-1])
-        if len(key) == 1 and key.isprintable() and len(text) < MAX_INPUT:
-            return replace(self, input=text + key)
-        return self
+    def go_to_text(self, text: str) -> Self:
+        """Go to a typed moment, or say why that is impossible."""
+        try:
+            return replace(self, playing=False, note="").go_to(parse_moment(text))
+        except ValueError as error:
+            return replace(self, note=str(error))

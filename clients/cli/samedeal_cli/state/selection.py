@@ -5,13 +5,15 @@ a pile and its target, `r3` one place, `a2+b3+d1` or `c2-` all cards that leave 
 nothing. Each pick leaves fewer candidates; the last one left is played.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final, Literal, NamedTuple, Self
 
-LETTERS: Final = "asdfgjklwertop"
-"""The keys that pick a pile: easy to reach, and without another function."""
+KEY_ROWS: Final = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,.")
+"""The keys that pick a pile, as they lie on the keyboard."""
+GUARD_S: Final = 0.7
+"""How long a key that may be the second half of a move that has been played does nothing (s)."""
 
 Direction = Literal["left", "right", "up", "down"]
 
@@ -34,6 +36,18 @@ class Choice(NamedTuple):
         return "+" in self.move or self.move.endswith("-")
 
 
+class Played(NamedTuple):
+    """A move that one key has played, and the places whose keys may be meant as its second half."""
+
+    move: str
+    places: frozenset[str]
+    until: float
+
+    def with_targets(self, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> "Played":
+        """Add the places that cards have moved to."""
+        return self._replace(places=self.places | {place for place in new if len(new[place]) > len(old[place])})
+
+
 @dataclass(frozen=True)
 class Selection:
     """The picked places of a position. It is immutable: every operation returns a new one."""
@@ -47,6 +61,7 @@ class Selection:
     """Whether a pick that leaves one candidate plays it at once."""
     picks: tuple[str, ...] = ()
     cursor: str | None = None
+    played: Played | None = None
 
     # Queries.
 
@@ -66,19 +81,19 @@ class Selection:
         following = {place for choice in self.candidates for place in self._following(choice)}
         return tuple(place for place in self.places if place in following)
 
-    @cached_property
-    def letters(self) -> dict[str, str]:
-        """The letter of each place that can be picked next, while there are letters."""
-        return dict(zip(self.choices, LETTERS, strict=False))
+    @property
+    def keys(self) -> Mapping[str, str]:
+        """The key of each place, the same for the whole game."""
+        return layout_keys(self.layout)
 
     @cached_property
     def stock_move(self) -> str | None:
         """The move that names no place, such as ``draw``."""
         return next((choice.move for choice in self._all if not choice.places), None)
 
-    def place_of(self, letter: str) -> str | None:
-        """Return the place with this letter."""
-        return next((place for place, other in self.letters.items() if other == letter), None)
+    def place_of(self, key: str) -> str | None:
+        """Return the place with this key."""
+        return next((place for place, other in self.keys.items() if other == key), None)
 
     def parse(self, move: str) -> Choice:
         """Return a move with the places that it names."""
@@ -106,6 +121,25 @@ class Selection:
         if not self.picks and place in self.hidden and self.stock_move:
             return self, self.stock_move
         return self.without_picks(), self._attempt(place)
+
+    def press(self, key: str, now: float) -> tuple[Self, str | None, str]:
+        """Press the key of a pile; return the selection, the move to play, and why nothing happened.
+
+        A move that names two piles takes both keys. The key of a picked pile sends its card home, or unpicks it. After
+        one key has played a move, the keys of that move's places do nothing for a moment.
+        """
+        place = self.place_of(key)
+        if not place:
+            return self, None, f"{key} is not a key here."
+        if self.played and place in self.played.places and now < self.played.until:
+            return replace(self, played=None), None, f"{key}: {self.played.move} is already played. Again for {place}."
+        if self.picks == (place,) and (home := self.home_move(place)):
+            return self.without_picks(), home, ""
+        selected, move = replace(self, auto_drop=False, played=None).pick(place)
+        if move and self.parse(move).places == (place,):
+            selected = replace(selected, played=Played(move, frozenset({place}), now + GUARD_S))
+        silent = not move and not selected.picks and not self.picks
+        return selected, move, f"Nothing on {place} can be played now." if silent else ""
 
     def enter(self) -> tuple[Self, str | None]:
         """Pick the place under the cursor, or drop the picked cards on the best place."""
@@ -157,11 +191,34 @@ class Selection:
     def _attempt(self, place: str) -> str | None:
         """Return the illegal move that picking this place means, in the notation of this game."""
         picks = (*self.picks, place)
+        if len(place) > 2 and not self.picks:
+            return None
         if any(choice.is_group for choice in self._all):
             return _group(picks)
         if any(choice.is_transfer for choice in self._all):
             return "".join(picks) if len(picks) == 2 else None
-        return place if len(picks) == 1 and len(place) == 2 else None
+        return None if self.picks else place
+
+
+@cache
+def layout_keys(layout: str) -> Mapping[str, str]:
+    """Return the key of each place: rows and columns of the table are rows and columns of the keyboard.
+
+    Named piles, such as the stock, have the next row, or if there is none, the column to the right. On a table with too
+    many rows, neighbouring rows without a common column share one, so that the corners of Corner Stones have the keys
+    beside the columns.
+    """
+    rows = [line.split() for line in layout.strip().splitlines()]
+    grid = [{index: place for index, place in enumerate(row) if place != "."} for row in rows if len(row[-1]) < 3]
+    while len(grid) > len(KEY_ROWS):
+        pair = next((at for at in range(len(grid) - 1) if not grid[at].keys() & grid[at + 1].keys()), len(grid) - 2)
+        grid[pair : pair + 2] = [grid[pair + 1] | grid[pair]]
+    keys = {place: KEY_ROWS[at][column : column + 1] for at, row in enumerate(grid) for column, place in row.items()}
+    after = max((max(row) + 1 for row in grid if row), default=0)
+    beside = "".join(KEY_ROWS[len(grid) :][:1]) + "".join(row[after : after + 1] for row in KEY_ROWS)
+    spare = [key for key in dict.fromkeys(beside + "".join(KEY_ROWS)) if key not in keys.values()]
+    others = [place for row in rows for place in row if place != "." and not keys.get(place)]
+    return keys | dict(zip(others, spare, strict=False))
 
 
 def _places(move: str, places: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,52 @@
+"""The full screen: one Textual app, whose screens are races and replays."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+
+
+class FullScreen(App[None]):
+    """Shows a screen, and those that it opens, until the user quits."""
+
+    CSS = """
+    Screen, Footer, FooterKey, Input, OptionList { background: ansi_default; color: ansi_default; }
+    FooterKey .footer-key--key { color: ansi_bright_yellow; background: ansi_default; }
+    FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
+    FooterKey.-command-palette { border-left: none; margin: 0; padding: 0 1; }
+    ModalScreen { align: center middle; background: transparent; }
+    .dialog { border: round ansi_default; background: ansi_default; padding: 0 1;
+              width: auto; height: auto; max-width: 100%; max-height: 100%; min-width: 36; }
+    """
+    ALLOW_SELECT = False
+    COMMAND_PALETTE_DISPLAY = "^P"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+        Binding("ctrl+q", "quit", show=False),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True),
+    ]
+
+    def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
+        """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
+        super().__init__(ansi_color=True)
+        if not animation:
+            self.animation_level = "none"
+        self._first = first
+        self.interrupted = False
+
+    def get_default_screen(self) -> Screen[Any]:
+        """Return the first screen."""
+        return self._first
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Yield every action that works now for the command palette."""
+        return screen.palette() if isinstance(screen, CanvasScreen) else ()
+
+    def action_interrupt(self) -> None:
+        """Quit as Ctrl-C does."""
+        self.interrupted = True
+        self.exit()

@@ -1,0 +1,301 @@
+"""What the screen of a race does over the network: its connection, commands, and what it fetches afterwards."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from samedeal.errors import Refused
+from samedeal.proof.receipts import Receipts
+from samedeal.proof.verification import verify
+from samedeal.race.events import Header
+from samedeal.replays.replay import read
+from samedeal.wire.documents import RacePar
+from samedeal.wire.messages import Reaction, ReactionName
+from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
+from samedeal_cli.failure import Declined, Failure
+from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+from samedeal_cli.full_screen.race_scores import fetch_scores
+from samedeal_cli.net.connection import Connection, Lost, Restored
+from samedeal_cli.net.http_api import Api, ParProgress
+from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.settings import Settings
+from samedeal_cli.state import race_update
+from samedeal_cli.state.race_commands import (
+    AddBot,
+    Command,
+    PlayMove,
+    RaceAgain,
+    RemovePlayer,
+    Step,
+)
+from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
+
+REPLAY_TIMEOUT_S: Final = 10.0
+"""How long to wait for the replay after a race."""
+PAR_TIMEOUT_S: Final = 60.0
+"""How long to wait for par."""
+
+TOO_LATE: Final = ("untimely", "race-full")
+"""The codes with which the server refuses a seat in a race that can still be watched."""
+
+Connect = Callable[[str, bool], Connection]
+"""Returns a connection to the race with an id, and whether only to watch it."""
+
+
+class RaceTasks(CanvasScreen):
+    """Follows a race and its rematches. Subclasses show the state and run commands."""
+
+    def __init__(
+        self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
+    ) -> None:
+        """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
+        super().__init__()
+        self.state = state
+        self.failure: BaseException | None = None
+        """The error that ended the app, if any."""
+        self.left = False
+        """Whether the player gave up the seat."""
+        self.connection: Connection | None = None
+        self._connect, self._api, self._settings, self._ready_at_once = connect, api, settings, ready
+        self._race_task: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        """Set when the race is over, by a broadcast or by an answer."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _show(self, state: RaceState) -> None:
+        """Show another state."""
+        raise NotImplementedError
+
+    def _take_step(self, step: Step) -> None:
+        """Show a step's state and run its command."""
+        raise NotImplementedError
+
+    def _copy_link(self) -> None:
+        """Copy the link of the race."""
+        raise NotImplementedError
+
+    async def on_unmount(self) -> None:
+        """Cancel all tasks, which closes the connection."""
+        for task in tuple(self._tasks):
+            if task is not asyncio.current_task():
+                if not task.cancelling():  # a second time would interrupt the closing of a connection
+                    task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    def _change(self, **fields: Any) -> None:
+        self._show(replace(self.state, **fields))
+
+    def _update_snapshot(self) -> None:
+        connection = self.connection
+        if connection:
+            now = connection.view, connection.standings, connection.left_ms, connection.ghosts
+            rematch = self.state.rematch
+            self._show(race_update.update(self.state, *now))
+            if self.state.rematch and self.state.rematch != rematch:
+                self.app.bell()
+            if connection.over:
+                self._ended.set()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
+        return task
+
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
+        """Quit on an error; the caller reports it after the terminal is restored."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self.failure = self.failure or error
+            self.app.exit()
+
+    async def _send(self, command: Command) -> None:
+        """Send a command to the server and show the answer."""
+        connection = self.connection
+        if connection is None:
+            return
+        try:
+            match command:
+                case PlayMove(move=move):
+                    await connection.move(move)
+                case "ready" | "unready":
+                    await connection.ready(command == "ready")
+                case "start":
+                    await connection.start_race()
+                case AddBot(level=level):
+                    await connection.add_bot(level)
+                case RemovePlayer(seat=seat):
+                    await connection.remove(seat)
+                case "resign":
+                    await connection.resign()
+                case "leave":
+                    await connection.leave()
+                    self.left = True
+                    self.app.exit()
+                case _:
+                    raise AssertionError(command)
+        except (Refused, Declined) as refused:
+            text = refused.text if isinstance(refused, Refused) else refused.format_message()
+            self._show(race_update.move_refused(self.state, text))
+            return
+        except Failure:
+            return  # _receive gets the same error, and ends the app
+        self._update_snapshot()
+        self._take_step(race_update.handle_queued_key(self.state))
+
+    async def _react(self, reaction: ReactionName) -> None:
+        if connection := self.connection:
+            try:
+                self._show(race_update.reaction_sent(self.state, await connection.react(reaction)))
+            except Refused as refused:
+                self._change(notice=Notice(refused.text, "bad"))
+            except Failure:
+                return  # _receive gets the same error, and ends the app
+
+    async def _race_again(self, command: RaceAgain) -> None:
+        """Join the rematch, race against the ghosts, or open a race like this one if the user has no seat in it."""
+        header, rematch, connection = self.state.header, self.state.rematch, self.connection
+        if header is None or connection is None:
+            return
+        if command.ghosts:
+            rematch = None
+        race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
+        if self.state.me or not rematch:
+            has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
+            body = rematch_request(header.race, command.game) if has_seat else request_like(header)
+            body = ghost_request(header.race) if command.ghosts else body
+            try:
+                opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
+            except Failure as failure:
+                self._change(notice=Notice(failure.format_message(), "bad"))
+                return
+            race_id, link = opened.race, opened.link
+        if self._race_task:
+            self._race_task.cancel()
+        self.connection, self._ready_at_once = None, command.ready
+        self._show(state_of_next_race(self.state, race_id, link))
+        self._race_task = self._start(self._run_next_race(race_id))
+        if not rematch and not command.ghosts:
+            self._copy_link()
+
+    # The race.
+
+    async def _run_next_race(self, race_id: str) -> None:
+        """Take a seat in another race, or watch it if it has started or is full."""
+        try:
+            await self._run_race(race_id)
+        except Declined as declined:
+            if declined.code not in TOO_LATE:
+                raise
+            self._change(watching=True, notice=Notice("You were too late to take a seat. You are watching.", "bad"))
+            await self._run_race(race_id)
+
+    async def _run_race(self, race_id: str) -> None:
+        """Follow a race to its end, then verify it and fetch par."""
+        async with self._connect(race_id, self.state.watching) as connection:
+            self.connection = connection
+            self._ended.clear()
+            game = await asyncio.to_thread(self._api.game, connection.header.game)
+            away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None
+            self._change(header=connection.header, game=game, away_s=away_s)
+            self._update_snapshot()
+            if connection.header.follows:
+                self._start(self._fetch_evening(race_id))
+            is_alone = connection.header.options.max_racers == 1
+            if (self._ready_at_once or is_alone) and self.state.me and self.state.stage == "open":
+                self._start(self._send("ready"))
+            receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
+            try:
+                await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
+                if receiving.done():
+                    receiving.result()
+                if self.state.stage == "over":
+                    await asyncio.gather(
+                        self._fetch_evening(race_id),
+                        self._verify(race_id, connection),
+                        self._fetch_scores(race_id, connection),
+                        self._fetch_par(race_id),
+                    )
+                with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
+                    await receiving
+            finally:
+                for task in (receiving, ended):
+                    task.cancel()
+
+    async def _receive(self, connection: Connection) -> None:
+        async for news in connection:
+            if isinstance(news, Reaction):
+                self._show(race_update.reaction_sent(self.state, news))
+                continue
+            if isinstance(news, Lost):
+                self._change(connection_error=news.why)
+                continue
+            if isinstance(news, Restored):
+                self._change(connection_error="")
+            self._update_snapshot()
+            self._take_step(race_update.handle_queued_key(self.state))
+
+    async def _verify(self, race_id: str, connection: Connection) -> None:
+        try:
+            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
+            keys = await asyncio.to_thread(self._api.keys)
+        except Failure as failure:
+            self._change(unverified_reason=f"not verified: {failure.format_message()}")
+            return
+        try:
+            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
+            self._change(checks=checks, key_known=bool(keys))
+        except Refused as refused:
+            if refused.code == "unsupported-version":
+                self._change(unverified_reason=f"not verified: {refused.text}")
+            else:
+                self._change(checks=(Check("replay", False, refused.text),))
+
+    async def _fetch_evening(self, race_id: str) -> None:
+        with suppress(Failure):  # an older server has no evenings
+            evening = await asyncio.to_thread(self._api.evening, race_id)
+            if race_id == self.state.race_id:
+                self._change(evening=evening)
+
+    async def _fetch_scores(self, race_id: str, connection: Connection) -> None:
+        async for fields in fetch_scores(self._api, connection):
+            if race_id == self.state.race_id:
+                self._change(**fields)
+
+    async def _fetch_par(self, race_id: str) -> None:
+        """Poll par until it is complete; give up at the first error."""
+        deadline = time.monotonic() + PAR_TIMEOUT_S
+        while time.monotonic() < deadline:
+            try:
+                data = await asyncio.to_thread(
+                    self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
+                )
+                if self._api.read(data, ParProgress).done is None:
+                    for racer in self._api.read(data, RacePar).racers:
+                        if racer.seat == self.state.seat:
+                            self._change(par=racer.squares)
+                    return
+            except Failure:
+                return
+            await asyncio.sleep(1)
+
+
+def request_like(header: Header) -> dict[str, object]:
+    """Return the body of a request for a race with the same game and options, on another deal."""
+    options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+    return race_request(header.game, None, options, variants=variants)
+
+
+def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
+    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
+    facts = verify(read(data), keys, receipts)
+    return tuple(
+        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
+        for fact in facts
+    )

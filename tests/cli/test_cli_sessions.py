@@ -1,0 +1,137 @@
+"""Recorded sessions: whole games in the full screen, played with keys that the previous frame shows.
+
+Each line of a session in tests/sessions is a move and its keys. After an intended change, run this file as a program to
+write them again, and review the diff.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from cli.test_cli_race_app import application, live, until
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.state.selection import Selection
+from support.full_screen import RaceApp, shown
+from support.servers import Server
+
+__all__ = ["live"]
+
+ROOT = Path(__file__).parents[1]
+WINS = json.loads((ROOT / "vectors.json").read_text())["wins"]
+FOOTER_KEYS = {"space": "Space {}", "enter": "Enter best drop"}
+SIZES = {
+    "corner-stones": (80, 24),
+    "the-edge": (60, 20),
+    "corners": (100, 32),
+    "kings-in-the-corners": (80, 24),
+    "gallery": (60, 20),
+}
+
+
+def file(slug: str) -> Path:
+    return ROOT / "sessions" / f"{slug}.txt"
+
+
+def session(slug: str) -> Iterator[str]:
+    """Yield the lines of a session that plays a known line of a game."""
+    game = GAMES[slug].from_seed(WINS[slug]["seed"])
+    for move in WINS[slug]["moves"]:
+        selection = Selection(game.moves(), game.layout, game.foundations, game.hidden)
+        keys = [selection.keys[place] for place in selection.parse(move).places] or ["space"]
+        played = None
+        for key in keys:
+            selection, played, _ = replace(selection, played=None).press(key, 0)
+        yield " ".join([move, *keys, *([] if played or keys == ["space"] else ["enter"])])
+        game = game.after(move)
+
+
+# What a frame shows.
+
+
+def frame(app: RaceApp) -> list[str]:
+    """Return the lines of the screen."""
+    return shown(app).splitlines()
+
+
+def key_beside(lines: list[str], place: str) -> str:
+    """Return the key that the table shows beside the name of a place."""
+    first, last, *_ = [at for at, line in enumerate(lines) if line.startswith("──")]
+    found = re.findall(rf"(\S) ?┌?{place}(?!\w)", "\n".join(lines[first + 1 : last]))
+    assert len(found) == 1, (place, lines)
+    return str(found[0])
+
+
+def assert_shown(lines: list[str], key: str, place: str | None, move: str) -> None:
+    """Fail unless the frame shows the key for a place, or in its footer."""
+    if place:
+        assert key_beside(lines, place) == key
+    else:
+        assert FOOTER_KEYS[key].format(move) in "\n".join(lines[-3:])
+
+
+def has_in_footer(app: RaceApp, text: str) -> bool:
+    return text in frame(app)[-1]
+
+
+def shows_moves(app: RaceApp, count: int) -> bool:
+    return re.search(rf" {count} moves?$", frame(app)[0]) is not None
+
+
+async def play_line(app: RaceApp, pilot: Pilot[None], line: str) -> None:
+    """Press the keys of a move, and a key that the frame says was ignored as a second half again."""
+    move, *keys = line.split(" ")
+    places = iter(app.state.selection.parse(move).places)
+    for key in keys:
+        place = next(places, None)
+        if not place:  # the footer follows the table
+            await until(partial(has_in_footer, app, FOOTER_KEYS[key].format(move)))
+        assert_shown(frame(app), key, place, move)
+        await pilot.press(key)
+        if place and f"Again for {place}." in "\n".join(frame(app)):
+            await pilot.press(key)
+
+
+# Sessions.
+
+
+@pytest.mark.parametrize("slug", GAMES)
+async def test_a_session_wins_a_game_with_keys_that_are_shown(slug: str, live: Server) -> None:
+    lines = file(slug).read_text().splitlines()
+    race = live.create(slug, seed=WINS[slug]["seed"], max_racers=1, start_delay_ms=0)
+    app = application(live, race, ready=True)
+    async with app.run_test(size=SIZES[slug]) as pilot:
+        await until(lambda: app.state.board)
+        for ply, line in enumerate(lines):
+            await until(partial(shows_moves, app, ply))
+            await play_line(app, pilot, line)
+        await until(lambda: app.state.over)
+        assert app.state.me
+        assert app.state.me.outcome == "won"
+        await pilot.press("q")
+    assert app.failure is None
+
+
+@pytest.mark.parametrize("slug", GAMES)
+def test_the_sessions_are_up_to_date(slug: str) -> None:
+    assert file(slug).read_text().splitlines() == list(session(slug))
+
+
+def test_a_key_that_the_frame_does_not_show_is_noticed() -> None:
+    lines = ["", "────", " 1 a1   2 b1 ", "────", "Enter best drop"]
+    assert_shown(lines, "2", "b1", "b1")
+    for key, place in (("1", "b1"), ("1", "c1"), ("space", None)):
+        with pytest.raises(AssertionError):
+            assert_shown(lines, key, place, "draw")
+
+
+if __name__ == "__main__":
+    for slug in GAMES:
+        file(slug).write_text("\n".join(session(slug)) + "\n")
+        sys.stdout.write(f"{slug}\n")
