@@ -177,7 +177,7 @@ async def test_par_can_be_requested_again_after_the_worker_is_killed(redis_url: 
         assert request(server, "GET", address("gallery:killed")).status == 202
         assert server.process
         os.kill(await halted(server.process.pid), signal.SIGKILL)
-        await until(lambda: "computing the par" in server.log)
+        await until(lambda: "computing par:" in server.log)
         assert par_keys(redis_url) == []
         answer, begun = await computed(server, address("gallery:killed"))
         assert begun
