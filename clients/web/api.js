@@ -1,5 +1,6 @@
 // Requests to the server's HTTP API.
 
+import { sleep } from "./dom.js";
 import { guest, store, stored } from "./storage.js";
 
 /** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
@@ -38,7 +39,24 @@ export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
   return fetchAsGuest(`/daily/${date}/${game}?limit=${limit}`);
 }
 
-/** Like fetchJson, but also returns the status, for results that may not be ready yet (202).
+const MAX_POLLS = 300;
+
+/** Like fetchJson, for results that take time: requests them again while they are not ready. `onWait(progress)` is
+ *  called each time. Returns null as soon as `isWanted` says no. Throws ApiError.
+ *  @param {string} path
+ *  @param {{ body?: any, onWait?: (progress: any) => void, isWanted?: () => boolean }} [options] */
+export async function fetchWhenReady(path, { onWait = () => {}, isWanted = () => true, ...options } = {}) {
+  for (let polls = 0; polls < MAX_POLLS; polls++) {
+    const { status, data, retryMs } = await fetchStatusAndJson(path, options);
+    if (!isWanted()) return null;
+    if (status !== 202) return data;
+    onWait(data);
+    await sleep(retryMs);
+  }
+  throw new ApiError(202, "", "The computer is still searching. Try again later.");
+}
+
+/** Like fetchJson, but also returns the status, for results that may not be ready yet (202), and when to retry.
  *  @param {string} path
  *  @param {{ body?: any, token?: string }} [options] */
 export async function fetchStatusAndJson(path, { body, token } = {}) {
@@ -50,7 +68,8 @@ export async function fetchStatusAndJson(path, { body, token } = {}) {
   const data = await response.json().catch(() => null);
   if (!response.ok) throw errorFrom(response, data);
   if (data === null) throw new ApiError(response.status, "", `The server sent status ${response.status} without JSON.`);
-  return { status: response.status, data };
+  const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 1);
+  return { status: response.status, data, retryMs };
 }
 
 /** Revokes a token. Throws ApiError. */

@@ -12,6 +12,8 @@ const ROUTES = [
   [/^\/w\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId, { watch: true })],
   [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
   [/^\/replay\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).ReplayPage(raceId)],
+  [/^\/solution\/([^/]+)$/, async (raceId) => new (await loadModule("./solution.js")).SolutionPage(raceId)],
+  [/^\/practice\/(.+)$/, async (deal) => new (await loadModule("./practice_page.js")).PracticePage(deal)],
   [/^\/rules(?:\/([^/]+))?$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
   [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
   [/^\/daily(?:\/([^/]+))?$/, async (date) => new (await loadModule("./daily.js")).DailyPage(date)],
@@ -25,6 +27,8 @@ const FRAME_MS = 100; // the longest wait for the first frame
 const TITLES = {
   "not-found": "Not found",
   "replay-sealed": "Not available yet",
+  "deal-sealed": "Not available yet",
+  "illegal-move": "This link does not lead to a table",
   unreachable: "Connection failed",
 };
 

@@ -1,7 +1,7 @@
-// Opening a race, from the front page and from the deals of the day.
+// Opening a race, from the front page, from the deals of the day and from a replay.
 
-import { ApiError, fetchAsGuest } from "./api.js";
-import { guest, saveLastGame } from "./storage.js";
+import { ApiError, fetchAsGuest, fetchJson } from "./api.js";
+import { goToRace, guest, saveLastGame } from "./storage.js";
 
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
@@ -16,5 +16,24 @@ export async function createRace(body, problem) {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     problem.textContent = error.message;
+  }
+}
+
+let isOpening = false;
+
+/** Opens a race for one on the deal of a finished race, with its racers as ghosts. Returns what went wrong. */
+export async function raceAgainst(raceId) {
+  if (isOpening) return "";
+  isOpening = true;
+  try {
+    const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
+    const { race } = await fetchJson("/races", { body: { ghosts: [raceId], options } });
+    goToRace(race, { ready: true });
+    return "";
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return error.message;
+  } finally {
+    isOpening = false;
   }
 }

@@ -3,6 +3,7 @@
 import { ApiError } from "./api.js";
 import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
+import { MoveButtons } from "./move_buttons.js";
 import {
   advice,
   capitalized,
@@ -34,7 +35,6 @@ export class PlayPage {
     this.practice = this.racing && isPractice(page.raceId) ? new Practice(game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
-    this.table.element.addEventListener("picked", ({ detail }) => (this.completeButton.disabled = !detail.complete));
     this.lists = {
       plain: new StandingsList({ symbols: page.reactions.symbols }),
       choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
@@ -64,21 +64,13 @@ export class PlayPage {
 
   createButtons() {
     const { page } = this;
-    const restart = () => confirmAction("Restart this deal? The clock keeps running.", () => this.press("restart"));
     const resign = () => page.run("resign", () => page.connection.resign());
-    this.undoButton = button("Undo", () => this.press("undo"), { "aria-keyshortcuts": "u", class: "big" });
-    this.stockButton = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
-    this.completeButton = button("Move", () => this.completeMove(), {
-      "aria-label": "Make this move",
-      "aria-keyshortcuts": "m",
-      class: "first big",
-      hidden: true,
-      disabled: true,
+    this.buttons = new MoveButtons(this.table, {
+      press: (move) => this.press(move),
+      question: "Restart this deal? The clock keeps running.",
     });
-    this.restartButton = button("Restart", restart);
     this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign));
-    const buttons = [this.undoButton, this.stockButton, this.completeButton, this.restartButton, this.resignButton];
-    return h("div", { class: "keys", hidden: !this.racing }, buttons);
+    return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, this.resignButton);
   }
 
   createDetails() {
@@ -131,7 +123,8 @@ export class PlayPage {
     showGhosts(this.ghosts, connection.ghosts);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
-    if (this.racing) this.updateButtons(view.board, connection.mine);
+    if (this.racing) this.buttons.update(view.board, view.board === this.board);
+    this.resignButton.disabled = !view.board || Boolean(connection.mine?.done);
     fill(this.note, this.noteContent(view, board));
     this.updateBanner(connection);
   }
@@ -154,19 +147,6 @@ export class PlayPage {
     this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;
     this.board = null;
     this.update(view);
-  }
-
-  updateButtons(board, mine) {
-    const disabled = !board || board !== this.board;
-    this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
-    this.undoButton.disabled = disabled || !board.undo;
-    this.restartButton.disabled = disabled || !board.restart;
-    this.resignButton.disabled = !board || Boolean(mine?.done);
-    this.stockButton.hidden = !board || !this.page.game.hidden?.length;
-    this.stockButton.disabled = disabled || !this.stockMove;
-    // Once it can be needed, the button stays, so that nothing shifts.
-    if (this.racing && this.table.selection.isAmbiguous) this.completeButton.hidden = false;
-    if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 
   noteContent(view, board) {
@@ -250,15 +230,6 @@ export class PlayPage {
     }
   }
 
-  draw() {
-    if (this.stockMove && !this.stockButton.disabled) this.press(this.stockMove);
-  }
-
-  completeMove() {
-    const { complete } = this.table.selection;
-    if (complete) this.press(complete.move);
-  }
-
   /** Sends the move of a button. */
   async press(move) {
     const refusal = await this.move(move);
@@ -269,12 +240,8 @@ export class PlayPage {
     this.table.refuse(text);
   }
 
-  onKey({ key }) {
-    if (!this.racing) return;
-    if (key === "u" && !this.undoButton.disabled) this.press("undo");
-    else if (key === "d") this.draw();
-    else if (key === "m") this.completeMove();
-    else if (key === "Escape") this.table.clearSelection();
+  onKey(event) {
+    if (this.racing) this.buttons.onKey(event);
   }
 }
 

@@ -17,6 +17,26 @@ export async function startPractice({ slug, practice }) {
   goToRace(race);
 }
 
+/** The address of a deal to play alone, at the position after `moves`. */
+export function practicePath({ deal, variant = {}, moves = [] }) {
+  const [slug, ...seed] = deal.split(":");
+  const query = String(new URLSearchParams(variant));
+  const address = `/practice/${slug}:${encodeURIComponent(seed.join(":"))}${query && `?${query}`}`;
+  return moves.length ? `${address}#${encodeURI(moves.join(","))}` : address;
+}
+
+/** The address of a deal of a game that nobody has raced. */
+export function freshPracticePath(slug) {
+  const seed = [...crypto.getRandomValues(new Uint8Array(5))].map((byte) => byte.toString(16).padStart(2, "0"));
+  return practicePath({ deal: `${slug}:${seed.join("")}` });
+}
+
+/** Marks the piles of the move to make next, or none. */
+export function markPiles(table, move = "") {
+  const places = move ? table.parse(move).places : [];
+  for (const [place, pile] of table.piles) pile.classList.toggle("wanted", places.includes(place));
+}
+
 /** Whether a race was opened to practise in this tab. */
 export const isPractice = (raceId) => sessionStorage.getItem(keyOf(raceId)) !== null;
 
@@ -40,8 +60,7 @@ export class Practice {
     this.moves ??= this.steps.slice(0, ply).map(({ move }) => move);
     const followed = this.moves.every((move, index) => index >= this.steps.length || move === this.steps[index].move);
     const step = followed ? this.steps[this.moves.length] : null;
-    const places = step ? this.table.parse(step.move).places : [];
-    for (const [place, pile] of this.table.piles) pile.classList.toggle("wanted", places.includes(place));
+    markPiles(this.table, step?.move);
     const count = `Step ${this.moves.length + 1} of ${this.steps.length}. `;
     const end = followed ? "Now you know how it goes: play on." : "You have left the practice. Play on, or restart.";
     const text = step ? count + withCards(step.text) : end;

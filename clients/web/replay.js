@@ -1,19 +1,22 @@
-// The replay page: several racers' tables on one clock, move by move, with verification and par.
+// The replay page: several racers' tables on one clock, move by move, with verification, par and analysis.
 
-import { ApiError, fetchGames, fetchJson } from "./api.js";
+import { showAnalysis } from "./analysis.js";
+import { fetchGames, fetchJson } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
+import { raceAgainst } from "./opening.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
+import { practicePath } from "./practice.js";
 import { StandingsList } from "./standings.js";
-import { goToRace } from "./storage.js";
 import { Table } from "./table.js";
-import { indexAt, markersOf, positionsOf } from "./timeline.js";
+import { indexAt, lineTo, markersOf, positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const SKIP_AFTER_MS = 2000;
 const SKIP_LEAD_MS = 500;
 const MAX_TABLES = 4;
+const STOPS = ["think", "again", "turn", "last"]; // the markers that a key leads to
 const KEYS =
   "Keys: space plays, ← → previous and next move, ↑ ↓ cards home, [ ] markers, < > speed, 0 to 9, Home and End seek.";
 
@@ -23,17 +26,19 @@ export class ReplayPage {
   }
 
   async open(main) {
+    this.main = main;
     fill(main, h("p", { class: "wait" }, "Loading the replay…"));
-    const [steps, games] = await Promise.all([fetchJson(`/replays/${this.raceId}/steps`), fetchGames()]);
+    const [steps, games] = await Promise.all([this.fetchSteps(), fetchGames()]);
     this.steps = steps;
     this.game = games.get(steps.game);
-    document.title = `Replay of ${this.raceId} · ${this.game.title} · Same Deal`;
+    document.title = `${this.title} · ${this.game.title} · Same Deal`;
     this.names = displayNames(steps.standings);
     if (!steps.racers.length) {
       return fill(main, notice("No racers", "This race was cancelled before the deal."));
     }
     this.positions = new Map(steps.racers.map((racer) => [racer.seat, positionsOf(steps, racer)]));
     this.chosen = [steps.racers[0].seat];
+    this.turns = new Map(); // the turning points by seat, once they are known
     this.ms = 0;
     this.speed = 4;
     this.playing = false;
@@ -42,14 +47,39 @@ export class ReplayPage {
     window.addEventListener("hashchange", () => this.openLinkedMove());
     this.openLinkedMove();
     this.opened = true; // from now on, the address includes the move
-    const players = await showVerification(this.checks, this.raceId);
-    const links = steps.racers
+    return this.showFacts();
+  }
+
+  /** The path of the replay in the API. */
+  get path() {
+    return `/replays/${this.raceId}`;
+  }
+
+  get title() {
+    return `Replay of ${this.raceId}`;
+  }
+
+  fetchSteps() {
+    return fetchJson(`${this.path}/steps`);
+  }
+
+  /** Shows what is known about the race besides its moves. */
+  async showFacts() {
+    const { racers } = this.steps;
+    const players = await showVerification(this.checks, this.path);
+    const links = racers
       .filter(({ seat }) => players.has(seat))
       .map(({ seat }) => h("li", {}, playerLink(players.get(seat), this.names.get(seat))));
     if (links.length) fill(this.players, h("h2", {}, "Players"), h("ul", { class: "list" }, links));
-    const [best] = steps.racers;
-    await showPar(this.par, this.raceId, best.seat, this.names.get(best.seat));
-    return undefined;
+    const [best] = racers;
+    await Promise.all([showPar(this.par, this.raceId, best.seat, this.names.get(best.seat)), this.showTurns()]);
+  }
+
+  async showTurns() {
+    const analysis = await showAnalysis(this.analysis, this.raceId, { names: this.names, variant: this.steps.variant });
+    if (!analysis) return;
+    this.turns = new Map(analysis.racers.map((racer) => [racer.seat, racer]));
+    this.showTables();
   }
 
   build(main) {
@@ -75,12 +105,13 @@ export class ReplayPage {
     this.checks = h("section", { class: "checks", "aria-label": "Verification" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.players = h("section", { "aria-label": "Players" });
+    this.analysis = h("section", { "aria-label": "Could it be won?" });
     fill(
       main,
       h(
         "div",
         { class: "replay" },
-        h("h1", { class: "sr" }, `Replay of ${this.raceId}`),
+        h("h1", { class: "sr" }, this.title),
         this.tables,
         h(
           "section",
@@ -91,7 +122,7 @@ export class ReplayPage {
         ),
         h("nav", { class: "side", "aria-label": "Racers" }, hint, this.list.element),
         h("div", { class: "under" }, this.createOptions(), this.createDetails()),
-        h("div", { class: "columns" }, this.checks, this.par, this.players),
+        h("div", { class: "columns" }, this.analysis, this.checks, this.par, this.players),
       ),
     );
     const onwheel = (event) => {
@@ -134,12 +165,17 @@ export class ReplayPage {
       { class: "row" },
       button("Next card home", () => this.jump(1)),
       h("span", { class: "check" }, this.skip, h("label", { for: "skip" }, "Skip pauses")),
-      button("Race against this", () => this.race()),
+      button("Play on from here", () => this.playOn()),
+      this.createLinks(),
     );
   }
 
+  createLinks() {
+    return button("Race against this", () => this.race());
+  }
+
   createDetails() {
-    const address = `/api/v1/replays/${this.raceId}`;
+    const address = `/api/v1${this.path}`;
     const downloads = ["json", "msgpack", "ndjson"].map((format) =>
       h("li", {}, h("a", { href: `${address}.${format}`, download: `${this.raceId}.${format}` }, format)),
     );
@@ -150,7 +186,7 @@ export class ReplayPage {
       h(
         "div",
         { class: "row" },
-        button("Copy link to this move", () => copyText(this.linkToMove(), "Link copied.")),
+        button("Copy link to this move", () => copyText(location.origin + this.linkToMove(), "Link copied.")),
         h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
       ),
       h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")),
@@ -172,8 +208,11 @@ export class ReplayPage {
     const small = this.chosen.length > 1;
     const create = (seat) => new Table(this.game, { label: `Table of ${this.names.get(seat)}`, small });
     this.shown = new Map(this.chosen.map((seat) => [seat, create(seat)]));
-    const caption = (seat) =>
-      h("figcaption", {}, nameText(this.names.get(seat)), " ", h("span", { class: "count", "data-count": seat }));
+    const caption = (seat) => {
+      const turn = this.turns.get(seat);
+      const count = h("span", { class: "count", "data-count": seat });
+      return h("figcaption", {}, nameText(this.names.get(seat)), " ", count, turn ? ` · ${turn.text}` : "");
+    };
     fill(
       this.tables,
       this.chosen.map((seat) => h("figure", {}, caption(seat), this.shown.get(seat).element)),
@@ -195,7 +234,9 @@ export class ReplayPage {
   }
 
   markers() {
-    const markers = this.chosen.flatMap((seat) => markersOf(this.positions.get(seat), this.names.get(seat)));
+    const markers = this.chosen.flatMap((seat) =>
+      markersOf(this.positions.get(seat), this.names.get(seat), this.turns.get(seat)),
+    );
     return markers.sort((one, other) => one.ms - other.ms);
   }
 
@@ -225,8 +266,7 @@ export class ReplayPage {
       return { ...standing, home: peak, done: false, outcome, attempts: attempt, ms: at };
     });
     this.list.show(standings, { chosen: this.chosen });
-    if (!this.playing && this.opened)
-      history.replaceState(null, "", this.index ? `#m${this.index}` : location.pathname);
+    if (!this.playing && this.opened) history.replaceState(null, "", this.linkToMove());
   }
 
   showTime() {
@@ -238,7 +278,9 @@ export class ReplayPage {
   moveText() {
     if (!this.index) return "The deal";
     const { move, text } = this.lead[this.index];
-    return `${this.names.get(this.chosen[0])}, move ${this.index} of ${this.lead.length - 1}: ${move}, ${text}`;
+    const [name, turn] = [this.names.get(this.chosen[0]), this.turns.get(this.chosen[0])];
+    const end = turn?.step === this.index ? `. ${name} ${turn.text}.` : "";
+    return `${name}, move ${this.index} of ${this.lead.length - 1}: ${move}, ${text}${end}`;
   }
 
   step(by) {
@@ -289,33 +331,35 @@ export class ReplayPage {
     this.playButton.textContent = "Play";
   }
 
-  /** Opens a race for one on this deal, with these racers as ghosts. */
   async race() {
-    if (this.opening) return;
-    this.opening = true;
-    try {
-      const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
-      const { race } = await fetchJson("/races", { body: { ghosts: [this.raceId], options } });
-      goToRace(race, { ready: true });
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      announce(error.message);
-      this.note.textContent = error.message;
-    } finally {
-      this.opening = false;
-    }
+    this.note.textContent = await raceAgainst(this.raceId);
+    announce(this.note.textContent);
+  }
+
+  /** Opens the first table shown to play on alone. */
+  playOn() {
+    const { deal, variant } = this.steps;
+    location.href = practicePath({ deal, variant, moves: lineTo(this.lead, this.index) });
   }
 
   // Links and keys.
 
+  /** The address of this moment: the number of the move, and the seat if it is not that of the best racer. */
   linkToMove() {
-    return `${location.origin}/replay/${this.raceId}#m${this.index}`;
+    const [seat] = this.chosen;
+    const [best] = this.steps.racers;
+    return location.pathname + (this.index ? `#${seat === best.seat ? "" : `s${seat}`}m${this.index}` : "");
   }
 
   openLinkedMove() {
-    const match = /^#m(\d+)$/.exec(location.hash);
+    const match = /^#(?:s(\d+))?m(\d+)$/.exec(location.hash);
     if (!match) return;
-    const index = Math.min(Number(match[1]), this.lead.length - 1);
+    const seat = Number(match[1] ?? this.steps.racers[0].seat);
+    if (seat !== this.chosen[0] && this.positions.has(seat)) {
+      this.chosen = [seat];
+      this.showTables();
+    }
+    const index = Math.min(Number(match[2]), this.lead.length - 1);
     this.stop();
     this.seek(this.lead[index].ms, { index });
   }
@@ -332,8 +376,8 @@ export class ReplayPage {
       ".": () => this.step(1),
       ArrowUp: () => this.jump(-1),
       ArrowDown: () => this.jump(1),
-      "[": () => this.jump(-1, ["think", "again", "last"]),
-      "]": () => this.jump(1, ["think", "again", "last"]),
+      "[": () => this.jump(-1, STOPS),
+      "]": () => this.jump(1, STOPS),
       "<": () => this.changeSpeed(-1),
       ">": () => this.changeSpeed(1),
       Home: () => this.seek(0),

@@ -1,5 +1,6 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
+import { showAnalysis } from "./analysis.js";
 import { ApiError, fetchDaily, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { percent, showPar } from "./par.js";
@@ -68,6 +69,7 @@ export class ResultsPage {
     this.verification = h("section", { class: "checks", "aria-label": "Verification" });
     this.verdict = h("p", { class: "better" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
+    this.analysis = h("section", { "aria-label": "Could it be won?" });
     this.today = h("section", { "aria-label": "Deal of the day" });
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
     this.list = new StandingsList({ symbols: this.page.reactions.symbols });
@@ -98,6 +100,7 @@ export class ResultsPage {
         "div",
         { class: "columns" },
         h("section", { "aria-label": "Standings" }, h("h2", {}, "Standings"), list, ghosts),
+        this.analysis,
         this.verification,
         this.par,
         this.today,
@@ -112,13 +115,14 @@ export class ResultsPage {
     await this.loadShareText(mine);
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
-      this.list.players = await showVerification(this.verification, raceId, { header, digests: connection.receipts });
+      this.list.players = await showVerification(this.verification, `/replays/${raceId}`, { header, digests: connection.receipts });
       this.list.show(connection.standings, { mine: connection.view.seat });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       fill(this.verification, h("p", {}, error.message));
     }
+    showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
     const comparison = await showPar(this.par, raceId, mine?.seat);
     const differs = comparison && (comparison.worse || comparison.better);
     if (differs) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);

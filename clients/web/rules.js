@@ -2,7 +2,7 @@
 
 import { ApiError, fetchGames, fetchText } from "./api.js";
 import { button, fill, h } from "./dom.js";
-import { startPractice } from "./practice.js";
+import { freshPracticePath, startPractice } from "./practice.js";
 import { Table } from "./table.js";
 
 export class RulesPage {
@@ -27,7 +27,7 @@ export class RulesPage {
       h("a", { href: `/rules/${slug}`, "aria-current": slug === this.slug ? "page" : false }, title),
     );
     fill(main, h("nav", { class: "games", "aria-label": "Games" }, links), article);
-    if (game.practice) article.querySelector("h1").after(this.practiceRow(game));
+    article.querySelector("h1").after(this.practiceRow(game));
   }
 
   practiceRow(game) {
@@ -37,7 +37,9 @@ export class RulesPage {
         if (!(error instanceof ApiError)) throw error;
         problem.textContent = error.message;
       });
-    return h("p", { class: "row" }, button("Practice", start, { class: "first" }), problem);
+    const first = game.practice ? button("Practice", start, { class: "first" }) : null;
+    const alone = h("a", { class: "button", href: freshPracticePath(game.slug) }, "Practise alone, with hints");
+    return h("p", { class: "row" }, first, alone, problem);
   }
 }
 

@@ -20,6 +20,17 @@ export function positionsOf(steps, racer) {
   return positions;
 }
 
+/** The moves from the deal to a position, without those that were undone. */
+export function lineTo(positions, index) {
+  let line = [];
+  for (const { move } of positions.slice(1, index + 1)) {
+    if (move === "undo") line.pop();
+    else if (move === "restart") line = [];
+    else if (move !== "resign") line.push(move);
+  }
+  return line;
+}
+
 /** The index of the last position at or before a time. */
 export function indexAt(positions, ms) {
   let [low, high] = [0, positions.length - 1];
@@ -31,9 +42,13 @@ export function indexAt(positions, ms) {
   return low;
 }
 
-/** Markers for a racer's cards home, long thinks, new attempts and last move. */
-export function markersOf(positions, name) {
+/** Markers for a racer's cards home, long thinks, new attempts and last move, and for the last position that could be
+ *  won, if the `turn` is known. */
+export function markersOf(positions, name, turn) {
   const markers = [];
+  if (turn && turn.step !== null) {
+    markers.push({ ms: positions[turn.step].ms, kind: "turn", text: `${name} ${turn.text}` });
+  }
   for (const [index, { ms, attempt, home, outcome }] of positions.entries()) {
     if (!index) continue;
     const before = positions[index - 1];

@@ -11,15 +11,15 @@ const MAX_RETRIES = 20;
 const TEMPORARY = ["not-found", "too-many", "store-unavailable", "unreachable"];
 const TITLE = "Verification";
 
-/** Verifies a race and shows the results. `receipts` is what this page received during the race: the header, and the
+/** Verifies the replay at a path of the API and shows the results. `receipts` is what this page received during the race: the header, and the
  *  digests by the numbers of their entries. Returns the public ids of the racers by seat, as far as the replay was read. */
-export async function showVerification(section, raceId, receipts = null) {
+export async function showVerification(section, path, receipts = null) {
   const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
   const progress = h("progress", { "aria-label": TITLE });
   show(h("p", {}, "Verifying…"), progress);
   try {
     // The server stores a replay shortly after the race ends, and verifies one replay at a time.
-    const replay = await retry(() => fetchText(`/api/v1/replays/${raceId}.json`), REPLAY_RETRY_MS);
+    const replay = await retry(() => fetchText(`/api/v1${path}.json`), REPLAY_RETRY_MS);
     const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
     const [own, server] = await Promise.all([checkHere(replay, { receipts, onProgress }), checkOnServer(replay)]);
     show(results(own, server));

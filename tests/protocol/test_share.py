@@ -107,7 +107,7 @@ def timeline(*moves: tuple[int, int, str], goal: int = 8) -> Steps:
     )
     racer = Racer(seat=1, name="Ada", bot=False, steps=made)
     best = standing(1, "Ada", goal=goal)
-    about: dict[str, Any] = {"race": "r", "game": "corners", "deal": None, "opened_at": 0, "ms": 0}
+    about: dict[str, Any] = {"race": "r", "game": "corners", "deal": None, "variant": {}, "opened_at": 0, "ms": 0}
     return Steps(**about, table={}, notes={}, racers=(racer,), standings=(best,))
 
 

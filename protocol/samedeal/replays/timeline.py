@@ -46,6 +46,7 @@ class Steps(Struct, frozen=True):
     game: str
     deal: str | None
     """The code of the deal, or None if the race was cancelled before it."""
+    variant: dict[str, str | bool]
     opened_at: int
     ms: int
     """The time from the deal to the end."""
@@ -76,6 +77,7 @@ def steps(replay: Replay) -> Steps:
         race=race.id,
         game=race.header.game,
         deal=race.deal,
+        variant=dict(race.header.variant),
         opened_at=race.header.opened_at,
         ms=race.at - (race.started_at or race.at),
         table=dealt.view() if dealt else {},

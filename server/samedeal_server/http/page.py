@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shlex
 from collections.abc import Mapping
 from html import escape
 from http import HTTPStatus
@@ -16,6 +17,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
+from samedeal_server.http.deal_codes import VARIANTS, deal_of
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, accepts_gzip, problem_response
@@ -29,6 +31,7 @@ DATA: Final = {
     "r": f"{V1}/races/{{}}",
     "w": f"{V1}/races/{{}}",
     "replay": f"{V1}/replays/{{}}/steps",
+    "solution": f"{V1}/solutions/{{}}/steps",
 }
 """The data that a page loads first, by the first part of its path; only what it requests without a token."""
 SOURCE: Final = "<!-- source -->"
@@ -112,6 +115,35 @@ class Page:
             "twitter:card": "summary_large_image",
         }
         return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags, content)
+
+    @route("GET", "/solution/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
+    async def solution(self, request: Request) -> Response:
+        """A winning line of a finished race's deal, to step through."""
+        try:
+            summary = await self._registry.summary(request.path_params["race"])
+        except Refused as refused:
+            return self._refused(request, refused)
+        description = f"Whether the deal of race {summary.race} could be won, and how."
+        command = f"samedeal solve {self._base(request)}/r/{summary.race}\n"
+        return self._respond(request, f"How to win {summary.race} · {TITLE}", description, command)
+
+    @route(
+        "GET",
+        "/practice/{deal:path}",
+        SHELL,
+        query=VARIANTS,
+        refuses=("not-found", "bad-request"),
+        html_refusals=True,
+    )
+    async def practice(self, request: Request) -> Response:
+        """A deal to play alone, with hints, at any position. The moves are in the fragment."""
+        try:
+            game, seed, _ = deal_of(request)
+        except Refused as refused:
+            return self._refused(request, refused)
+        title, description = f"Practise {game.title} · {TITLE}", "Play this deal alone, with hints and undo."
+        command = f"samedeal --server {self._base(request)} practice {shlex.quote(f'{game.slug}:{seed}')}\n"
+        return self._respond(request, title, description, command)
 
     @route("GET", "/rules", SHELL)
     async def all_rules(self, request: Request) -> Response:

@@ -1,0 +1,37 @@
+// What could have been done on the deal of a finished race: whether it could be won, and until when each racer could.
+
+import { ApiError, fetchWhenReady } from "./api.js";
+import { fill, h, nameText } from "./dom.js";
+import { practicePath } from "./practice.js";
+
+const TITLE = "Could it be won?";
+export const SEARCHING = "The computer is looking for a way to win this deal…";
+
+/** Shows the analysis of a race in a section, and returns it. Shows nothing and returns null if there is none, or while
+ *  it could still help somebody. `names` are those of the racers by seat. */
+export async function showAnalysis(section, raceId, { names, variant = {} }) {
+  const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
+  try {
+    const onWait = () => show(h("p", {}, SEARCHING));
+    const analysis = await fetchWhenReady(`/races/${raceId}/analysis`, { onWait });
+    const { text, outcome, deal, racers } = analysis;
+    const solution = outcome === "won" ? h("a", { class: "button", href: `/solution/${raceId}` }, "Watch how") : null;
+    const again = h("a", { class: "button", href: practicePath({ deal, variant }) }, "Play it again with hints");
+    const line = (racer) => h("li", {}, nameText(names.get(racer.seat)), " ", turnText(raceId, racer));
+    show(
+      h("p", {}, text),
+      racers.length ? h("ul", { class: "list", "aria-label": "Turning points" }, racers.map(line)) : null,
+      h("div", { class: "row" }, solution, again),
+    );
+    return analysis;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    fill(section);
+    return null;
+  }
+}
+
+/** Until when a racer could have won, as a link to that moment in the replay if there is one. */
+function turnText(raceId, { seat, step, text }) {
+  return step === null ? text : h("a", { href: `/replay/${raceId}#s${seat}m${step}` }, text);
+}

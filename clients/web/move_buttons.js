@@ -1,0 +1,54 @@
+// The buttons and keys that make moves at a table: undo, draw, restart, and "Move" for piles that could be more.
+
+import { button, confirmAction } from "./dom.js";
+import { capitalized } from "./phrases.js";
+
+export class MoveButtons {
+  /** `press(move)` makes a move, "undo" and "restart" included; the latter after the question. */
+  constructor(table, { press, question }) {
+    this.table = table;
+    this.press = press;
+    const restart = () => confirmAction(question, () => press("restart"));
+    this.undo = button("Undo", () => press("undo"), { "aria-keyshortcuts": "u", class: "big" });
+    this.stock = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
+    this.complete = button("Move", () => this.completeMove(), {
+      "aria-label": "Make this move",
+      "aria-keyshortcuts": "m",
+      class: "first big",
+      hidden: true,
+      disabled: true,
+    });
+    this.restart = button("Restart", restart);
+    this.all = [this.undo, this.stock, this.complete, this.restart];
+    table.element.addEventListener("picked", ({ detail }) => (this.complete.disabled = !detail.complete));
+  }
+
+  /** Enables the buttons of the moves that are possible on a board; none while another one is shown. */
+  update(board, isShown = true) {
+    const disabled = !board || !isShown;
+    this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
+    this.undo.disabled = disabled || !board.undo;
+    this.restart.disabled = disabled || !board.restart;
+    this.stock.hidden = !board || !this.table.game.hidden?.length;
+    this.stock.disabled = disabled || !this.stockMove;
+    // Once it can be needed, the button stays, so that nothing shifts.
+    if (this.table.selection.isAmbiguous) this.complete.hidden = false;
+    if (this.stockMove) this.stock.textContent = capitalized(this.stockMove);
+  }
+
+  draw() {
+    if (this.stockMove && !this.stock.disabled) this.press(this.stockMove);
+  }
+
+  completeMove() {
+    const { complete } = this.table.selection;
+    if (complete) this.press(complete.move);
+  }
+
+  onKey({ key }) {
+    if (key === "u" && !this.undo.disabled) this.press("undo");
+    else if (key === "d") this.draw();
+    else if (key === "m") this.completeMove();
+    else if (key === "Escape") this.table.clearSelection();
+  }
+}

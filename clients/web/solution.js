@@ -1,0 +1,31 @@
+// The page of a winning line: the computer's way to win the deal of a finished race, as a replay.
+
+import { fetchWhenReady } from "./api.js";
+import { SEARCHING } from "./analysis.js";
+import { fill, h } from "./dom.js";
+import { ReplayPage } from "./replay.js";
+import { showVerification } from "./verification.js";
+
+export class SolutionPage extends ReplayPage {
+  get path() {
+    return `/solutions/${this.raceId}`;
+  }
+
+  get title() {
+    return `How to win ${this.raceId}`;
+  }
+
+  fetchSteps() {
+    const onWait = () => fill(this.main, h("p", { class: "wait" }, SEARCHING));
+    return fetchWhenReady(`${this.path}/steps`, { onWait });
+  }
+
+  createLinks() {
+    return h("a", { class: "button", href: `/replay/${this.raceId}` }, "Replay of the race");
+  }
+
+  async showFacts() {
+    fill(this.analysis, h("p", {}, "The computer found this way to win. Unlike the racers, it knew all cards."));
+    await showVerification(this.checks, this.path);
+  }
+}
