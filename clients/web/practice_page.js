@@ -17,6 +17,9 @@ export class PracticePage {
     this.path = `/deals/${deal}`;
     this.deal = decode(deal);
     this.variant = Object.fromEntries(new URLSearchParams(location.search));
+    this.moves = [];
+    this.board = null; // the one that is shown
+    this.question = null; // the one that the computer is working on
     this.made = Promise.resolve(null); // settled when no move is on its way
   }
 
