@@ -234,9 +234,8 @@ export class ReplayPage {
   }
 
   markers() {
-    const markers = this.chosen.flatMap((seat) =>
-      markersOf(this.positions.get(seat), this.names.get(seat), this.turns.get(seat)),
-    );
+    const of = (seat) => markersOf(this.positions.get(seat), this.names.get(seat), this.turns.get(seat));
+    const markers = this.chosen.flatMap((seat) => of(seat).map((marker) => ({ ...marker, seat })));
     return markers.sort((one, other) => one.ms - other.ms);
   }
 
@@ -292,11 +291,10 @@ export class ReplayPage {
   /** Jumps to the next or previous marker of some kinds. */
   jump(by, kinds = ["home"]) {
     this.stop();
-    const times = this.markers()
-      .filter(({ kind }) => kinds.includes(kind))
-      .map(({ ms }) => ms);
-    const next = by > 0 ? times.find((ms) => ms > this.ms) : times.findLast((ms) => ms < this.ms);
-    this.seek(next ?? (by > 0 ? this.steps.ms : 0), { spoken: true });
+    const markers = this.markers().filter(({ kind }) => kinds.includes(kind));
+    const next = by > 0 ? markers.find(({ ms }) => ms > this.ms) : markers.findLast(({ ms }) => ms < this.ms);
+    const index = next?.seat === this.chosen[0] ? next.index : null;
+    this.seek(next?.ms ?? (by > 0 ? this.steps.ms : 0), { spoken: true, index });
   }
 
   togglePlay() {

@@ -47,7 +47,7 @@ export function indexAt(positions, ms) {
 export function markersOf(positions, name, turn) {
   const markers = [];
   if (turn && turn.step !== null) {
-    markers.push({ ms: positions[turn.step].ms, kind: "turn", text: `${name} ${turn.text}` });
+    markers.push({ ms: positions[turn.step].ms, index: turn.step, kind: "turn", text: `${name} ${turn.text}` });
   }
   for (const [index, { ms, attempt, home, outcome }] of positions.entries()) {
     if (!index) continue;
