@@ -162,8 +162,8 @@ async def test_advice_names_a_move_its_rule_and_the_reason(server: LoggedServer)
         (b'{"moves": "draw"}', "bad-request"),
         (b'{"moves": ["draw"], "seed": "1"}', "bad-request"),
         (b'{"moves": [""]}', "bad-request"),
-        (json.dumps({"moves": ["draw"] * 5_001}).encode(), "bad-request"),
-        (b'{"moves": ["' + b"x" * 70_000 + b'"]}', "too-large"),
+        (json.dumps({"moves": ["draw"] * 1_001}).encode(), "bad-request"),
+        (b'{"moves": ["' + b"x" * 140_000 + b'"]}', "too-large"),
     ],
 )
 def test_bodies_are_validated(server: LoggedServer, body: bytes, code: str) -> None:

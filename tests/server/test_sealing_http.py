@@ -39,7 +39,13 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server with debug logs and metrics."""
     log = tmp_path_factory.mktemp("sealing") / "log"
     server = LoggedServer(
-        store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
+        store_url,
+        log,
+        connections_per_address="0",
+        request_burst="10000",
+        log_level="debug",
+        log_format="json",
+        metrics="on",
     )
     with server.start() as running:
         yield running
