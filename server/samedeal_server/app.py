@@ -102,8 +102,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests, renderings, results = Guests(store, settings.guest_days), registry.renderings, StoredResults(store)
-    pars, analyses = ParService(results, registry), AnalysisService(results, registry, settings.replay_days)
+    guests, renderings = Guests(store, settings.guest_days), registry.renderings
+    queues = [StoredResults(store), StoredResults(store)]  # par is quick, and must not wait for long searches
+    pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
@@ -137,7 +138,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         yield
         await cancelled([sampling, indexing, preparing, revoking])
-        await results.stop()
+        await asyncio.gather(*(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
         await store.close()

@@ -10,7 +10,6 @@ from samedeal.analysis.advice import Advice
 from samedeal.analysis.analysis import Analysis
 from samedeal.analysis.turning_point import TurningPoint
 from samedeal.errors import Refused
-from samedeal.race.run import MAX_MOVES
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal.wire.messages import Board
@@ -23,7 +22,9 @@ from samedeal_server.jobs.analysis_service import AnalysisProgress, AnalysisServ
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 
-MAX_BYTES: Final = 64 * 2**10
+MAX_MOVES: Final = 1_000
+"""The maximum number of moves. No line is nearly as long."""
+MAX_BYTES: Final = 128 * 2**10
 """The maximum size of a request with moves."""
 LATER: Final = {"Retry-After": "1"}
 REFUSALS: Final = ("not-found", "replay-sealed", "deal-sealed", "unsupported-version", "store-unavailable")
@@ -38,7 +39,7 @@ IN_PROGRESS: Final = ResponseSpec(
 class Line(Struct, frozen=True, forbid_unknown_fields=True):
     """Moves of somebody who plays alone."""
 
-    moves: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=80)], ...], Meta(max_length=MAX_MOVES)] = ()
+    moves: Annotated[tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...], Meta(max_length=MAX_MOVES)] = ()
     """The moves from the deal, without undo and restart."""
 
 
@@ -98,7 +99,7 @@ class Analyses:
 
     @route(
         "GET",
-        f"{V1}/solutions/{{solution}}",
+        f"{V1}/solutions/{{replay}}",
         ResponseSpec(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
         IN_PROGRESS,
         refuses=(*REFUSALS, "not-acceptable"),
@@ -109,7 +110,7 @@ class Analyses:
 
         Not found if none is known.
         """
-        race_id, form = parse_suffix(request, "solution")
+        race_id, form = parse_suffix(request, "replay")
         analysis = await self._solved(request, race_id)
         if isinstance(analysis, AnalysisProgress):
             return json_response(analysis, 202, LATER)
