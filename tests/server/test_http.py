@@ -160,6 +160,29 @@ def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedS
         assert (title in answer.body.decode()) is (media == "text/html")
 
 
+def test_pages_of_solutions_and_practice_name_commands_in_terminals(server: LoggedServer) -> None:
+    race_id = create(server, game="corners").json["race"]
+    texts = {
+        f"/solution/{race_id}": f"samedeal solve {server.url}/r/{race_id}\n",
+        "/practice/corners:a%2Fb%20c?refill=waste": f"samedeal --server {server.url} practice 'corners:a/b c'\n",
+    }
+    for path, text in texts.items():
+        assert request(server, "GET", path, None, **CURL).body.decode() == text
+        assert request(server, "GET", path, Accept="text/html").headers["content-type"].startswith("text/html")
+    codes = {
+        f"/solution/{UNKNOWN}": "not-found",
+        "/practice/whist:1": "not-found",
+        "/practice/corners": "bad-request",
+        "/practice/corners:1?refill=none": "bad-request",
+        "/practice/corners:1?speed=1": "bad-request",
+    }
+    for path, code in codes.items():
+        refused = request(server, "GET", path, None, **CURL)
+        assert problem(refused, code)
+        page = request(server, "GET", path, Accept="text/html")
+        assert (page.status, page.headers["content-type"]) == (refused.status, "text/html; charset=utf-8")
+
+
 def test_unknown_race_is_a_page_for_previews_and_a_problem_in_terminals(server: LoggedServer) -> None:
     page = request(server, "GET", f"/r/{UNKNOWN}", Accept="*/*")
     assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

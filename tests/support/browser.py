@@ -99,8 +99,8 @@ async def new_tab(window: Any) -> Tab:
     watched = Tab(page)
 
     async def record(response: Response) -> None:
-        # The server refuses par while others race on the same open deal; this is not an error of the page.
-        if response.status >= 400 and not response.url.endswith("/par"):
+        # The server refuses these while others race on the same open deal; this is not an error of the page.
+        if response.status >= 400 and not response.url.endswith(("/par", "/analysis")):
             watched.errors.append(f"{response.status}: {response.url}")
         with suppress(Error):  # the page may close before the sizes of its last responses are available
             sizes = await response.request.sizes()

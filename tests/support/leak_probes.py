@@ -165,6 +165,8 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/w/{race}": [race.race_id, code],
         "/o/{race}": [race.race_id, code, f"{race.race_id}?theme=plain"],
         "/replay/{race}": [race.race_id, code],
+        "/solution/{race}": [race.race_id, code],
+        "/practice/{deal:path}": [code, f"{code}?refill=waste", race.race_id],
         "/p/{player}": [*race.players.values(), race.race_id],
         "/rules/{game}": ["corners", code],
         "/login": ["", f"?race={race.race_id}"],

@@ -1,0 +1,200 @@
+"""After a race: winning lines, turning points, and playing on alone with hints."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from samedeal.games.catalogue import GAMES
+from samedeal.wire import messages as m
+from samedeal_cli.render.text_table import with_cards
+from support.browser import (
+    WINS,
+    browser_marks,
+    find_violations,
+    open_page,
+    overflow,
+    page_browser,
+    page_server,
+    places_of,
+    solo,
+    tap_moves,
+    wait_for_ply,
+)
+from support.servers import Server, racers
+
+pytestmark = browser_marks("analysis")
+server, chromium = page_server, page_browser
+SLUG = "kings-in-the-corners"
+SEED, WIN = WINS[SLUG]["seed"], WINS[SLUG]["moves"]
+GOOD_MOVES = 8
+"""After these moves of the win, always making the first legal move loses the game a few moves later."""
+
+
+async def lost(server: Server) -> tuple[str, list[str], Any]:
+    """Lose a race for one after a restart. Return its id, the moves of the second attempt, and the analysis."""
+    race_id = solo(server, SLUG)
+    moves = list[str]()
+    async with racers(server, "bo") as (bo,):
+        await bo.begin(race_id)
+        await bo.move((bo.board.moves or [])[0])
+        await bo.move("restart")
+        while bo.board.moves:
+            moves.append(WIN[len(moves)] if len(moves) < GOOD_MOVES else bo.board.moves[0])
+            await bo.move(moves[-1])
+        await bo.ask(m.Resign)
+    await server.replay(race_id)
+    while (answer := await asyncio.to_thread(server.get, f"/api/v1/races/{race_id}/analysis"))[0] == 202:
+        await asyncio.sleep(0.05)
+    assert answer[0] == 200, answer
+    return race_id, moves, json.loads(answer[1])
+
+
+async def shown_table(page: Page) -> list[str]:
+    labels: list[str] = await page.eval_on_selector_all(
+        ".field .pile", "(piles) => piles.map((pile) => `${pile.dataset.place} ${pile.ariaLabel}`)"
+    )
+    return labels
+
+
+async def advice(server: Server, *moves: str) -> Any:
+    """Wait for the server's advice after moves from the deal."""
+    path = f"/api/v1/deals/{SLUG}:{SEED}/advice"
+    while (answer := await asyncio.to_thread(server.get, path, {"moves": moves}))[0] == 202:
+        await asyncio.sleep(0.05)
+    return json.loads(answer[1])
+
+
+async def test_results_lead_to_the_solution_which_is_a_replay(server: Server, chromium: Browser) -> None:
+    race_id, _, analysis = await lost(server)
+    assert analysis["outcome"] == "won"
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{server.url}/w/{race_id}")
+        await page.wait_for_selector(f"text={analysis['text']}")
+        await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
+        assert not await find_violations(page)
+        await page.click("a:text-is('Watch how')")
+        await page.wait_for_selector("text=Verified ✓ Every move")
+        assert page.url == f"{server.url}/solution/{race_id}"
+        await page.keyboard.press("End")
+        await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
+        goal = GAMES[SLUG].goal
+        assert f"{goal}/{goal} won" in await page.inner_text(".tables figcaption")
+        assert await page.locator("button:text-is('Race against this')").count() == 0
+        assert await overflow(page) == 0
+        assert not await find_violations(page)
+        assert not watched.errors
+
+
+async def test_turning_point_is_marked_and_leads_to_practice(server: Server, chromium: Browser) -> None:
+    race_id, moves, analysis = await lost(server)
+    (turn,) = analysis["racers"]
+    step = turn["step"]
+    assert 2 < step < 2 + len(moves)
+    async with open_page(chromium) as watched, open_page(chromium) as other:
+        page = watched.page
+        await page.goto(f"{server.url}/replay/{race_id}")
+        await page.wait_for_selector(f".tables figcaption:has-text('{turn['text']}')")
+        assert await page.get_attribute(".marks .turn", "title") == f"bo {turn['text']}"
+        for _ in range(2):  # the restart, and the turning point
+            await page.keyboard.press("]")
+        assert page.url.endswith(f"#m{step}")
+        assert f"bo {turn['text']}" in await page.inner_text(".player .note")
+        await page.keyboard.press("Home")
+        await page.click(f".list a:text-is('{turn['text']}')")
+        await page.wait_for_selector(f".player .note:has-text('move {step} of')")
+        assert not await find_violations(page)
+        await page.click("button:text-is('Play on from here')")
+        line = moves[: step - 2]  # not what was before the restart
+        await page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
+        address = f"{server.url}/practice/{SLUG}:{SEED}#{','.join(line)}"
+        assert page.url == address
+        await other.page.goto(address)
+        await other.page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
+        assert await shown_table(other.page) == await shown_table(page)
+        assert not watched.errors
+        assert not other.errors
+
+
+async def test_practice_has_undo_hints_and_verdicts(server: Server, chromium: Browser) -> None:
+    _, moves, analysis = await lost(server)
+    good = moves[: analysis["racers"][0]["step"] - 2]
+    mistake = moves[len(good)]
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
+        await page.click("button:text-is('Hint')")
+        await page.wait_for_selector(".wanted")
+        hint = (await advice(server, *good))["hint"]
+        wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
+        assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
+        text = (await page.inner_text(".practice")).replace("\ufe0e", "")
+        assert text == f"Hint: {hint['move']}. {with_cards(hint['rule'] + ' ' + hint['reason'])}"
+        await tap_moves(page, [mistake], len(good))
+        await wait_for_ply(page, len(good) + 1)
+        assert await page.locator(".wanted").count() == 0
+        assert page.url.endswith(f",{mistake}")
+        await page.click("button:text-is('Was that a mistake?')")
+        verdict = "The last move was a mistake: before it, the game could be won."
+        await page.wait_for_selector(f".practice:has-text('{verdict}')")
+        assert not await find_violations(page)
+        assert await overflow(page) == 0
+        for ply in range(len(good), -1, -1):
+            await page.keyboard.press("u")
+            await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
+        assert await page.is_disabled("button:text-is('Undo')")
+        assert page.url == f"{server.url}/practice/{SLUG}:{SEED}"
+        await page.click("button:text-is('Can it be won?')")
+        await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
+        await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
+        await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
+        await page.click("button:text-is('Restart')")
+        await page.click("dialog button:text-is('Yes')")
+        await page.wait_for_selector('.field .table[data-ply="0"]')
+        assert not watched.errors
+
+
+@pytest.mark.parametrize("slug", GAMES)
+async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{server.url}/rules/{slug}")
+        await page.click("a:text-is('Practise alone, with hints')")
+        await page.wait_for_selector('.field .table[data-ply="0"]')
+        seed = page.url.rpartition(":")[2]
+        move = GAMES[slug].from_seed(seed).moves()[0]
+        await tap_moves(page, [move])
+        await wait_for_ply(page, 1)
+        assert page.url.endswith(f"{slug}:{seed}#{move}")
+        assert not watched.errors
+
+
+async def test_options_of_the_game_stay_in_the_address(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{server.url}/practice/corners:a%2Fb%3F?refill=waste")
+        await page.wait_for_selector('.field .table[data-ply="0"]')
+        await page.click("button:text-is('Draw')")
+        await wait_for_ply(page, 1)
+        assert page.url == f"{server.url}/practice/corners:a%2Fb%3F?refill=waste#draw"
+        assert not watched.errors
+
+
+async def test_nobody_practises_a_deal_that_others_race_on(server: Server, chromium: Browser) -> None:
+    refusal = "A race on this deal is open or running."
+    seed = "contested"
+    async with open_page(chromium) as early, open_page(chromium) as late:
+        await early.page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+        await early.page.wait_for_selector('.field .table[data-ply="0"]')
+        server.create(SLUG, seed=seed)
+        await tap_moves(early.page, [GAMES[SLUG].from_seed(seed).moves()[0]])
+        await early.page.wait_for_selector(f".bubble:has-text('{refusal}')")
+        await early.page.click("button:text-is('Hint')")
+        await early.page.wait_for_selector(f".practice:has-text('{refusal}')")
+        assert await early.page.get_attribute(".field .table", "data-ply") == "0"
+        await late.page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+        await late.page.wait_for_selector(f"text={refusal}")
+        assert await late.page.locator(".table").count() == 0
