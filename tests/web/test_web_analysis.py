@@ -46,10 +46,18 @@ async def lost(server: Server) -> tuple[str, list[str], Any]:
             await bo.move(moves[-1])
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    while (answer := await asyncio.to_thread(server.get, f"/api/v1/races/{race_id}/analysis"))[0] == 202:
-        await asyncio.sleep(0.05)
-    assert answer[0] == 200, answer
-    return race_id, moves, json.loads(answer[1])
+    return race_id, moves, await computed(server, f"/api/v1/races/{race_id}/analysis")
+
+
+async def computed(server: Server, path: str, body: object = None) -> Any:
+    """Wait for a result that takes time, and return it."""
+    async with asyncio.timeout(240):
+        while True:
+            status, content = await asyncio.to_thread(server.get, path, body)
+            assert status in (200, 202), content
+            if status == 200:
+                return json.loads(content)
+            await asyncio.sleep(0.05)
 
 
 async def shown_table(page: Page) -> list[str]:
@@ -57,14 +65,6 @@ async def shown_table(page: Page) -> list[str]:
         ".field .pile", "(piles) => piles.map((pile) => `${pile.dataset.place} ${pile.ariaLabel}`)"
     )
     return labels
-
-
-async def advice(server: Server, *moves: str) -> Any:
-    """Wait for the server's advice after moves from the deal."""
-    path = f"/api/v1/deals/{SLUG}:{SEED}/advice"
-    while (answer := await asyncio.to_thread(server.get, path, {"moves": moves}))[0] == 202:
-        await asyncio.sleep(0.05)
-    return json.loads(answer[1])
 
 
 async def test_results_lead_to_the_solution_which_is_a_replay(server: Server, chromium: Browser) -> None:
@@ -128,7 +128,7 @@ async def test_practice_has_undo_hints_and_verdicts(server: Server, chromium: Br
         await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
         await page.click("button:text-is('Hint')")
         await page.wait_for_selector(".wanted")
-        hint = (await advice(server, *good))["hint"]
+        hint = (await computed(server, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
         wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
         assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
         text = (await page.inner_text(".practice")).replace("\ufe0e", "")
