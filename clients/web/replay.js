@@ -122,7 +122,7 @@ export class ReplayPage {
         ),
         h("nav", { class: "side", "aria-label": "Racers" }, hint, this.list.element),
         h("div", { class: "under" }, this.createOptions(), this.createDetails()),
-        h("div", { class: "columns" }, this.analysis, this.checks, this.par, this.players),
+        h("div", { class: "columns" }, this.checks, this.analysis, this.par, this.players),
       ),
     );
     const onwheel = (event) => {
