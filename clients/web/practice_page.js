@@ -32,7 +32,7 @@ export class PracticePage {
     this.show(moves, board);
     this.table.focus();
     document.addEventListener("keydown", (event) => this.onKey(event));
-    window.addEventListener("hashchange", () => this.play(linkedMoves));
+    window.addEventListener("hashchange", async () => this.showRefusal(await this.play(linkedMoves)));
   }
 
   build(main) {
@@ -135,8 +135,11 @@ export class PracticePage {
 
   /** Makes the move of a button. */
   async press(move) {
-    const refusal = await this.move(move);
-    if (refusal) this.table.refuse(refusal);
+    this.showRefusal(await this.move(move));
+  }
+
+  showRefusal(text) {
+    if (text) this.table.refuse(text);
   }
 
   onKey(event) {
