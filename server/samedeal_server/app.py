@@ -156,7 +156,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(registry, renderings, settings),
         ParOfDeals(pars, registry, keys.signing, settings),
         Analyses(analyses, registry, keys.signing, settings),
-        Sharing(registry, renderings, pars, settings),
+        Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
         verifications,

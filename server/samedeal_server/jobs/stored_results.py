@@ -66,6 +66,10 @@ class StoredResults:
                 self._start(question, self.jobs.turns.place(address))
         return self._done[key]
 
+    async def stored(self, key: str) -> bytes | None:
+        """Return a result that has been computed, or None."""
+        return await self._results.get(key)
+
     def _start(self, question: Question, place: Place) -> None:
         self._done[question.key] = 0
         task = asyncio.get_running_loop().create_task(self._compute(question, place))
