@@ -63,6 +63,8 @@ from samedeal_server.ws.endpoint import WebSocketEndpoint
 RETRY_S: Final = 0.2
 """How soon revoked tokens are read again after an error of the store."""
 
+ANALYSIS_CPU_S: Final = 300
+"""About twenty times what the analysis of a race takes."""
 PREPARE_EVERY_S: Final = 1.0
 """How often the server looks for new deals whose search for a winning line takes long."""
 
@@ -103,7 +105,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
     guests, renderings = Guests(store, settings.guest_days), registry.renderings
-    queues = [StoredResults(store), StoredResults(store)]  # par is quick, and must not wait for long searches
+    queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
@@ -156,7 +158,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Replays(registry, renderings, settings),
         ParOfDeals(pars, registry, keys.signing, settings),
         Analyses(analyses, registry, keys.signing, settings),
-        Sharing(registry, renderings, pars, settings),
+        Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
         verifications,

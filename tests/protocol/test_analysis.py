@@ -96,8 +96,8 @@ def test_undo_and_restart_begin_another_line() -> None:
     ("step", "is_end", "proven", "text"),
     [
         (27, False, True, "could win until move 27"),
-        (27, False, False, "could win until move 27; no win was found after move 28"),
-        (0, False, True, "could win only before the first move"),
+        (27, False, False, "could win at least until move 27; no win was found after move 28"),
+        (0, False, True, "could win before the first move"),
         (12, True, False, "could still have won at the end"),
         (None, False, True, "had no chance to win"),
         (None, False, False, "played a deal for which no win was found"),

@@ -11,6 +11,7 @@ from redis import Redis
 
 from conftest import kept_store
 from samedeal.analysis.analysis import analysed
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Resigned
@@ -18,7 +19,8 @@ from samedeal.replays.replay import read
 from samedeal.solver.solution import Solution
 from samedeal.wire import messages as m
 from samedeal_server.jobs.analysis_service import SLOW, AnalysisProgress, AnalysisService
-from samedeal_server.jobs.stored_results import StoredResults
+from samedeal_server.jobs.pool import Jobs, LimitExceeded
+from samedeal_server.jobs.stored_results import Question, StoredResults
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.par_requests import computed, finished_race
@@ -197,6 +199,25 @@ async def test_nothing_is_said_about_a_deal_while_a_race_on_it_is_live(server: L
         await ada.ask(m.Resign)
         await server.replay(live)
     assert post(server, at_deal(code, "board")).status == 200
+
+
+# Limits.
+
+
+async def test_a_question_that_takes_too_long_is_refused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def exceed(*args: object) -> bytes:
+        raise LimitExceeded("it took too long")
+
+    monkeypatch.setattr(Jobs, "run_now", exceed)
+    async with process(redis_url) as parts:
+        results = StoredResults(parts.store)
+        question = Question("advice:slow", "advice", b"", None)
+        assert await results.result(question) == 0
+        await until(lambda: not results._done)
+        with pytest.raises(Refused, match="within its limits") as refused:
+            await results.result(question)
+        assert refused.value.code == "too-large"
+        await results.stop()
 
 
 # The search that begins with the deal.

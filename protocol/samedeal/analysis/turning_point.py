@@ -38,15 +38,21 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
     proven: bool
     """Whether it is proved that there is no win after the next move, or from the deal if ``step`` is None."""
 
-    def described(self) -> str:
-        """Return the turning point in words, which follow the name of the racer."""
+    def brief(self) -> str:
+        """Return until when the racer could have won, in words that follow the name; empty if no win was found."""
+        if self.step is None:
+            return ""
         if self.is_end:
             return "could still have won at the end"
+        least = "" if self.proven else " at least"
+        return f"could win{least} until move {self.step}" if self.step else f"could win{least} before the first move"
+
+    def described(self) -> str:
+        """Return the turning point in words that follow the racer's name."""
         if self.step is None:
             return "had no chance to win" if self.proven else "played a deal for which no win was found"
-        if self.proven:
-            return f"could win until move {self.step}" if self.step else "could win only before the first move"
-        return f"could win until move {self.step}; no win was found after move {self.step + 1}"
+        later = "" if self.proven or self.is_end else f"; no win was found after move {self.step + 1}"
+        return self.brief() + later
 
 
 def last_line(deal: Game, moves: Iterable[Move]) -> list[Point]:

@@ -56,10 +56,15 @@ class AnalysisService:
             raise Refused("not-found", f"{race_id} was called off before the deal, so it has no analysis.")
         await self._registry.check_public(race.game, race.seed)
         content = msgpack.encode((replay, self._prepared.get(_deal(race))))
-        result = await self._results.result(
-            Question(f"analysis:{{{race_id}}}", "analysis", content, self._expire_s), address
-        )
+        result = await self._results.result(Question(_key(race_id), "analysis", content, self._expire_s), address)
         return AnalysisProgress(result) if isinstance(result, int) else codec.decode(result, "json", Analysis)
+
+    async def known(self, race: Race) -> Analysis | None:
+        """Return the analysis of a finished race, or None if it has not been computed or is not public."""
+        if race.seed is None or await self._registry.raced(race.game, race.seed):
+            return None
+        result = await self._results.stored(_key(race.id))
+        return None if result is None else codec.decode(result, "json", Analysis)
 
     async def advice(self, question: bytes, address: str = "") -> Advice | None:
         """Return advice on a position of a public deal, or None while it is computed. The question is for the worker.
@@ -89,6 +94,10 @@ def check_has_solver(game: type[Game]) -> None:
     """Raise Refused("not-found") for a game without a solver."""
     if game.slug not in SOLVERS:
         raise Refused("not-found", f"There is no solver for {game.title}.")
+
+
+def _key(race_id: str) -> str:
+    return f"analysis:{{{race_id}}}"
 
 
 def _deal(race: Race) -> _Deal:

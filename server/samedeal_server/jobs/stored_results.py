@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal_server.jobs.pool import JobFailed, Jobs, Task
+from samedeal_server.jobs.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import cancelled
@@ -21,6 +21,9 @@ MAX_PENDING: Final = 16
 """Maximum number of results that this process computes or queues."""
 MAX_PENDING_PER_ADDRESS: Final = 8
 FULL: Final = "Too many deals are waiting for the computer. Try again in a moment."
+
+TOO_LARGE: Final = "The computer cannot answer this within its limits."
+MAX_TOO_LARGE: Final = 1_000
 
 
 class Question(Struct, frozen=True):
@@ -41,9 +44,11 @@ class StoredResults:
     the same result at the same time, they get the same one.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cpu_s: int = CPU_S) -> None:
+        """Each job may use `cpu_s` CPU seconds."""
         self._results = JobResults(store)
-        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True)
+        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True, cpu_s=cpu_s)
+        self._too_large: dict[str, None] = {}  # the keys of jobs that exceeded their limits, oldest first
         self._done: dict[str, int] = {}  # the progress that each pending job has reported, by key
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -55,9 +60,12 @@ class StoredResults:
     async def result(self, question: Question, address: str = "") -> bytes | int:
         """Return the result, or the progress of its computation, which the first request starts.
 
-        `address` is the client's; empty if unknown. Raises Refused("too-many") if the queue is full.
+        `address` is the client's; empty if unknown. Raises Refused("too-many") if the queue is full, and
+        Refused("too-large") if the computation has exceeded its limits here.
         """
         key = question.key
+        if key in self._too_large:
+            raise Refused("too-large", TOO_LARGE)
         if key not in self._done:
             result = await self._results.get(key)
             if result is not None:
@@ -65,6 +73,10 @@ class StoredResults:
             if key not in self._done:  # no other request was faster
                 self._start(question, self.jobs.turns.place(address))
         return self._done[key]
+
+    async def stored(self, key: str) -> bytes | None:
+        """Return a result that has been computed, or None."""
+        return await self._results.get(key)
 
     def _start(self, question: Question, place: Place) -> None:
         self._done[question.key] = 0
@@ -80,7 +92,11 @@ class StoredResults:
                     return
                 try:
                     result = await self.jobs.run_now(task, question.content, partial(self._done.__setitem__, key))
-                except JobFailed:
+                except JobFailed as error:
+                    if isinstance(error, LimitExceeded):
+                        self._too_large[key] = None
+                        if len(self._too_large) > MAX_TOO_LARGE:
+                            del self._too_large[next(iter(self._too_large))]
                     metrics.RESULTS.labels(task, "failed").inc()
                     raise
             metrics.RESULTS.labels(task, "found").inc()
