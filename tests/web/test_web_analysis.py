@@ -77,8 +77,8 @@ async def test_results_lead_to_the_solution_which_is_a_replay(server: Server, ch
         await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
         assert not await find_violations(page)
         await page.click("a:text-is('Watch how')")
-        await page.wait_for_selector("text=Verified ✓ Every move")
-        assert page.url == f"{server.url}/solution/{race_id}"
+        await page.wait_for_url(f"{server.url}/solution/{race_id}")
+        await page.wait_for_selector(".replay .checks .verdict:has-text('Verified ✓ Every move')")
         await page.keyboard.press("End")
         await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
         goal = GAMES[SLUG].goal
