@@ -6,6 +6,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
 from samedeal.race.race import OPEN_MS
 from samedeal.race.run import RESTART
+from samedeal.replays.bot_replay import TICK_MS, replay_of_line
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
 from support.finished_races import finished, opened
@@ -64,3 +65,11 @@ def test_racers_are_in_the_order_of_the_standings() -> None:
     timeline = steps(finished("corners"))
     assert [racer.seat for racer in timeline.racers] == [one.seat for one in timeline.standings]
     assert codec.decode(codec.encode(timeline, "json"), "json", type(timeline)) == timeline
+
+
+def test_a_play_of_the_solver_lasts_from_time_zero_to_its_end() -> None:
+    game = GAMES["corners"].from_seed("7")
+    move = game.moves()[0]
+    timeline = steps(replay_of_line(type(game), "7", [move], bytes(32), {"refill": "waste"}))
+    assert [(step.move, step.ms) for step in timeline.racers[0].steps] == [(move, TICK_MS), ("resign", 2 * TICK_MS)]
+    assert (timeline.ms, timeline.variant) == (2 * TICK_MS, {"refill": "waste"})

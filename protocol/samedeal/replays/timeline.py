@@ -79,7 +79,7 @@ def steps(replay: Replay) -> Steps:
         deal=race.deal,
         variant=dict(race.header.variant),
         opened_at=race.header.opened_at,
-        ms=race.at - (race.started_at or race.at),
+        ms=0 if race.started_at is None else race.at - race.started_at,
         table=dealt.view() if dealt else {},
         notes=dealt.notes if dealt else {},
         racers=tuple(
