@@ -59,6 +59,10 @@ export class ReplayPage {
     return `Replay of ${this.raceId}`;
   }
 
+  get hint() {
+    return this.positions.size > 1 ? "Tap racers to compare their tables." : null;
+  }
+
   fetchSteps() {
     return fetchJson(`${this.path}/steps`);
   }
@@ -101,7 +105,6 @@ export class ReplayPage {
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.note = h("p", { class: "note" });
     this.list = new StandingsList({ choose: (seat) => this.positions.has(seat) && this.choose(seat) });
-    const hint = this.positions.size > 1 ? h("p", { class: "hint" }, "Tap racers to compare their tables.") : null;
     this.checks = h("section", { class: "checks", "aria-label": "Verification" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.players = h("section", { "aria-label": "Players" });
@@ -120,7 +123,7 @@ export class ReplayPage {
           this.createControls(),
           this.note,
         ),
-        h("nav", { class: "side", "aria-label": "Racers" }, hint, this.list.element),
+        h("nav", { class: "side", "aria-label": "Racers" }, h("p", { class: "hint" }, this.hint), this.list.element),
         h("div", { class: "under" }, this.createOptions(), this.createDetails()),
         h("div", { class: "columns" }, this.checks, this.analysis, this.par, this.players),
       ),

@@ -15,6 +15,10 @@ export class SolutionPage extends ReplayPage {
     return `How to win ${this.raceId}`;
   }
 
+  get hint() {
+    return "The computer found this way to win. Unlike the racers, it knew all cards.";
+  }
+
   fetchSteps() {
     const onWait = () => fill(this.main, h("p", { class: "wait" }, SEARCHING));
     return fetchWhenReady(`${this.path}/steps`, { onWait });
@@ -25,7 +29,6 @@ export class SolutionPage extends ReplayPage {
   }
 
   async showFacts() {
-    fill(this.analysis, h("p", {}, "The computer found this way to win. Unlike the racers, it knew all cards."));
     await showVerification(this.checks, this.path);
   }
 }
