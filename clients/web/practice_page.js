@@ -188,7 +188,7 @@ function decode(text) {
 /** What to do, or how the attempt ended. */
 function noteContent(board, count) {
   const { outcome, guidance } = board;
-  const facts = h("span", { class: "facts" }, [...guidance.facts, count === 1 ? "1 move" : `${count} moves`].join(" · "));
+  const facts = h("span", { class: "facts" }, [...(guidance?.facts ?? []), count === 1 ? "1 move" : `${count} moves`].join(" · "));
   const text = withCards(advice(board)) || capitalized(outcomeText(outcome));
   if (outcome === "playing") return [h("strong", {}, text), " ", facts];
   const end = outcome === "won" ? "You won!" : `${text}. You can undo or restart.`;
