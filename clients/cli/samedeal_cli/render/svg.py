@@ -34,7 +34,7 @@ _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
     """Return a picture of a canvas; `title` and `description` are for screen readers."""
     width, height = canvas.width * CELL_WIDTH + 2 * MARGIN, canvas.height * CELL_HEIGHT + 2 * MARGIN
-    rows = canvas.cells()
+    rows = canvas.grid
     body = [*_cards(rows), *(part for number, row in enumerate(rows) for part in _row(row, number))]
     return "\n".join(
         [

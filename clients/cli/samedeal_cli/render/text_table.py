@@ -1,7 +1,7 @@
 """Tables and standings as lines of text, for line mode and the commands."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, Literal
@@ -19,15 +19,8 @@ GAP: Final = "  "
 DEEPEST: Final = 10
 """How many cards of a hanging pile are drawn."""
 
-SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
-    "S": "spade",
-    "H": "heart",
-    "D": "diamond",
-    "C": "club",
-}
-"""Suits by their letters."""
-
-_LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
+Suit = Literal["spade", "heart", "diamond", "club"]
+_INKS: Final[Mapping[str, Suit]] = {"♠": "spade", "♥": "heart", "♦": "diamond", "♣": "club"}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
 _CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
 _WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
@@ -36,8 +29,9 @@ _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
 WIDEST: Final = 12
 """The maximum distance of columns without fans."""
 
-Row = list[str]
+Row = tuple[str, ...]
 """The places of one row of a layout; ``.`` is a gap."""
+_Widths = tuple[tuple[str, int], ...]
 Piles = Mapping[str, Sequence[str]]
 """The drawn cards of each place, bottom to top."""
 
@@ -56,7 +50,7 @@ def board_lines(
     The piles of a fanned row without gaps hang down. A number such as ``+3`` replaces cards that do not fit. Other
     piles also show their bottom card if there is room: ``4♣▸7♣``.
     """
-    rows = [line.split() for line in layout.strip().splitlines()]
+    rows = [tuple(line.split()) for line in layout.strip().splitlines()]
     piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
     grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
     starts = _columns(grid, piles, fanned, width)
@@ -132,10 +126,10 @@ def colored(line: str, color: bool) -> str:
     return _CARD.sub(lambda card: f"\x1b[{code}m{card[0]}\x1b[39m" if (code := _COLORS.get(card[2])) else card[0], line)
 
 
-def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the cards of a drawn line: start, end and the letter of the suit."""
+def find_cards(text: str) -> Iterator[tuple[int, int, Suit]]:
+    """Yield the cards of a drawn line: start, end and suit."""
     for card in _CARD.finditer(text):
-        yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
+        yield card.start(), card.end(), _INKS[SUITS.get(card[2], card[2])]
 
 
 # Rows and columns.
@@ -167,19 +161,16 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
     return [*spread(rows, needs, preferred, width + len(GAP))[:-1], width + len(GAP)]
 
 
-def spread(rows: Sequence[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> list[int]:
+def spread(rows: Iterable[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> Sequence[int]:
     """Return where each column starts, and the end of the last, so that each place gets the room that it needs.
 
     The rest of the width goes, cell by cell, to the place that is furthest from its preferred width.
     """
-    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(preferred.items()), width))
+    return _spread(tuple(rows), tuple(needs.items()), tuple(preferred.items()), width)
 
 
-@lru_cache(256)
-def _spread(
-    rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
-) -> list[int]:
-    """Cached, because the same table is drawn after every move."""
+@lru_cache(256)  # the same table is drawn after every move
+def _spread(rows: tuple[Row, ...], least: _Widths, most: _Widths, width: int) -> Sequence[int]:
     needs, preferred = dict(least), dict(most)
     count, growing = max(map(len, rows), default=1), list(preferred)
     starts = _starts(rows, needs, count)
@@ -193,7 +184,7 @@ def _spread(
     return starts
 
 
-def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int) -> list[int]:
+def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[int]:
     """Return the leftmost starts that give each place the room that it needs."""
     starts = [len(GAP) * column for column in range(count + 1)]
     for column in range(count):
@@ -205,7 +196,7 @@ def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int)
     return starts
 
 
-def next_column(row: Sequence[str], column: int) -> int:
+def next_column(row: Row, column: int) -> int:
     """Return the column that limits a place to the right."""
     return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
 
@@ -215,29 +206,33 @@ def _row_line(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[
     for column, place in enumerate(row):
         if place != ".":
             room = starts[next_column(row, column)] - starts[column] - len(place) - 1
-            text = _fan(piles[place], room - len(GAP)) if place in fanned else _pile(piles[place], room - 1, plain)
+            fan = " ".join(wrapped_pile(piles[place], room - len(GAP), 1)) or EMPTY
+            text = fan if place in fanned else _pile(piles[place], room - 1, plain)
             line = f"{line:<{starts[column]}}{place} {text}"
     return line
 
 
-def _fan(pile: Sequence[str], room: int) -> str:
-    """Return the top cards that fit, after the number of those that do not."""
-    if not pile:
-        return EMPTY
-    hidden = 0
-    while hidden < len(pile) - 1 and len(" ".join(with_count(pile, hidden))) > room:
-        hidden += 1
-    return " ".join(with_count(pile, hidden))
-
-
-def with_count(pile: Sequence[str], hidden: int) -> list[str]:
-    """Replace the lowest cards of a pile by their number, as in ``+3``."""
-    return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
+def wrapped_pile(pile: Sequence[str], width: int, most: int) -> list[str]:
+    """Wrap a pile into lines; a number such as ``+3`` replaces the lower cards for which `most` lines are too few."""
+    for hidden in range(max(1, len(pile))):
+        lines: list[str] = []
+        for word in _with_count(pile, hidden):
+            if lines and len(lines[-1]) + 1 + len(word) <= width:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+        if len(lines) <= most:
+            break
+    return lines
 
 
 def top_cards(pile: Sequence[str], room: int) -> list[str]:
     """Return the top cards that fit, after the number of those that do not."""
-    return with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
+    return _with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
+
+
+def _with_count(pile: Sequence[str], hidden: int) -> list[str]:
+    return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
 def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
