@@ -10,7 +10,7 @@ from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import bot_mark, clock, result_phrase
+from samedeal_cli.render.phrases import bot_mark, clock, played_for_score, result_phrase
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -70,7 +70,7 @@ def standings_lines(
     standings: Sequence[Standing],
     *,
     seat: int | None = None,
-    levels: Mapping[int, str] | None = None,
+    levels: Mapping[int, str] = {},
     width: int = 80,
     ascii: bool = False,  # noqa: A002
     game: str = "",
@@ -80,17 +80,20 @@ def standings_lines(
     """
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     most = max(8, min(24, width - 50))
-    names = [_name(standing, marks[standing.seat], most, (levels or {}).get(standing.seat)) for standing in standings]
+    names = [_name(standing, marks[standing.seat], most, levels.get(standing.seat)) for standing in standings]
     longest = max(map(cells, names), default=0)
     bar = max(4, min(20, width - longest - 46))
-    return [
-        (
+    full, empty, lines = "#" if ascii else "█", "." if ascii else "░", []
+    for standing, name in zip(standings, names, strict=True):
+        done = round(standing.progress * bar)
+        line = (
             f"{'>' if standing.seat == seat else ' '}{standing.place:>2} {name}{' ' * (longest - cells(name))} "
-            f"{_bar(standing.progress, bar, ascii)} {_result(standing, game)} {standing.outcome:<9}"
-            f"{_attempts(standing):>12} {clock(standing.ms) if standing.home else '':>8}"
-        ).rstrip()
-        for standing, name in zip(standings, names, strict=True)
-    ]
+            f"{full * done}{empty * (bar - done)} {_result(standing, game)} {standing.outcome:<9}"
+            f"{f'attempt {standing.attempts}' if standing.attempts > 1 else '':>12}"
+            f" {clock(standing.ms) if standing.home else '':>8}"
+        )
+        lines.append(line.rstrip())
+    return lines
 
 
 def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
@@ -269,14 +272,6 @@ def _name(standing: Standing, mark: str, most: int, level: str | None) -> str:
 
 def _result(standing: Standing, game: str) -> str:
     """Return a result in seven characters: `` 24/44 `` or, in a game played for its score, ``score 65``."""
-    text = result_phrase(game, standing.home, standing.goal)
-    return text if text.startswith("score") else f"{standing.home:>3}/{standing.goal:<3}"
-
-
-def _attempts(standing: Standing) -> str:
-    return f"attempt {standing.attempts}" if standing.attempts > 1 else ""
-
-
-def _bar(share: float, width: int, plain: bool) -> str:
-    full = round(share * width)
-    return ("#" if plain else "█") * full + ("." if plain else "░") * (width - full)
+    if played_for_score(game):
+        return result_phrase(game, standing.home, standing.goal)
+    return f"{standing.home:>3}/{standing.goal:<3}"
