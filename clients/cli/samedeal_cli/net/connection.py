@@ -28,14 +28,7 @@ from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.pending_requests import PendingRequests
 from samedeal_cli.net.receipts import ReceiptBook
 from samedeal_cli.net.sanitise import safe
-from samedeal_cli.net.transport import (
-    PROGRAM,
-    TRANSIENT_CODES,
-    TemporarilyRefused,
-    Transport,
-    UnknownToken,
-    refusal,
-)
+from samedeal_cli.net.transport import PROGRAM, TRANSIENT_CODES, TemporarilyRefused, Transport, UnknownToken, refusal
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 MAX_RECONNECT_S = 300.0
