@@ -1,6 +1,7 @@
 """The narrator of line mode: says what happens in a race, one fact per line."""
 
 import asyncio
+from itertools import chain
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
@@ -84,14 +85,11 @@ class Narrator:
 
     def _update(self, *, late: bool = False) -> None:
         """Print what has changed since the last update. `late` means that the player missed it."""
-        before = self._standings
-        self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
-        ghosts, self._ghosts = self._ghosts, self._connection.ghosts
-        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts, self._game.slug)
-        for text in (
-            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels, self._game.slug),
-            *news_of_ghosts,
-        ):
+        connection, slug = self._connection, self._game.slug
+        before, self._standings = self._standings, self._standings_by_seat
+        ghosts, self._ghosts = self._ghosts, connection.ghosts
+        news = race_news(before, self._standings, connection.seat, connection.view.levels, slug)
+        for text in chain(news, () if connection.over else ghost_news(ghosts, self._ghosts, slug)):
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
@@ -106,14 +104,14 @@ class Narrator:
         self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         if host and host.seat != connection.seat:
             self._say(f"{host.name} invites you to {self._game.title}")
-        goal = f"{self._game.goal} cards to play home"
-        self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
+        limit, goal = f"time limit {clock(options.limit_ms)}", f"{self._game.goal} cards to play home"
+        self._say(f"{deal_phrase(connection.header)}, {limit}, {goal}")
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
             self._say("you are watching")
             if connection.view.stage in ("running", "over"):
-                self._standings = {standing.seat: standing for standing in with_unique_names(connection.standings)}
+                self._standings = self._standings_by_seat
             if connection.view.stage == "running":
                 self._show_standings()
         self._update(late=True)
@@ -183,6 +181,11 @@ class Narrator:
         """Say that this program refuses what was typed; `line` replaces the usual sentence."""
         self._say(line or f"no: {why}")
         self._print_event("refused", detail=why)
+
+    @property
+    def _standings_by_seat(self) -> dict[int, Standing]:
+        """The standings, with unique names."""
+        return {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
 
     @property
     def _board(self) -> Board | None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from secrets import token_bytes
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from msgspec.structs import replace
@@ -120,9 +119,7 @@ class Connection(LiveView):
         self._task = asyncio.create_task(self._run())
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in filter(None, (self._task, self._revealing)):
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -324,8 +321,10 @@ class Connection(LiveView):
                 self._publish(message)
             case m.Reaction(re=None):
                 self._publish(message)
-            case m.Problem():
-                self._handle_problem(message)
+            case m.Problem(re=re, code=code):
+                if re is not None and re == self._nonce_id and code in TRANSIENT_CODES:
+                    self._revealing = asyncio.create_task(self._reveal_nonce_again())
+                self._pending.refuse(message, self.view)
             case _:
                 self._pending.resolve(message)
 
@@ -342,11 +341,6 @@ class Connection(LiveView):
             self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=sent)
         if header != self._book.header:
             raise Failure(f"{self.race_id} is no longer the race you joined: the server has opened it again")
-
-    def _handle_problem(self, problem: m.Problem) -> None:
-        if problem.re is not None and problem.re == self._nonce_id and problem.code in TRANSIENT_CODES:
-            self._revealing = asyncio.create_task(self._reveal_nonce_again())
-        self._pending.refuse(problem, self.view)
 
     async def _reveal_nonce(self) -> None:
         """During the countdown of a sealed deal, reveal the nonce, once per socket in case it was lost."""

@@ -78,10 +78,7 @@ def _cards(rows: list[list[Span]]) -> Iterator[str]:
                 right = next((at for at in range(column + 1, len(row)) if row[at].text == "┐"), None)
                 below = next((at for at in range(number + 1, len(rows)) if rows[at][column].text != "│"), len(rows))
                 if right and below < len(rows) and rows[below][column].text in "└┌":
-                    yield (
-                        f'<rect class="card" x="{_x(column + 0.5)}" y="{_y(number + 0.5)}"'
-                        f' width="{_x(right - column)}" height="{_y(below - number)}" rx="4"/>'
-                    )
+                    yield _rect("card", column + 0.5, number + 0.5, right - column, below - number, ' rx="4"')
 
 
 def _row(row: list[Span], number: int) -> Iterator[str]:
@@ -91,9 +88,8 @@ def _row(row: list[Span], number: int) -> Iterator[str]:
             yield _rect(_class(style._replace(dim=False, bold=False)), first, number, width, 1)
         if text[0] in _BLOCKS:
             x, y, wide, high, dense = _BLOCKS[text[0]]
-            yield _rect(
-                _class(style._replace(dim=False)), first + x, number + y + 0.1 * high, width * wide, 0.8 * high, dense
-            )
+            left, top, opacity = first + x, number + y + 0.1 * high, f' fill-opacity="{dense:g}"' if dense < 1 else ""
+            yield _rect(_class(style._replace(dim=False)), left, top, width * wide, 0.8 * high, opacity)
         elif text[0] in _ARMS:
             yield f'<path class="{_class(style, bold=text[0] == "━")}" d="{_lines(text, first, number)}"/>'
         else:
@@ -139,9 +135,8 @@ def _lines(text: str, first: int, number: int) -> str:
     return "".join(parts)
 
 
-def _rect(kind: str, column: float, row: float, width: float, height: float, opacity: float = 1) -> str:
-    fill = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
-    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{fill}/>'
+def _rect(kind: str, column: float, row: float, width: float, height: float, more: str = "") -> str:
+    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{more}/>'
 
 
 def _class(style: Style, *, bold: bool = False) -> str:
