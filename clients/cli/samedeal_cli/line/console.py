@@ -37,7 +37,7 @@ class Console:
         """The lines of standard input. The Tab key completes `words`."""
         self._readline = _readline() if self._prompts else None
         if self._readline is None:
-            return typed_lines()
+            return threaded(_typed_lines())
         self._readline.parse_and_bind("set enable-bracketed-paste off")
         self._readline.parse_and_bind("tab: complete")
         self._readline.set_completer_delims(" ")
@@ -129,19 +129,14 @@ async def threaded(lines: Iterable[str]) -> AsyncGenerator[str, None]:
         yield line
 
 
-def typed_lines() -> AsyncGenerator[str, None]:
+def _typed_lines() -> Iterator[str]:
     """Yield the lines of standard input, a terminal, a pipe or a file, without their line ends."""
-
-    def lines() -> Iterator[str]:
-        rest = b""
-        while data := _read():
-            *whole, rest = (rest + data).split(b"\n")
-            for line in whole:
-                yield line.decode(errors="replace").rstrip("\r")
-        if rest:
-            yield rest.decode(errors="replace")
-
-    return threaded(lines())
+    rest = b""
+    while data := _read():
+        *whole, rest = (rest + data).split(b"\n")
+        yield from (line.decode(errors="replace").rstrip("\r") for line in whole)
+    if rest:
+        yield rest.decode(errors="replace")
 
 
 def _readline() -> Any:

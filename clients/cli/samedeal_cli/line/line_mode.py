@@ -19,9 +19,7 @@ from samedeal_cli.render.text_table import with_cards
 
 T = TypeVar("T")
 QUIT: Final = ("quit", "q", "exit")
-_BEFORE_THE_DEAL: Final = re.compile(
-    r"(\?|h|help|rules|ready|unready|start|bot|remove|standings|clock|last|react)?",
-)
+_BEFORE_THE_DEAL: Final = re.compile(r"(\?|h|help|rules|ready|unready|start|bot|remove|standings|clock|last|react)?")
 """Commands that a script may send before the cards are dealt. All others wait for the deal."""
 _LIKE_A_MOVE: Final = re.compile(r"([a-z]\d[+-]?)+|w|draw|deal|redeal|undo|restart")
 LINGER_S: Final = 2.0

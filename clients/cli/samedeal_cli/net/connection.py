@@ -102,7 +102,6 @@ class Connection(LiveView):
         self._nonce = b""  # once it is revealed
         self._nonce_id: int | None = None  # the id of the request that revealed it on this socket
         self._seen_open = False  # whether a view before the countdown was received
-        self._revealing: asyncio.Task[None] | None = None
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
         self._pending = PendingRequests()
@@ -111,16 +110,25 @@ class Connection(LiveView):
         self._is_open = False
         self._moving = asyncio.Lock()
         self._failure: Failure | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Connect and take the seat, without retrying. Raises Unreachable or Declined."""
-        await self._connect()
-        self._task = asyncio.create_task(self._run())
+        """Connect and take the seat, without retrying; as a new guest if the server does not know the token.
+
+        Raises Unreachable or Declined.
+        """
+        try:
+            await self._join()
+        except UnknownToken:
+            if not self.name:
+                raise
+            self.token = None
+            await self._join()
+        self._tasks.append(asyncio.create_task(self._run()))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in filter(None, (self._task, self._revealing)):
+        for task in self._tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -185,17 +193,8 @@ class Connection(LiveView):
 
     # Connecting.
 
-    async def _connect(self) -> None:
-        """Open a socket and take the seat; as a new guest if the server does not know the token."""
-        try:
-            await self._join()
-        except UnknownToken:
-            if not self.name:
-                raise
-            self.token = None
-            await self._join()
-
     async def _join(self) -> None:
+        """Open a socket and take the seat."""
         transport = await Transport.open(self.server, self.race_id, self._form)
         try:
             async with asyncio.timeout(GREETING_S):
@@ -248,23 +247,20 @@ class Connection(LiveView):
                     self._apply_view(message)
                     if message.re == request_id:
                         break
-                case _:
-                    pass
         if self._book is None:
             raise Unreachable(self.server, "the server did not send the race header")
 
     async def _reconnect(self) -> None:
         """Take the seat again, with exponential backoff and jitter."""
-        deadline = time.monotonic() + MAX_RECONNECT_S
-        for attempt in count():
-            longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
+        deadline, longest = time.monotonic() + MAX_RECONNECT_S, BACKOFF_S
+        while True:
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
             try:
                 return await self._join()  # an unknown token ends the race here: the device has logged out
             except (Unreachable, TemporarilyRefused):
                 if time.monotonic() > deadline:
                     raise
-        raise AssertionError
+            longest = min(LONGEST_BACKOFF_S, 2 * longest)
 
     # The background task.
 
@@ -323,7 +319,7 @@ class Connection(LiveView):
                 self._publish(message)
             case m.Problem(re=re, code=code):
                 if re is not None and re == self._nonce_id and code in TRANSIENT_CODES:
-                    self._revealing = asyncio.create_task(self._reveal_nonce_again())
+                    self._tasks.append(asyncio.create_task(self._reveal_nonce_again()))
                 self._pending.refuse(message, self.view)
             case _:
                 self._pending.resolve(message)

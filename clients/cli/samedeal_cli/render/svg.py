@@ -95,9 +95,9 @@ def _row(row: list[Span], number: int) -> Iterator[str]:
         else:
             kind = f"{_class(style)} on" if style.reverse else _class(style)
             for words in _WORDS.finditer(text):
-                column, width = first + cells(text[: words.start()]), cells(words[0])
+                x, y = (first + cells(text[: words.start()])) * CELL_WIDTH, (number + 0.75) * CELL_HEIGHT
                 yield (
-                    f'<text class="{kind}" x="{_x(column)}" y="{_y(number + 0.75)}" textLength="{_x(width)}"'
+                    f'<text class="{kind}" x="{x:g}" y="{y:g}" textLength="{cells(words[0]) * CELL_WIDTH}"'
                     f' lengthAdjust="spacingAndGlyphs">{_text(words[0])}</text>'
                 )
 
@@ -136,7 +136,8 @@ def _lines(text: str, first: int, number: int) -> str:
 
 
 def _rect(kind: str, column: float, row: float, width: float, height: float, more: str = "") -> str:
-    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{more}/>'
+    x, y, width, height = column * CELL_WIDTH, row * CELL_HEIGHT, width * CELL_WIDTH, height * CELL_HEIGHT
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{more}/>'
 
 
 def _class(style: Style, *, bold: bool = False) -> str:
@@ -145,14 +146,6 @@ def _class(style: Style, *, bold: bool = False) -> str:
 
 def _name(ink: str) -> str:
     return f"i{ink or 'plain'}"
-
-
-def _x(column: float) -> str:
-    return f"{column * CELL_WIDTH:g}"
-
-
-def _y(row: float) -> str:
-    return f"{row * CELL_HEIGHT:g}"
 
 
 def _text(text: str) -> str:

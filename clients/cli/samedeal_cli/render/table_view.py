@@ -5,19 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from samedeal.cards import BACK
+from samedeal_cli.render import text_table
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.text_table import (
-    Row,
-    card_text,
-    find_cards,
-    flows,
-    hangs,
-    named_pile,
-    next_column,
-    spread,
-    top_cards,
-    wrapped_pile,
-)
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Cards
 
@@ -87,12 +76,12 @@ class TableDrawing:
         `labels` are the ranks that empty places expect.
         """
         self._canvas, self._area, self._fanned, self._marks = canvas, area, fanned, marks or Marks()
-        self._piles = {place: [card_text(card) for card in pile] for place, pile in table.items()}
+        self._piles = {place: [text_table.card_text(card) for card in pile] for place, pile in table.items()}
         self._labels, self._compact = labels or {}, cards == "compact"
         rows = [tuple(line.split()) for line in layout.strip().splitlines()]
-        self._grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
-        self._hanging = [row for row in rows if hangs(row, fanned) and not flows(row)]
-        self._named = [place for row in rows if flows(row) for place in row]
+        self._grid = tuple(row for row in rows if not text_table.flows(row) and not text_table.hangs(row, fanned))
+        self._hanging = [row for row in rows if text_table.hangs(row, fanned) and not text_table.flows(row)]
+        self._named = [place for row in rows if text_table.flows(row) for place in row]
         self._plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
 
     @property
@@ -165,9 +154,12 @@ class TableDrawing:
         label = self._label(plan)
         pile = SLOT + CARD_WIDTH + 1 if plan.boxed else label + (4 if fans or self._hanging else 6)
         fan = SLOT + CARD_WIDTH + 8 if plan.boxed else label + 10
-        needs = {place: fan if place in self._fanned else pile for row in self._grid for place in row if place != "."}
         if fans:
-            return spread(self._grid, needs, dict.fromkeys(fans, self._area.width), self._area.width + 1)
+            needs = tuple(
+                (place, fan if place in fans else pile) for row in self._grid for place in row if place != "."
+            )
+            wanted = tuple((place, self._area.width) for place in fans)
+            return text_table.spread(self._grid, needs, wanted, self._area.width + 1)
         count = max(map(len, self._grid))
         if self._hanging:
             step = self._hanging_step(plan, self._hanging[0])
@@ -176,7 +168,7 @@ class TableDrawing:
             step = max(pile, min(pile + 3, (self._area.width + 1 - aside) // count))
         return [step * column for column in range(count + 1)]
 
-    def _hanging_step(self, plan: _Plan, row: Row) -> int:
+    def _hanging_step(self, plan: _Plan, row: text_table.Row) -> int:
         widest = SLOT + CARD_WIDTH + 2 if plan.boxed else 12
         least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 3 + self._gap(plan)
         return max(least, min(widest, self._area.width // len(row)))
@@ -203,7 +195,7 @@ class TableDrawing:
         for row in self._grid:
             for column, place in enumerate(row):
                 if place != ".":
-                    width = starts[next_column(row, column)] - starts[column] - self._gap(plan)
+                    width = starts[text_table.next_column(row, column)] - starts[column] - self._gap(plan)
                     draw(place, row_at, self._area.column + starts[column], width)
             row_at += plan.lines + plan.gap
         return row_at - (plan.gap if self._grid else 0)
@@ -212,7 +204,7 @@ class TableDrawing:
         box = column + SLOT
         if place in self._fanned:
             box = column + width - CARD_WIDTH
-            lower = wrapped_pile(self._piles[place][:-1], box - SLOT - column - 1, CARD_HEIGHT)
+            lower = text_table.wrapped_pile(self._piles[place][:-1], box - SLOT - column - 1, CARD_HEIGHT)
             for line, text in enumerate(lower, start=row):
                 self._canvas.cards(line, column, text)
         self._draw_card(place, row, box, labelled=True)
@@ -235,7 +227,7 @@ class TableDrawing:
     def _draw_fan(self, place: str, row: int, column: int, width: int) -> None:
         """Draw the cards of a fan over several lines; the top card comes last, in bold."""
         pile = self._piles[place]
-        for line, text in enumerate(wrapped_pile(pile, width, self._plan.lines), start=row):
+        for line, text in enumerate(text_table.wrapped_pile(pile, width, self._plan.lines), start=row):
             end = self._canvas.cards(line, column, text, self._style(place))
         top = Spot(line, end - cells(pile[-1]), cells(pile[-1]))
         self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
@@ -264,7 +256,7 @@ class TableDrawing:
         inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
         self._canvas.write(row + 1, column + 1, text, PLAIN if pile and not hidden else DIM)
         self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
-        for _, _, ink in find_cards(text):
+        for _, _, ink in text_table.find_cards(text):
             self._canvas.paint(inner, ink=ink)
         if faint:
             self._canvas.paint(Spot(row, column, CARD_WIDTH, CARD_HEIGHT), dim=True, bold=False)
@@ -288,7 +280,7 @@ class TableDrawing:
         named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
         return self._canvas.write(row, column, place, named)
 
-    def _draw_hanging(self, row: Row, top: int, room: int) -> None:
+    def _draw_hanging(self, row: text_table.Row, top: int, room: int) -> None:
         step = self._hanging_step(self._plan, row)
         draw = self._draw_cascade if self._plan.boxed else self._draw_column
         for at, place in enumerate(row):
@@ -300,14 +292,14 @@ class TableDrawing:
         """Draw cards one below the other; a number replaces those that do not fit."""
         self._draw_label(place, row, column, alone=True)
         column += self._label(self._plan)
-        lower = top_cards(self._piles[place], room - 1)[:-1]
+        lower = text_table.top_cards(self._piles[place], room - 1)[:-1]
         for line, card in enumerate(lower, start=row + 1):
             self._canvas.cards(line, column, card, self._style(place))
         self._draw_top(place, row + 1 + len(lower), column)
 
     def _draw_cascade(self, place: str, row: int, column: int, room: int) -> None:
         """Draw overlapping cards with borders."""
-        box, lower = column + SLOT, top_cards(self._piles[place], room - 2)[:-1]
+        box, lower = column + SLOT, text_table.top_cards(self._piles[place], room - 2)[:-1]
         self._draw_card(place, row + len(lower), box)
         for line, card in enumerate(lower, start=row + 1):
             self._canvas.write(line, box, "│   │", DIM)
@@ -333,7 +325,7 @@ class TableDrawing:
         column, slot = self._area.column, SLOT if self._label(self._plan) else 0
         for place in self._named:
             most = self._area.column + self._area.width - column - slot
-            text = named_pile(place, self._piles[place])
+            text = text_table.named_pile(place, self._piles[place])
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
             self._draw_name(place, row, column + slot, column)
             self._canvas.spots[place] = Spot(row, column, end - column)

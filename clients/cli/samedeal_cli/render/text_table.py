@@ -1,7 +1,7 @@
 """Tables and standings as lines of text, for line mode and the commands."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, Literal
@@ -31,7 +31,9 @@ WIDEST: Final = 12
 
 Row = tuple[str, ...]
 """The places of one row of a layout; ``.`` is a gap."""
-_Widths = tuple[tuple[str, int], ...]
+Rows = tuple[Row, ...]
+Widths = tuple[tuple[str, int], ...]
+"""The widths of places."""
 Piles = Mapping[str, Sequence[str]]
 """The drawn cards of each place, bottom to top."""
 
@@ -52,7 +54,7 @@ def board_lines(
     """
     rows = [tuple(line.split()) for line in layout.strip().splitlines()]
     piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
-    grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
+    grid = tuple(row for row in rows if not flows(row) and not hangs(row, fanned))
     starts = _columns(grid, piles, fanned, width)
     lines: list[str] = []
     for row in rows:
@@ -63,7 +65,7 @@ def board_lines(
         else:
             lines.append(_row_line(row, starts, piles, fanned, ascii))
     lines.append(GAP.join([f"home {board.home}", *facts(board)]))
-    return [colored(line.rstrip(), color) for line in lines]
+    return [_colored(line.rstrip()) if color else line.rstrip() for line in lines]
 
 
 def standings_lines(
@@ -121,10 +123,8 @@ def facts(board: Board) -> Sequence[str]:
     return tuple(map(with_cards, texts))
 
 
-def colored(line: str, color: bool) -> str:
+def _colored(line: str) -> str:
     """Color the cards of a line by suit, and dim the names of places."""
-    if not color:
-        return line
     line = _PLACE.sub(lambda place: f"\x1b[2m{place[0]}\x1b[22m", line)
     return _CARD.sub(lambda card: f"\x1b[{code}m{card[0]}\x1b[39m" if (code := _COLORS.get(card[2])) else card[0], line)
 
@@ -148,7 +148,7 @@ def hangs(row: Row, fanned: Collection[str]) -> bool:
     return all(place in fanned for place in row)
 
 
-def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: int) -> list[int]:
+def _columns(rows: Rows, piles: Piles, fanned: Collection[str], width: int) -> list[int]:
     """Return where each column starts, and the end of the last.
 
     Without fans, columns are evenly spaced. Otherwise a fan uses the gaps to its right, and fans share the rest of the
@@ -159,35 +159,31 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
     if not fans:
         step = min(width // count, WIDEST)
         return [step * column for column in range(count + 1)]
-    needs = {place: 12 if place in fanned else 8 for row in rows for place in row if place != "."}
-    preferred = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
+    needs = tuple((place, 12 if place in fanned else 8) for row in rows for place in row if place != ".")
+    preferred = tuple((place, 2 + sum(1 + len(card) for card in piles[place]) + len(GAP)) for place in fans)
     return [*spread(rows, needs, preferred, width + len(GAP))[:-1], width + len(GAP)]
 
 
-def spread(rows: Iterable[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> Sequence[int]:
+@lru_cache(256)  # the same table is drawn after every move
+def spread(rows: Rows, least: Widths, preferred: Widths, width: int) -> Sequence[int]:
     """Return where each column starts, and the end of the last, so that each place gets the room that it needs.
 
     The rest of the width goes, cell by cell, to the place that is furthest from its preferred width.
     """
-    return _spread(tuple(rows), tuple(needs.items()), tuple(preferred.items()), width)
-
-
-@lru_cache(256)  # the same table is drawn after every move
-def _spread(rows: tuple[Row, ...], least: _Widths, most: _Widths, width: int) -> Sequence[int]:
-    needs, preferred = dict(least), dict(most)
-    count, growing = max(map(len, rows), default=1), list(preferred)
+    needs, wanted = dict(least), dict(preferred)
+    count, growing = max(map(len, rows), default=1), list(wanted)
     starts = _starts(rows, needs, count)
     while growing:
-        place = max(growing, key=lambda place: preferred[place] - needs[place])
+        place = max(growing, key=lambda place: wanted[place] - needs[place])
         wider = {**needs, place: needs[place] + 1}
-        if preferred[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
+        if wanted[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
             growing.remove(place)
         else:
             needs, starts = wider, tried
     return starts
 
 
-def _starts(rows: Sequence[Row], needs: Mapping[str, int], count: int) -> list[int]:
+def _starts(rows: Rows, needs: Mapping[str, int], count: int) -> list[int]:
     """Return the leftmost starts that give each place the room that it needs."""
     starts = [len(GAP) * column for column in range(count + 1)]
     for column in range(count):
@@ -209,8 +205,8 @@ def _row_line(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[
     for column, place in enumerate(row):
         if place != ".":
             room = starts[next_column(row, column)] - starts[column] - len(place) - 1
-            fan = " ".join(wrapped_pile(piles[place], room - len(GAP), 1)) or EMPTY
-            text = fan if place in fanned else _pile(piles[place], room - 1, plain)
+            fan = wrapped_pile(piles[place], room - len(GAP), 1) if place in fanned else []
+            text = " ".join(fan) or _pile(piles[place], room - 1, plain)
             line = f"{line:<{starts[column]}}{place} {text}"
     return line
 
