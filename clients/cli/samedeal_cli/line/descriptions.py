@@ -1,6 +1,5 @@
 """How line mode describes cards, tables and standings: as a picture or in words."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
@@ -10,7 +9,7 @@ from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
 from samedeal_cli.render import phrases
-from samedeal_cli.render.text_table import advice, board_lines, card_text, facts, standings_lines
+from samedeal_cli.render.text_table import WIRE_CARD, advice, board_lines, card_text, facts, standings_lines
 from samedeal_cli.settings import Settings, program
 
 HELP: Final = {
@@ -37,7 +36,6 @@ HELP: Final = {
 }
 TWO_COLUMNS: Final = 70
 """Minimum terminal width for help in two columns."""
-_CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 
 
 class Descriptions:
@@ -110,7 +108,7 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
     card = text.upper().replace("10", "T")
     if not text:
         return "which card? For example, p 6h finds the six of hearts"
-    if not _CARD.fullmatch(card):
+    if not WIRE_CARD.fullmatch(card):
         return f"{text!r} is not a valid card (try 6h, 10s or qd)"
     if not board:
         return no_table

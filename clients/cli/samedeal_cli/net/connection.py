@@ -5,11 +5,10 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from secrets import token_bytes
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
@@ -40,8 +39,7 @@ _QUEUE_SIZE: Final = 1024
 Answer = TypeVar("Answer", bound=m.Reply)
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(NamedTuple):
     """The connection was lost and is being reopened. The race's clock keeps running.
 
     The seat is reserved, but before the countdown only for a short time.
@@ -50,8 +48,7 @@ class Lost:
     why: str
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(NamedTuple):
     """The connection is back. `view` is the current view."""
 
     view: m.View

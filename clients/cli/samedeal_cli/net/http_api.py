@@ -118,11 +118,10 @@ class Api:
 
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""
-        try:
-            data = self.fetch("/.well-known/samedeal", base="")
-        except Declined:
-            return ()
-        return tuple(known.key for known in self.read(data, WellKnown).keys)
+        with suppress(Declined):
+            known = self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown)
+            return tuple(each.key for each in known.keys)
+        return ()
 
     def share_text(self, race_id: str, seat: int | None) -> str:
         """Return a race as a line of text, with the result of a seat or all results, and its link on a second line."""
@@ -191,36 +190,34 @@ class Api:
                     location = response.headers.get("Location")
                     if response.status not in REDIRECTS or not location:
                         return self._body(response, most_bytes)
+                    target = urljoin(url, location)
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(self.server, plain(error)) from error
-            target = urljoin(url, location)
             if body is not None or not may_redirect(url, target):
                 raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed")
             url = target
         raise BadAnswer(self.server, "too many redirects")
 
     def _body(self, response: HTTPResponse, most_bytes: int) -> bytes:
-        """Return the body of a response, if it has the expected size and is no error."""
+        """Return the body of a response. Raises BadAnswer if it is too large, and Declined for an error."""
         good = 200 <= response.status < 300
         most_bytes = most_bytes if good else PROBLEM_BYTES
         data = response.read(most_bytes + 1)
         if len(data) > most_bytes:
             raise BadAnswer(self.server, f"the response is larger than {most_bytes} bytes")
-        if not good:
-            raise self._refused(response.status, data)
-        return data
+        if good:
+            return data
+        try:
+            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
+        except (ValueError, RecursionError) as error:
+            text = f"{self.server} answered with status {response.status}; is it a Same Deal server?"
+            raise Declined("", text) from error
+        text = (problem.detail or problem.title).rstrip(".")
+        where = f" on {self.server}" if text.endswith("not found") else ""
+        raise Declined(problem.code, text + where)
 
     def _misunderstood(self, error: Exception) -> Unreachable:
         return Unreachable(self.server, f"not a valid Same Deal response: {plain(error)}")
-
-    def _refused(self, status: int, data: bytes) -> Failure:
-        try:
-            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
-        except (ValueError, RecursionError):
-            return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
-        text = (problem.detail or problem.title).rstrip(".")
-        where = f" on {self.server}" if text.endswith("not found") else ""
-        return Declined(problem.code, text + where)
 
 
 class _AnyStatus(HTTPErrorProcessor):

@@ -23,15 +23,20 @@ def draw_picture(player: Player, tables: int = MAX_TABLES) -> Canvas:
 
     With `tables=1`, draw the table of the watched racer.
     """
-    tracks = player.recording.tracks
+    recording, tracks = player.recording, player.recording.tracks
     ranking = sorted(range(len(tracks)), key=lambda index: tracks[index].standing.place)
     shown = ranking[: max(1, tables)] if tables > 1 else [player.watched]
     across = min(2, len(shown))
     width = across * (TABLE_WIDTH + 2) + 2 if across > 1 else TABLE_WIDTH + 22
     down = -(-len(shown) // across)
-    high = FANNED_HEIGHT if player.recording.game.fanned else TABLE_HEIGHT
+    high = FANNED_HEIGHT if recording.game.fanned else TABLE_HEIGHT
     canvas = Canvas(width, 5 + len(tracks) + down * (high + 2))
-    _head(player, canvas)
+    title = canvas.write(0, 1, recording.game.title, BOLD)
+    canvas.write(0, title, f" · {recording.header.race} · {day(recording.dealt_at)}")
+    if player.outcome is not None:
+        mark, style = view.VERDICTS[player.outcome]
+        canvas.write(0, width - 1 - cells(mark), mark, style)
+    canvas.line(1)
     for row, index in enumerate(ranking, start=3):
         _standing(player, canvas, row, index)
     top = 4 + len(tracks)
@@ -51,16 +56,6 @@ def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
         description += f" {track.standing.place}. {view.racer_name(player, track)}: {result}."
     title = f"{recording.game.title}, {recording.header.race}"
     return canvas_svg(draw_picture(player, tables), title, description)
-
-
-def _head(player: Player, canvas: Canvas) -> None:
-    recording = player.recording
-    column = canvas.write(0, 1, recording.game.title, BOLD)
-    canvas.write(0, column, f" · {recording.header.race} · {day(recording.dealt_at)}")
-    if player.outcome is not None:
-        mark, style = view.VERDICTS[player.outcome]
-        canvas.write(0, canvas.width - 1 - cells(mark), mark, style)
-    canvas.line(1)
 
 
 def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:

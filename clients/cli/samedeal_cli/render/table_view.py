@@ -1,7 +1,6 @@
 """Draws the table of any game on a canvas, from its layout, with cards as large as possible."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from samedeal.cards import BACK
@@ -29,11 +28,10 @@ KEY: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(NamedTuple):
     """What the selection marks on the table, by place."""
 
-    keys: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = {}
     choices: Collection[str] = ()
     """Places that can be picked next."""
     targets: bool = False
@@ -83,11 +81,8 @@ class TableDrawing:
         self._hanging = [row for row in rows if text_table.hangs(row, fanned) and not text_table.flows(row)]
         self._named = [place for row in rows if text_table.flows(row) for place in row]
         self._plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
-
-    @property
-    def is_boxed(self) -> bool:
+        self.is_boxed = self._plan.boxed
         """Whether there is room for the borders of all cards."""
-        return self._plan.boxed
 
     def draw(self) -> None:
         """Draw the piles, in the middle of the area, and register each place as a spot of the canvas."""

@@ -23,7 +23,7 @@ Suit = Literal["spade", "heart", "diamond", "club"]
 _INKS: Final[Mapping[str, Suit]] = {"♠": "spade", "♥": "heart", "♦": "diamond", "♣": "club"}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
 _CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
-_WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
+WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
 
 WIDEST: Final = 12
@@ -108,7 +108,7 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
 
 def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
     """Replace the cards in a text of the server by their display texts."""
-    return _WIRE_CARD.sub(lambda match: card(match[0]), text)
+    return WIRE_CARD.sub(lambda match: card(match[0]), text)
 
 
 def advice(board: Board, card: Callable[[str], str] = card_text) -> str:

@@ -145,9 +145,7 @@ def card_moves(old: Game, new: Game) -> list[str]:
     """Return which cards went where, including automatic moves."""
     changed = [place for place, pile in old.table.piles.items() if pile != new.table[place]]
     before, after = ({place: Counter(map(str, game.table[place])) for place in changed} for game in (old, new))
-    lost, gained = (
-        {place: one[place] - other[place] for place in changed} for one, other in ((before, after), (after, before))
-    )
+    lost, gained = {at: before[at] - after[at] for at in changed}, {at: after[at] - before[at] for at in changed}
     moves = ((lost[source] & gained[target], source, target) for source, target in product(changed, changed))
     return [f"{_cards(cards)} {source} → {target}" for cards, source, target in moves if cards]
 
