@@ -68,9 +68,8 @@ class Descriptions:
             return standings_lines(
                 standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
             )
-        named = phrases.with_unique_names(standings)
-        racers, game = len(standings), self._game.slug
-        return [phrases.standing_sentence(standing, racers, levels.get(standing.seat), game) for standing in named]
+        named, sentence = phrases.with_unique_names(standings), phrases.standing_sentence
+        return [sentence(each, len(named), levels.get(each.seat), self._game.slug) for each in named]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""

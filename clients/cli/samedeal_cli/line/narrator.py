@@ -38,16 +38,11 @@ class Narrator:
         shown, so that no line is redrawn. `away_s` is how long the server holds the seat after a disconnect before the
         countdown, in seconds.
         """
-        self._connection, self._game = connection, game
+        self._connection, self._game, self._json, self._away_s = connection, game, settings.json, away_s
         self._boards, self._interactive, self._width = boards, interactive, width
-        self._away_s = away_s
-        self._console = Console(
-            silent=settings.json,
-            prompts=interactive and not settings.screen_reader,
-            wrap_width=width if boards == "picture" else None,
-        )
+        prompts, wrap_width = interactive and not settings.screen_reader, width if boards == "picture" else None
+        self._console = Console(silent=settings.json, prompts=prompts, wrap_width=wrap_width)
         self._say = self._console.write
-        self._json = settings.json
         self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
         self._ghosts: tuple[Ghost, ...] = ()

@@ -19,8 +19,7 @@ class Nonces:
 
     def __init__(self, key: bytes, book: Path | None = None) -> None:
         """`book` is the file that records revealed nonces; without one, they are kept in memory."""
-        self._key = key
-        self._book = book
+        self._key, self._book = key, book
         self._opened: list[str] = []
         """Revealed nonces that are not in the file."""
 

@@ -90,8 +90,7 @@ def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """Open the replay as a seekable file."""
     if source := server_and_race(settings, replay):
-        server, race = source
-        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MAX_BYTES))
+        yield BytesIO(Api(source[0]).download(f"/replays/{source[1]}.msgpack", most_bytes=MAX_BYTES))
         return
     is_stdin = replay == "-"
     if not is_stdin and Path(replay).is_dir():

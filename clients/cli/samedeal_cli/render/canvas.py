@@ -26,7 +26,6 @@ PLAIN: Final = Style()
 BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
 
-
 PANE: Final = 38
 """The minimum width of each table when several are shown."""
 SMALL_GAP: Final = 8

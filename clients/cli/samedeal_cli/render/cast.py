@@ -22,9 +22,8 @@ def cast(player: Player) -> Iterator[str]:
 
     The player sets the speed and the longest pause. The output is deterministic.
     """
-    palette = look("terminal")
     player = replace(player, playing=True, interactive=False)
-    recording = player.recording
+    palette, recording = look("terminal"), player.recording
     size: dict[str, object] = {"version": 2, "width": WIDTH, "height": HEIGHT}
     title = f"{recording.game.title} · {racer_name(player, player.track)}"
     about = {"timestamp": recording.dealt_at // 1000, "title": title, "env": {"TERM": "xterm-256color"}}
