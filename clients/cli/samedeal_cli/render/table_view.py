@@ -78,6 +78,8 @@ class TableDrawing:
         self._labels, self._compact = labels or {}, cards == "compact"
         rows = [tuple(line.split()) for line in layout.strip().splitlines()]
         self._grid = tuple(row for row in rows if not text_table.flows(row) and not text_table.hangs(row, fanned))
+        self._places = [place for row in self._grid for place in row if place != "."]
+        self._fans = [place for place in self._places if place in fanned]
         self._hanging = [row for row in rows if text_table.hangs(row, fanned) and not text_table.flows(row)]
         self._named = [place for row in rows if text_table.flows(row) for place in row]
         self._plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
@@ -114,8 +116,7 @@ class TableDrawing:
                 yield _Plan(boxed=True, lines=CARD_HEIGHT, beside=True)
         if rows:
             tall = self._area.height - self._under(boxed=False)
-            fans = any(place in self._fanned for row in self._grid for place in row)
-            lines = max(1, min(3, tall // rows)) if fans else 1
+            lines = max(1, min(3, tall // rows)) if self._fans else 1
             gap = 1 if lines == 1 and tall >= 2 * rows - 1 else 0
             if self._label(_Plan(boxed=False)) == TIGHT and tall >= 2 * rows:
                 lines, gap = 2, 0  # names above the cards
@@ -145,15 +146,12 @@ class TableDrawing:
         """Return where the columns of the grid start. This does not depend on the cards, so places never move."""
         if not self._grid:
             return [0]
-        fans = [place for row in self._grid for place in row if place in self._fanned]
         label = self._label(plan)
-        pile = SLOT + CARD_WIDTH + 1 if plan.boxed else label + (4 if fans or self._hanging else 6)
+        pile = SLOT + CARD_WIDTH + 1 if plan.boxed else label + (4 if self._fans or self._hanging else 6)
         fan = SLOT + CARD_WIDTH + 8 if plan.boxed else label + 10
-        if fans:
-            needs = tuple(
-                (place, fan if place in fans else pile) for row in self._grid for place in row if place != "."
-            )
-            wanted = tuple((place, self._area.width) for place in fans)
+        if self._fans:
+            needs = tuple((place, fan if place in self._fans else pile) for place in self._places)
+            wanted = tuple((place, self._area.width) for place in self._fans)
             return text_table.spread(self._grid, needs, wanted, self._area.width + 1)
         count = max(map(len, self._grid))
         if self._hanging:
