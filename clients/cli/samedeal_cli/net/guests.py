@@ -2,11 +2,11 @@
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from getpass import getuser
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -27,8 +27,7 @@ class Guest(Struct, frozen=True):
     token: str
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(NamedTuple):
     """The credentials for a server: a token, the name of a new guest, or both."""
 
     name: str | None

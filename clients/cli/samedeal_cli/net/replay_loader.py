@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import SEEK_END, BytesIO
 from os import fstat
 from pathlib import Path
@@ -55,14 +55,8 @@ def load_replay(settings: Settings, replay: str) -> Replay:
     with open_replay(settings, replay) as log:
         if isinstance(log, Replay):
             return log
-        return Replay(
-            format=FORMATS[log.header.format],
-            header=log.header,
-            entries=tuple(log.entries),
-            digest=log.digest,
-            signature=log.signature,
-            standings=log.standings,
-        )
+        same = {name: getattr(log, name) for name in ("header", "digest", "signature", "standings")}
+        return Replay(format=FORMATS[log.header.format], entries=tuple(log.entries), **same)
 
 
 async def fetch_archived(api: Api, race_id: str, timeout_s: float) -> bytes:
@@ -96,25 +90,19 @@ def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """Open the replay as a seekable file."""
     if source := server_and_race(settings, replay):
-        server, race = source
-        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MAX_BYTES))
+        yield BytesIO(Api(source[0]).download(f"/replays/{source[1]}.msgpack", most_bytes=MAX_BYTES))
         return
-    if replay == "-":
-        with _copy(sys.stdin.buffer) as copy:
-            yield copy
-        return
-    if Path(replay).is_dir():
+    is_stdin = replay == "-"
+    if not is_stdin and Path(replay).is_dir():
         raise Misused(f"{replay} is a directory, not a replay")
     try:
-        file = Path(replay).open("rb")  # noqa: SIM115 (closed below)
+        opened = nullcontext(sys.stdin.buffer) if is_stdin else Path(replay).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise Misused(f"{replay}: {error.strerror}") from error
-    with file:
-        if stat.S_ISREG(fstat(file.fileno()).st_mode):
-            yield file
-        else:
-            with _copy(file) as copy:
-                yield copy
+    with opened as file:
+        seekable = not is_stdin and stat.S_ISREG(fstat(file.fileno()).st_mode)
+        with nullcontext(file) if seekable else _copy(file) as copy:
+            yield copy
 
 
 def _copy(source: BinaryIO) -> BinaryIO:
