@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from samedeal.scores.evening import Evening, evening, matchpoints
+from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
 from support.race_results import race, racer, result
 
@@ -97,7 +98,7 @@ def test_players_are_shown_with_their_last_name() -> None:
 
 
 def test_the_first_player_with_enough_wins_has_won_the_match() -> None:
-    def won(number: int, winner: str) -> Result:
+    def won(number: int, winner: str) -> RaceResult:
         return race(f"{number}", {winner: 1, "bo" if winner == "ada" else "ada": 2})
 
     winners = ["bo", "ada", "ada", "ada", "bo", "bo", "bo"]
