@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from textual.pilot import Pilot
@@ -21,7 +20,6 @@ from textual.widgets._footer import FooterKey
 from cli.test_cli_race_app import until
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen import race_tasks
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Settings
@@ -150,9 +148,7 @@ async def daily(slug: str, width: int, height: int) -> list[str]:
     """Return a picture of the results of a daily deal."""
     story = DailyStory(slug)
     async with tour(story, width, height) as screens:
-        with patch.object(race_tasks, "REPLAY_TIMEOUT_S", 0):
-            await screens.receive(story.over())
-            await until(lambda: screens.app.state.unverified_reason)
+        await screens.receive(story.over())
         await until(lambda: screens.app.state.daily and screens.app.state.scores)
         await screens.picture("the results of a daily deal")
         return screens.pictures

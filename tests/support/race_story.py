@@ -4,6 +4,7 @@ The user is bo. Everything is fixed: no time, no chance, and no network.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -24,14 +25,14 @@ from samedeal.scores.results import RaceResult, RacerResult
 from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.wire.documents import Daily, RacePar, Result
 from samedeal.wire.messages import Host, View
-from samedeal_cli.failure import Declined
-from samedeal_cli.render.phrases import played_for_score, utc_time
+from samedeal_cli.render.phrases import played_for_score
 from samedeal_cli.state.selection import Selection
 from support.example_states import RACE, board, info, standing
 from support.finished_races import DAY, OPENED_AT, SIGNING_KEY, finished
 
 WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 PLAYED_MS: Final = 130_000
+CARD: Final = re.compile(r"\b[A2-9TJQK][SHDC]\b")
 DEAL: Final = "5a" * 32
 REPLAYED_MOVES: Final = 120
 NAMES: Final = ("ada", "bo", "cy")
@@ -71,7 +72,7 @@ def choosing(slug: str) -> tuple[Game, int, str]:
 
 @cache
 def refused_move(slug: str) -> tuple[str, str]:
-    """Return the illegal move of one or two piles whose refusal is the longest, and the refusal."""
+    """Return the illegal move of one or two piles with the longest refusal that names a card, and the refusal."""
     game, _, _ = choosing(slug)
     places = [place for place in game.layout.split() if place != "." and place not in game.hidden]
     refusals = {}
@@ -80,7 +81,7 @@ def refused_move(slug: str) -> tuple[str, str]:
             game.after(move)
         except Refused as refused:
             refusals[move] = refused.text
-    return max(refusals.items(), key=lambda refusal: ("is not a move" not in refusal[1], len(refusal[1])))
+    return max(refusals.items(), key=lambda refusal: (bool(CARD.search(refusal[1])), len(refusal[1])))
 
 
 # Views.
@@ -140,7 +141,7 @@ class Story:
             bot=False,
             outcome="won",
             done=True,
-            home=GAMES[self.slug].goal,
+            home=position(self.slug, 1).home,
             goal=GAMES[self.slug].goal,
             progress=1.0,
             ms=142_300,
@@ -191,9 +192,7 @@ def documents(header: Header) -> dict[str, Any]:
         f"/players/{PLAYERS[1]}": {"scores": _scores(slug), "races": [race]},
     }
     if header.daily:
-        sealed = f"The replay of {RACE} is available from {utc_time(header.reveals_at)}."
-        refusal = Declined("replay-sealed", f"{sealed} Until then, others can play the same daily deal")
-        return found | {f"/daily/{DAY}/{slug}": _day(header), f"/replays/{RACE}.json": refusal}
+        return found | {f"/daily/{DAY}/{slug}": _day(header)}
     records = {f"/players/{PLAYERS[1]}/versus/{PLAYERS[seat - 1]}": _record(seat) for seat in (1, 3)}
     return (
         found

@@ -65,7 +65,7 @@ class ScriptedConnection(LiveView):
 
 
 class ScriptedApi(Api):
-    """An API with these documents or refusals, by path."""
+    """An API with these documents, by path."""
 
     def __init__(self, documents: dict[str, Any]) -> None:
         super().__init__(f"http://{SERVER}")
@@ -73,7 +73,6 @@ class ScriptedApi(Api):
 
     def fetch(self, path: str, **_: Any) -> bytes:
         """Return the document at a path as JSON."""
-        document = self._documents.get(path, Declined("not-found", f"{path} was not found"))
-        if isinstance(document, Declined):
-            raise document
-        return msgspec.json.encode(document)
+        if path not in self._documents:
+            raise Declined("not-found", f"{path} was not found")
+        return msgspec.json.encode(self._documents[path])
