@@ -20,6 +20,7 @@ from textual.widgets._footer import FooterKey
 from cli.test_cli_race_app import until
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
+from samedeal_cli.full_screen.dialogs import LineInput
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Settings
@@ -54,9 +55,16 @@ class Tour:
             before += f"\nreversed: {' '.join(' '.join(spans).split())}"
         self.pictures.append(f"=== {title}\n{before}")
 
-    async def press(self, *keys: str) -> None:
+    async def press(self, *keys: str, dialog: str = "") -> None:
+        """Press keys, after which this dialog is open."""
         await self.pilot.press(*keys)
-        await self.pilot.pause()
+        await until(lambda: self.app.dialog == dialog)
+
+    async def start_typing(self) -> LineInput:
+        """Open the line to type a move, and return it."""
+        await self.press("slash")
+        await until(lambda: isinstance(self.app.focused, LineInput))
+        return self.app.race.query_one(LineInput)
 
     async def receive(self, view: Any) -> None:
         """Send a view to the app, and wait until its screen has it."""
@@ -99,19 +107,22 @@ async def race(slug: str, width: int, height: int) -> list[str]:
         _, _, key = choosing(slug)
         await screens.press(key)
         await screens.picture("a pile is selected", reverse=True)
-        await screens.press("escape", "slash", *app.state.typeable[0][:1])
+        await screens.press("escape")
+        line = await screens.start_typing()
+        await screens.press(app.state.typeable[0][0])
         await screens.picture("a move is being typed")
-        move, connection.refusal = refused_move(slug)
-        await screens.press("backspace", *move, "enter")
+        line.value, connection.refusal = refused_move(slug)
+        await screens.press("enter")
         await until(lambda: app.state.notice and app.state.notice.tone == "bad")
         await screens.picture("a move is refused")
-        await screens.press("exclamation_mark")
+        await screens.press("exclamation_mark", dialog="Question")
         await screens.picture("resign?")
-        await screens.press("n", "ctrl+g")
+        await screens.press("n")
+        await screens.press("ctrl+g", dialog="TextDialog")
         await screens.picture("the rules")
         await screens.press("escape")
         if slug == FIRST:
-            await screens.press("question_mark")
+            await screens.press("question_mark", dialog="TextDialog")
             await screens.picture("the help")
             await screens.press("escape")
         await screens.press("ctrl+b")
@@ -129,17 +140,16 @@ async def race(slug: str, width: int, height: int) -> list[str]:
         await until(lambda: app.state.checks and app.state.par and app.state.evening and len(app.state.records) == 2)
         await screens.picture("the results")
         if slug == FIRST:
-            await screens.press("e")
+            await screens.press("e", dialog="TextDialog")
             await screens.picture("the scores")
             await screens.press("escape")
-        await screens.press("v")
-        await until(lambda: isinstance(app.screen, ReplayScreen))
+        await screens.press("v", dialog="ReplayScreen")
         replay = app.screen
         assert isinstance(replay, ReplayScreen)
-        await screens.press("space", "6", "right")
+        await screens.press("space", "6", "right", dialog="ReplayScreen")
         await until(lambda: replay.player.outcome)
         await screens.picture("the replay is paused in the middle")
-        await screens.press("c")
+        await screens.press("c", dialog="ReplayScreen")
         await screens.picture("the replay shows both tables")
         return screens.pictures
 
