@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Input
 from textual.widgets._footer import FooterKey
 
 from cli.test_cli_race_app import until
 from cli.test_cli_text_table import HINT
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen.dialogs import LineInput
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Settings
@@ -60,11 +59,11 @@ class Tour:
         await self.pilot.press(*keys)
         await until(lambda: self.app.dialog == dialog)
 
-    async def start_typing(self) -> LineInput:
+    async def start_typing(self) -> Input:
         """Open the line to type a move, and return it."""
         await self.press("slash")
-        await until(lambda: isinstance(self.app.focused, LineInput))
-        return self.app.race.query_one(LineInput)
+        await until(lambda: isinstance(self.app.focused, Input))
+        return self.app.race.query_one(Input)
 
     async def receive(self, view: Any) -> None:
         """Send a view to the app, and wait until its screen has it."""
