@@ -52,7 +52,7 @@ TITLES: Final[Mapping[Text, str]] = {
     "rules": "Rules of {game}",
     "link": "Invite friends",
     "checks": "Checks of the replay on this machine",
-    "evening": "This evening",
+    "evening": "Scores",
 }
 
 

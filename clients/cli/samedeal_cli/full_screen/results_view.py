@@ -137,7 +137,7 @@ def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Gh
 def _facts(state: RaceState, width: int) -> Iterator[Line]:
     """Yield records, the results of the day, the deal, the verdict of the verification, and par."""
     if state.records:
-        yield "versus", [(", ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
+        yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
     if state.daily:
         yield "daily", [(_daily_text(state), NEWS)]
     if state.view and state.view.deal:
@@ -170,6 +170,8 @@ def _short_result(game: str, result: Result) -> str:
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:
+    if state.header and state.header.daily and not (state.view and state.view.deal):
+        return "can be verified once the deal is public", DIM
     if state.unverified_reason:
         return state.unverified_reason, NEWS
     if not state.checks:

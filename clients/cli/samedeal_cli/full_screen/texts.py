@@ -64,7 +64,7 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
         case "checks":
             return list(_check_lines(state.checks, width))
         case "evening":
-            return list(_score_lines(state))
+            return [(part, style) for line, style in _score_lines(state) for part in wrap(line, width) or [""]]
 
 
 def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width: int) -> Lines:
