@@ -166,9 +166,8 @@ class RaceState:
     @property
     def has_ghosts(self) -> bool:
         """Whether this race can be raced again, with its racers as ghosts: its deal is public."""
-        return bool(
-            self.stage == "over" and self.view and self.view.deal and any(each.attempts for each in self.standings)
-        )
+        deal = self.view and self.view.deal
+        return self.stage == "over" and bool(deal) and any(each.attempts for each in self.standings)
 
     @property
     def invitation(self) -> str:
@@ -275,17 +274,6 @@ def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of another race, with the same terminal, and settings."""
-    kept = (
-        "server",
-        "evening",
-        "width",
-        "height",
-        "theme",
-        "suits",
-        "cards",
-        "auto_drop",
-        "ascii",
-        "reactions",
-        "rivals_hidden",
-    )
-    return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})
+    kept = ("server", "evening", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "reactions")
+    fields = {name: getattr(state, name) for name in (*kept, "rivals_hidden")}
+    return RaceState(race_id=race_id, link=link, **fields)
