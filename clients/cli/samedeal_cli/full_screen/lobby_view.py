@@ -5,29 +5,20 @@ from typing import Final
 
 from samedeal.race.events import Header
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.full_screen.drawing import (
-    TWO_COLUMNS,
-    draw_heading,
-    draw_messages,
-)
+from samedeal_cli.full_screen.drawing import TWO_COLUMNS, draw_heading, draw_messages
 from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import bot_mark, clock, played_for_score
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
-DIGITS: Final = {
-    "0": ("███", "█ █", "█ █", "█ █", "███"),
-    "1": (" █ ", "██ ", " █ ", " █ ", "███"),
-    "2": ("███", "  █", "███", "█  ", "███"),
-    "3": ("███", "  █", "███", "  █", "███"),
-    "4": ("█ █", "█ █", "███", "  █", "  █"),
-    "5": ("███", "█  ", "███", "  █", "███"),
-    "6": ("███", "█  ", "███", "█ █", "███"),
-    "7": ("███", "  █", "  █", "  █", "  █"),
-    "8": ("███", "█ █", "███", "█ █", "███"),
-    "9": ("███", "█ █", "███", "  █", "███"),
-}
+DIGITS: Final = (
+    "███  █  ███ ███ █ █ ███ ███ ███ ███ ███",
+    "█ █ ██    █   █ █ █ █   █     █ █ █ █ █",
+    "█ █  █  ███ ███ ███ ███ ███   █ ███ ███",
+    "█ █  █  █     █   █   █ █ █   █ █ █   █",
+    "███ ███ ███ ███   █ ███ ███   █ ███ ███",
+)
 SPECTATORS: Final = {
     "progress": "see scores only",
     "after": "see all after the end",
@@ -87,10 +78,9 @@ def _draw_deal(canvas: Canvas, row: int, header: Header) -> None:
     if header.seed is not None:
         canvas.write(row, 10, fitted(f"{header.game}:{header.seed}", canvas.width - 11, "…"))
         return
-    text = f"sha256 {header.commitment}"
-    if 10 + len(text) >= canvas.width:
-        text = f"sha256 {header.commitment[:20]} … {header.commitment[-20:]}"
-    canvas.write(row, 10, text, DIM)
+    fits = len(header.commitment) + 18 <= canvas.width
+    text = header.commitment if fits else f"{header.commitment[:20]} … {header.commitment[-20:]}"
+    canvas.write(row, 10, f"sha256 {text}", DIM)
 
 
 def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: int) -> None:
@@ -119,15 +109,9 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     yield "undo", "until a card turns up" if options.undo else "off"
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]
-    if header.seed is not None:
-        yield "shuffle", "from a known seed"
-    elif header.daily:
-        yield "shuffle", "deal of the day"
-    else:
-        yield (
-            "shuffle",
-            f"secret, {options.filter.partition('/')[0]}" if options.filter != "any" else "secret, provably fair",
-        )
+    secret = "provably fair" if options.filter == "any" else options.filter.partition("/")[0]
+    daily = "deal of the day" if header.daily else f"secret, {secret}"
+    yield "shuffle", daily if header.seed is None else "from a known seed"
     for name, value in header.variant.items():
         yield name, value if isinstance(value, str) else "on" if value else "off"
     yield "countdown", f"{options.start_delay_ms / 1000:g} s"
@@ -138,11 +122,10 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
     seconds = -(-(state.left_ms or 0) // 1000)
     draw_heading(state, canvas, f"starts in {seconds} s" if seconds else "finding a deal…")
     canvas.line(canvas.height - 2)
-    digits = str(seconds)
-    middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
-    for index, digit in enumerate(digits):
-        for line, pixels in enumerate(DIGITS[digit], start=middle):
-            canvas.write(line, column + 8 * index, "".join(pixel * 2 for pixel in pixels), GOOD)
+    middle = canvas.height // 2 - 3
+    for line, pixels in enumerate(DIGITS, start=middle):
+        digits = (pixels[4 * int(digit) :][:3] for digit in str(seconds))
+        canvas.center(line, "".join(pixel * 2 for pixel in " ".join(digits)), GOOD)
     names = ", ".join(standing.name for standing in state.standings)
     for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
         canvas.center(line, fitted(text, canvas.width - 4, "…"), style)

@@ -5,7 +5,6 @@ The footer, the command palette and the help are made from these lists.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import Any, Final, get_args
 
@@ -51,6 +50,10 @@ def _sets_one(title: str, field: str, values: tuple[str, ...]) -> Run:
     return _does(Choose(title, {value: _sets(**{field: value}) for value in values}))
 
 
+def _toggles(field: str, first: Any, second: Any) -> Run:
+    return lambda state: _sets(**{field: second if getattr(state, field) == first else first})(state)
+
+
 def _use_stock(state: RaceState) -> Step:
     if state.stock_move:
         return play(state, state.stock_move)
@@ -65,12 +68,12 @@ def _cancel(state: RaceState) -> Step:
     return replace(state, picks=(), cursor=state.cursor if state.picks else None, notice=None), None
 
 
-def _drop(state: RaceState) -> Step:
+def _enter(state: RaceState) -> Step:
     return apply_selection(state, *state.selection.enter())
 
 
-def _move_cursor(key: Direction, state: RaceState) -> Step:
-    return replace(state, cursor=state.selection.move_cursor(key).cursor), None
+def _moves_cursor(key: Direction) -> Run:
+    return lambda state: (replace(state, cursor=state.selection.move_cursor(key).cursor), None)
 
 
 def _ask_to_end(state: RaceState) -> Step:
@@ -113,14 +116,6 @@ def _choose_reaction(state: RaceState) -> Step:
     names: tuple[ReactionName, ...] = get_args(ReactionName) if state.me else ()
     options = {reaction_phrase(name): _does(SendReaction(name)) for name in names}
     return state, Choose("Reactions", {**options, f"{'show' if shown else 'hide'} reactions": toggle})
-
-
-def _change_suits(state: RaceState) -> Step:
-    return replace(state, suits="two" if state.suits == "four" else "four"), None
-
-
-def _hide_rivals(state: RaceState) -> Step:
-    return replace(state, rivals_hidden=not state.rivals_hidden), None
 
 
 def _is_host(state: RaceState) -> bool:
@@ -169,20 +164,20 @@ CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for sl
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
-    Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _drop),
+    Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
     Action("ctrl+r", "restart", "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
     Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, minor=True),
-    *(Action(key, "", "", partial(_move_cursor, key)) for key in get_args(Direction)),
+    *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
 """The actions while your own table is on the screen."""
 RUNNING: Final = (
     Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),
     Action("tab", "watch", "watch the next racer, and their table if visible", _watch(1), attrgetter("others")),
     Action("shift+tab", "", "watch the previous racer", _watch(-1), attrgetter("others")),
-    Action("ctrl+b", "", "hide or show your rivals", _hide_rivals),
+    Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
 LOBBY: Final = (
     Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
@@ -215,7 +210,7 @@ ALWAYS: Final = (
     Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction),
     Action("ctrl+t", "", "choose the theme", _sets_one("Theme", "theme", get_args(Theme))),
     Action("ctrl+k", "", "choose the size of the cards", _sets_one("Cards", "cards", get_args(Cards))),
-    Action("ctrl+o", "", "use two or four suit colours", _change_suits),
+    Action("ctrl+o", "", "use two or four suit colours", _toggles("suits", "four", "two")),
     Action("ctrl+q", lambda state: _quit_label(state) if state.is_playing else "", QUIT, _does("quit")),
 )
 SECTIONS: Final[tuple[tuple[str, Callable[[RaceState], bool], tuple[Action, ...]], ...]] = (
