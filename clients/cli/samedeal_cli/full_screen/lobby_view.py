@@ -36,7 +36,9 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     canvas.write(2, 1, "invite", DIM)
     canvas.cards(2, 10, fitted(state.link, canvas.width - 11, "…"), BOLD)
     canvas.spots["key:y"] = Spot(2, 10, min(cells(state.link), canvas.width - 11))
-    canvas.write(4, 1, fitted(state.invitation, canvas.width - 2, "…"), BOLD)
+    if state.view and state.view.host and state.game and not state.is_host:
+        text = f"{state.view.host.name} invites you to {state.game.title}"
+        canvas.write(4, 1, fitted(text, canvas.width - 2, "…"), BOLD)
     right = canvas.width // 2 + 1 if canvas.width >= TWO_COLUMNS else 28
     canvas.write(5, 1, "RACERS", BOLD)
     canvas.write(5, right, "THIS RACE", BOLD)

@@ -40,16 +40,10 @@ def _draw_stage(state: RaceState, canvas: Canvas) -> None:
         case _:
             draw_results(state, canvas)
     if state.connection_error:
-        text = f" {state.connection_error}: reconnecting.{_seat_status(state)} "
+        clock_runs = ", the clock runs" if state.stage != "open" else ""
+        seat = f" {seat_phrase(state.stage, state.away_s).capitalize()}{clock_runs}." if state.seat is not None else ""
+        text = f" {state.connection_error}: reconnecting.{seat} "
         canvas.write(1, 0, fitted(text, canvas.width, "…").center(canvas.width, "─"), BANNER)
-
-
-def _seat_status(state: RaceState) -> str:
-    """Return what happens to the seat while the connection is lost."""
-    if state.seat is None:
-        return ""
-    clock_runs = ", the clock runs" if state.stage != "open" else ""
-    return f" {seat_phrase(state.stage, state.away_s).capitalize()}{clock_runs}."
 
 
 def _draw_connecting(state: RaceState, canvas: Canvas) -> None:

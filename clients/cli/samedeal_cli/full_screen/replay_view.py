@@ -123,15 +123,13 @@ def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
 
 
 def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, marked: bool = True) -> None:
-    """Draw a table and mark the cards of the last move. Its places cannot be clicked."""
+    """Draw a table and mark the cards of the last move."""
     index = track.index(player.n)
     game = track.steps[index].game
     changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
-    spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
     marks = Marks(picked=changed)
     TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
-    canvas.spots = spots
     facts = " · ".join(filter(None, [with_cards(game.why_over), *game.facts]))
     canvas.write(room.row + room.height - 1, room.column, facts, DIM, most=room.width)
 

@@ -99,10 +99,9 @@ def _draw_tables(state: RaceState, canvas: Canvas, area: Spot, count: int) -> No
         end = canvas.write(pane.row, pane.column, name, BOLD, most=pane.width - cells(result))
         canvas.write(pane.row, end, result, DIM)
         if game:
-            spots = dict(canvas.spots)
             below = pane._replace(row=pane.row + 1, height=pane.height - 1)
             TableDrawing(canvas, below, game.layout, game.fanned, board.table, labels=game.labels).draw()
-            canvas.spots = spots | {f"seat:{standing.seat}": pane._replace(height=1)}
+        canvas.spots[f"seat:{standing.seat}"] = pane._replace(height=1)
 
 
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:

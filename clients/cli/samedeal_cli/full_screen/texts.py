@@ -41,7 +41,11 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
             playing, *others = [(title, help_rows(actions)) for title, _, actions in SECTIONS]
             return help_lines([("Playing", [*PILES, *playing[1]]), ("Mouse", MOUSE), *others, OTHERS], width)
         case "rules":
-            return [(line, PLAIN) for line in _rules(state.game.slug if state.game else "", width)]
+            from samedeal_cli.commands.games import rules_lines
+
+            slug = state.game.slug if state.game else ""
+            unknown = ["This version does not include the rules of this game."]
+            return [(line, PLAIN) for line in (rules_lines(slug, width) if slug in GAMES else unknown)]
         case "link":
             qr_code = qr_lines(state.link, ascii=state.ascii)
             return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in qr_code)]
@@ -60,14 +64,6 @@ def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width:
         for key, description in keys:
             lines += [(line, PLAIN) for line in _wrapped(f"  {key:<17} ", description, width)]
     return lines
-
-
-def _rules(slug: str, width: int) -> Iterable[str]:
-    from samedeal_cli.commands.games import rules_lines
-
-    if slug not in GAMES:
-        return ["This version does not include the rules of this game."]
-    return rules_lines(slug, width)
 
 
 def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Style]]:

@@ -170,13 +170,6 @@ class RaceState:
         return self.stage == "over" and bool(deal) and any(each.attempts for each in self.standings)
 
     @property
-    def invitation(self) -> str:
-        """Who invites to an open race, as in ``Ada invites you to Corners``; empty if nobody else is its host."""
-        if not self.view or not self.view.host or not self.game or self.is_host:
-            return ""
-        return f"{self.view.host.name} invites you to {self.game.title}"
-
-    @property
     def elapsed_ms(self) -> int | None:
         """Milliseconds since the deal."""
         if self.stage != "running" or self.left_ms is None or self.header is None:
