@@ -40,6 +40,10 @@ class FullScreen(App[None]):
         self._first = first
         self.interrupted = False
 
+    def on_mount(self) -> None:
+        """Redraw everything when the program continues after Ctrl-Z."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
+
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen."""
         return self._first

@@ -92,6 +92,7 @@ class Choice(ModalScreen[str | None]):
         options = (Option(f"{number}  {text}") for number, text in enumerate(self._options, start=1))
         yield (choices := OptionList(*options, classes="dialog", compact=True, markup=False))
         choices.border_title = self._title
+        choices.highlighted = 0
         yield Footer(compact=True, show_command_palette=False)
 
     def action_choose(self, index: int) -> None:

@@ -129,5 +129,6 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
         digits = (pixels[4 * int(digit) :][:3] for digit in str(seconds))
         canvas.center(line, "".join(pixel * 2 for pixel in " ".join(digits)), GOOD)
     names = ", ".join(standing.name for standing in state.standings)
-    for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
-        canvas.center(line, fitted(text, canvas.width - 4, "…"), style)
+    canvas.center(middle + 7, fitted(names, canvas.width - 4, "…"), BOLD)
+    if len(state.standings) > 1:
+        canvas.center(middle + 8, "Everyone gets the same deal.", DIM)

@@ -97,7 +97,8 @@ class ReplayScreen(CanvasScreen):
 
     def _show(self, player: Player) -> None:
         self.player = player
-        entries = [action.entry(player) for action in ACTIONS if action.works(player)]
+        *entries, quit_ = (action.entry(player) for action in ACTIONS if action.works(player))
+        entries.append(quit_._replace(label="back") if len(self.app.screen_stack) > 1 else quit_)
         self.show(draw_screen(player, self.size.width, self.size.height), self._look, entries)
 
     async def _check(self) -> None:

@@ -62,12 +62,11 @@ class Action(Generic[State, Result]):
 
 def footer(entries: Sequence[Entry], width: int) -> Sequence[Entry]:
     """Return the entries with a label, without those of minor importance that do not fit."""
-    shown = [entry for entry in entries if entry.label]
-    for minor in [entry for entry in shown if entry.minor][::-1]:
-        if sum(cells(entry.text) + 1 for entry in shown) <= width:
-            break
-        shown.remove(minor)
-    return shown
+    shown = [entry for entry in entries if entry.label and not entry.minor]
+    for entry in (entry for entry in entries if entry.label and entry.minor):
+        if sum(cells(each.text) + 1 for each in (*shown, entry)) <= width:
+            shown.append(entry)
+    return sorted(shown, key=entries.index)
 
 
 def help_rows(actions: Iterable[Action[State, Result]]) -> list[tuple[str, str]]:

@@ -166,7 +166,7 @@ PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked, put it down", _undo),
-    Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel),
+    Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
     Action("ctrl+r", "restart", "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
     Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, minor=True),
@@ -175,7 +175,9 @@ PLAYING: Final = (
 """The actions while your own table is on the screen."""
 RUNNING: Final = (
     Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),
-    Action("tab", "watch", "watch the next racer, and their table if visible", _watch(1), attrgetter("others")),
+    Action(
+        "tab", "watch", "watch the next racer, and their table if visible", _watch(1), attrgetter("others"), minor=True
+    ),
     Action("shift+tab", "", "watch the previous racer", _watch(-1), attrgetter("others")),
     Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
@@ -183,9 +185,9 @@ LOBBY: Final = (
     Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
     Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
     Action("s", "start now", "as the host, start with those who are ready", _does("start"), _is_host),
-    Action("d", "remove", "as the host, remove a player", _choose_player, _is_host),
+    Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
     Action("e", "", "show the scores of the evening, and your own", _does(Show("evening"))),
-    Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me")),
+    Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
     Action("n", _rematch_label, "ask for a rematch, or join it", _race_again(), attrgetter("header")),
@@ -199,7 +201,7 @@ RESULTS: Final = (
 )
 LETTERS_FREE: Final = (
     Action("y", "copy link", "copy the link of the race", _does("copy-link"), minor=True),
-    Action("i", "rules", "show the rules of the game", _does(Show("rules")), attrgetter("game")),
+    Action("i", "rules", "show the rules of the game", _does(Show("rules")), attrgetter("game"), minor=True),
     Action("q", _quit_label, QUIT, _does("quit")),
 )
 """The actions whose letters belong to piles while you play."""
