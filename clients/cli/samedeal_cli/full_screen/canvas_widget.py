@@ -132,9 +132,8 @@ class CanvasScreen(Screen[None]):
         """Press a key, unless a line is being typed."""
         if not self.query(LineInput):
             event.stop()
-            names = event.key in ("space", "enter", "escape", "backspace", "tab")
-            typed = event.character if event.character and event.character.isprintable() else event.key
-            self.press(event.key if names else typed)
+            typed = event.character if event.is_printable and event.key != "space" else None
+            self.press(typed or event.key)
 
     def press(self, key: str) -> None:
         """Handle a key: the character that it types, or a name such as ``space`` or ``left``."""

@@ -16,7 +16,6 @@ TWO_COLUMNS: Final = 72
 """The minimum width for a second column."""
 
 NEWS: Final = Style("news")
-BAR: Final = Style("bar")
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
 
 

@@ -45,7 +45,12 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     last = bottom - 4
     _draw_racers(state, canvas, 6, last, right - 2)
     if header:
-        _draw_deal(canvas, 3, header)
+        canvas.write(3, 1, "deal", DIM)
+        fits = len(header.commitment) + 18 <= canvas.width
+        text = header.commitment if fits else f"{header.commitment[:20]} … {header.commitment[-20:]}"
+        seed = header.seed is not None
+        deal = f"{header.game}:{header.seed}" if seed else f"sha256 {text}"
+        canvas.write(3, 10, fitted(deal, canvas.width - 10, "…"), PLAIN if seed else DIM)
     if header and state.game:
         for row, (name, text) in zip(range(6, last), settings_of_race(header, state.game), strict=False):
             canvas.write(row, right, name, DIM)
@@ -73,16 +78,6 @@ def _waiting_for(state: RaceState) -> str:
     if others:
         return f"You are ready. Waiting for {', '.join(others)}."
     return "You are ready. Invite friends: press y to copy the link."
-
-
-def _draw_deal(canvas: Canvas, row: int, header: Header) -> None:
-    canvas.write(row, 1, "deal", DIM)
-    if header.seed is not None:
-        canvas.write(row, 10, fitted(f"{header.game}:{header.seed}", canvas.width - 11, "…"))
-        return
-    fits = len(header.commitment) + 18 <= canvas.width
-    text = header.commitment if fits else f"{header.commitment[:20]} … {header.commitment[-20:]}"
-    canvas.write(row, 10, f"sha256 {text}", DIM)
 
 
 def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: int) -> None:

@@ -24,7 +24,7 @@ from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
-from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Show, Step, Text, play
+from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
 from samedeal_cli.state.race_state import Notice, RaceState
 
 TICK_S: Final = 0.1
@@ -125,8 +125,8 @@ class RaceScreen(RaceTasks):
                 self._start(self._try(self._race_again(command)))
             case SendReaction(reaction=reaction):
                 self._start(self._try(self._react(reaction)))
-            case Show(text=text):
-                self._show_text(text)
+            case "help" | "rules" | "link" | "checks" | "evening":
+                self._show_text(command)
             case Ask(question=question, then=then):
                 self.app.push_screen(Question(question), lambda yes: self._take_step(then(self.state)) if yes else None)
             case Choose(title=title, options=options):

@@ -10,9 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import Receipts
 from samedeal.proof.verification import verify
-from samedeal.race.events import Header
 from samedeal.replays.replay import read
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import Daily, PlayerPage, RacePar
@@ -29,9 +27,7 @@ from samedeal_cli.state.race_commands import AddBot, Command, PlayMove, RaceAgai
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
 REPLAY_TIMEOUT_S: Final = 10.0
-"""How long to wait for the replay after a race."""
-ARCHIVE_TIMEOUT_S: Final = 10.0
-"""How long to wait until a race counts."""
+"""How long to wait for the replay after a race, and until the race counts."""
 PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
 MAX_RIVALS: Final = 3
@@ -170,9 +166,13 @@ class RaceTasks(CanvasScreen):
             rematch = None
         race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
         if self.state.me or not rematch:
-            has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
-            body = rematch_request(header.race, command.game) if has_seat else request_like(header)
-            body = ghost_request(header.race) if command.ghosts else body
+            if command.ghosts:
+                body = ghost_request(header.race)
+            elif self.state.may_rematch:
+                body = rematch_request(header.race, command.game)
+            else:  # another deal with the same game and options
+                options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+                body = race_request(header.game, None, options, variants=variants)
             opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
             race_id, link = opened.race, opened.link
         if self._race_task:
@@ -244,7 +244,9 @@ class RaceTasks(CanvasScreen):
         try:
             data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
             keys = await asyncio.to_thread(self._api.keys)
-            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
+            facts = await asyncio.to_thread(lambda: verify(read(data), keys, connection.receipts))
+            notes = (fact.note + (f" (entry {fact.entry})" if fact.entry is not None else "") for fact in facts)
+            checks = tuple(Check(fact.name, fact.holds, note) for fact, note in zip(facts, notes, strict=True))
             self._change(checks=checks, key_known=bool(keys))
         except (Failure, Refused) as error:
             if isinstance(error, Refused) and error.code != "unsupported-version":
@@ -270,7 +272,7 @@ class RaceTasks(CanvasScreen):
                 self._change(daily=self._api.read(await self._fetch(f"/daily/{header.date}/{header.game}"), Daily))
         if welcome is None or connection.view.seat is None:
             return
-        deadline, own, rivals = time.monotonic() + ARCHIVE_TIMEOUT_S, f"/players/{welcome.player}", list[str]()
+        deadline, own, rivals = time.monotonic() + REPLAY_TIMEOUT_S, f"/players/{welcome.player}", list[str]()
         with suppress(Failure):
             while not rivals and time.monotonic() < deadline:
                 page = self._api.read(await self._fetch(own, limit=5), PlayerPage)
@@ -299,18 +301,3 @@ class RaceTasks(CanvasScreen):
 def reason(error: Refused | Failure) -> str:
     """Return why something failed."""
     return error.text if isinstance(error, Refused) else error.format_message()
-
-
-def request_like(header: Header) -> dict[str, object]:
-    """Return the body of a request for a race with the same game and options, on another deal."""
-    options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
-    return race_request(header.game, None, options, variants=variants)
-
-
-def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
-    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
-    facts = verify(read(data), keys, receipts)
-    return tuple(
-        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
-        for fact in facts
-    )

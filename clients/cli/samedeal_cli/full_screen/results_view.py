@@ -7,16 +7,7 @@ from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.documents import Daily
-from samedeal_cli.full_screen.drawing import (
-    BAR,
-    NEWS,
-    TONES,
-    TWO_COLUMNS,
-    draw_bar,
-    draw_heading,
-    result_of,
-    top_ranking,
-)
+from samedeal_cli.full_screen.drawing import NEWS, TONES, TWO_COLUMNS, draw_bar, draw_heading, result_of, top_ranking
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import (
@@ -59,7 +50,11 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     row = _draw_own_result(state, canvas, 4 if cancelled else 2)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
         row = _draw_podium(state, canvas, row, racers[:3])
-    _draw_ranking(state, canvas, row, last - 1)
+    shown = top_ranking(state, max(1, last - 1 - row))
+    for line, racer in enumerate(shown, start=row):
+        _draw_racer(state, canvas, line, racer)
+    if len(state.ranking) > len(shown):
+        canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
         canvas.write(line, 1, label, DIM)
         column = LABELS
@@ -81,8 +76,8 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
         style = GOOD if standing.seat == state.seat else BOLD
         canvas.write(row + top, column + (width - cells(name)) // 2, name, style)
         for line in range(top + 1, height + 1):
-            canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), BAR)
-        canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), BAR)
+            canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), Style("bar"))
+        canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), Style("bar"))
     return row + PODIUM
 
 
@@ -99,14 +94,6 @@ def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
     cause = advice(board) if board and board.outcome != "playing" else ""
     canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
     return row + (3 if cause else 2)
-
-
-def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> None:
-    shown = top_ranking(state, max(1, last - row))
-    for line, racer in enumerate(shown, start=row):
-        _draw_racer(state, canvas, line, racer)
-    if len(state.ranking) > len(shown):
-        canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
 
 
 def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost) -> None:

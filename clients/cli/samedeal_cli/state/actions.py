@@ -9,21 +9,7 @@ from samedeal_cli.render.text_width import cells
 State = TypeVar("State")
 Result = TypeVar("Result")
 
-KEY_NAMES: Final = {
-    "space": "Space",
-    "enter": "Enter",
-    "escape": "Esc",
-    "backspace": "Bksp",
-    "tab": "Tab",
-    "shift+tab": "Shift+Tab",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "home": "Home",
-    "end": "End",
-    "f1": "F1",
-}
+KEY_NAMES: Final = {"escape": "Esc", "backspace": "Bksp", "left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 
 class Entry(NamedTuple):
@@ -76,4 +62,6 @@ def help_rows(actions: Iterable[Action[State, Result]]) -> list[tuple[str, str]]
 
 def key_name(key: str) -> str:
     """Return a key as the footer and the help name it."""
-    return f"^{key[5:].upper()}" if key.startswith("ctrl+") else KEY_NAMES.get(key, key)
+    if key.startswith("ctrl+"):
+        return f"^{key[5:].upper()}"
+    return KEY_NAMES.get(key) or (key.title() if len(key) > 1 else key)

@@ -14,21 +14,8 @@ from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.render.phrases import quit_phrase, reaction_phrase
 from samedeal_cli.settings import Cards, Theme
-from samedeal_cli.state import actions
-from samedeal_cli.state.race_commands import (
-    AddBot,
-    Ask,
-    Choose,
-    Command,
-    RaceAgain,
-    RemovePlayer,
-    Run,
-    SendReaction,
-    Show,
-    Step,
-    apply_selection,
-    play,
-)
+from samedeal_cli.state import actions, race_commands
+from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
 
@@ -107,14 +94,16 @@ def _race_again(game: str | None = None, *, ready: bool = False, ghosts: bool = 
 
 def _choose_player(state: RaceState) -> Step:
     waiting_first = sorted(state.others, key=lambda standing: standing.outcome == "ready")
-    return state, Choose("Remove whom?", {each.name: _does(RemovePlayer(each.seat)) for each in waiting_first})
+    return state, Choose(
+        "Remove whom?", {each.name: _does(race_commands.RemovePlayer(each.seat)) for each in waiting_first}
+    )
 
 
 def _choose_reaction(state: RaceState) -> Step:
     shown = not state.reactions
     toggle = _sets(reactions=shown, notice=Notice(f"Reactions: {'shown' if shown else 'hidden'}"))
     names: tuple[ReactionName, ...] = get_args(ReactionName) if state.me else ()
-    options = {reaction_phrase(name): _does(SendReaction(name)) for name in names}
+    options = {reaction_phrase(name): _does(race_commands.SendReaction(name)) for name in names}
     return state, Choose("Reactions", {**options, f"{'show' if shown else 'hide'} reactions": toggle})
 
 
@@ -145,8 +134,7 @@ def _ready_label(state: RaceState) -> str:
 def _rematch_label(state: RaceState) -> str:
     if state.rematch:
         return "join the rematch"
-    has_seat = state.me and (state.stage == "over" or (state.header and state.header.follows))
-    return "rematch" if has_seat else "new race like this"
+    return "rematch" if state.may_rematch else "new race like this"
 
 
 def _quit_label(state: RaceState) -> str:
@@ -175,9 +163,7 @@ PLAYING: Final = (
 """The actions while your own table is on the screen."""
 RUNNING: Final = (
     Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),
-    Action(
-        "tab", "watch", "watch the next racer, and their table if visible", _watch(1), attrgetter("others"), minor=True
-    ),
+    Action("tab", "watch", "watch the next racer, or their table", _watch(1), attrgetter("others"), minor=True),
     Action("shift+tab", "", "watch the previous racer", _watch(-1), attrgetter("others")),
     Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
@@ -186,7 +172,7 @@ LOBBY: Final = (
     Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
     Action("s", "start now", "as the host, start with those who are ready", _does("start"), _is_host),
     Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
-    Action("e", "", "show the scores of the evening, and your own", _does(Show("evening"))),
+    Action("e", "", "show the scores of the evening, and your own", _does("evening")),
     Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
@@ -195,20 +181,20 @@ RESULTS: Final = (
     Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
     Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
     Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),
-    Action("f", "checks", "show the checks of the replay", _does(Show("checks")), attrgetter("checks"), minor=True),
+    Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
     Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over, minor=True),
-    Action("e", "scores", "show the scores of the evening, and your own", _does(Show("evening")), minor=True),
+    Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),
 )
 LETTERS_FREE: Final = (
     Action("y", "copy link", "copy the link of the race", _does("copy-link"), minor=True),
-    Action("i", "rules", "show the rules of the game", _does(Show("rules")), attrgetter("game"), minor=True),
+    Action("i", "rules", "show the rules of the game", _does("rules"), attrgetter("game"), minor=True),
     Action("q", _quit_label, QUIT, _does("quit")),
 )
 """The actions whose letters belong to piles while you play."""
 ALWAYS: Final = (
-    Action("? f1", "help", "show all keys", _does(Show("help"))),
-    Action("ctrl+g", "", "show the rules of the game", _does(Show("rules")), attrgetter("game")),
-    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does(Show("link"))),
+    Action("? f1", "help", "show all keys", _does("help")),
+    Action("ctrl+g", "", "show the rules of the game", _does("rules"), attrgetter("game")),
+    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does("link")),
     Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction),
     Action("ctrl+t", "", "choose the theme", _sets_one("Theme", "theme", get_args(Theme))),
     Action("ctrl+k", "", "choose the size of the cards", _sets_one("Cards", "cards", get_args(Cards))),

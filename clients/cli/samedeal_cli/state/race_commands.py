@@ -48,12 +48,6 @@ class SendReaction(NamedTuple):
     reaction: ReactionName
 
 
-class Show(NamedTuple):
-    """Show a text over the race."""
-
-    text: Text
-
-
 class Ask(NamedTuple):
     """Ask a question. If the answer is yes, do the step."""
 
@@ -74,7 +68,7 @@ Command = (
     | RemovePlayer
     | AddBot
     | SendReaction
-    | Show
+    | Text
     | Ask
     | Choose
     | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]

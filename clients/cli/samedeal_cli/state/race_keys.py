@@ -70,8 +70,6 @@ def on_drag(state: RaceState, source: str, target: str) -> Step:
         for choice in choices:
             if choice.places == places and not choice.is_group:
                 return play(state, choice.move)
-    if source in selection.hidden and selection.stock_move:
-        return play(state, selection.stock_move)
     selected, move = replace(selection, auto_drop=False).pick(source)
     return apply_selection(state, *(selected.pick(target) if selected.picks else (selected, move)))
 

@@ -164,6 +164,11 @@ class RaceState:
         return "finish" if over and all(standing.done for standing in self.others) else "resign"
 
     @property
+    def may_rematch(self) -> bool:
+        """Whether the user can ask for a rematch: of this race, or of the one that it follows."""
+        return self.me is not None and bool(self.stage == "over" or (self.header and self.header.follows))
+
+    @property
     def has_ghosts(self) -> bool:
         """Whether this race can be raced again, with its racers as ghosts: its deal is public."""
         deal = self.view and self.view.deal
