@@ -95,10 +95,8 @@ class RaceScreen(RaceTasks):
         """Finish a click on the same spot."""
         spot = self.spot_at(event)
         if spot and spot == self._mouse_down:
-            double = event.chain % 2 == 0
-            self._take_step(
-                keys.on_click(self.state, spot, "right" if event.button == 3 else "double" if double else "left")
-            )
+            button: keys.Button = "right" if event.button == 3 else "double" if event.chain % 2 == 0 else "left"
+            self._take_step(keys.on_click(self.state, spot, button))
 
     def _take_step(self, step: Step) -> None:
         state, command = step

@@ -200,7 +200,7 @@ ACTIONS: Final = (
     Action("down", "", "previous card home", lambda player: player.previous_mark(home=True)),
     Action("tab", "racer", "next racer", lambda player: player.watch_next(1), _is_race),
     Action("shift+tab", "", "previous racer", lambda player: player.watch_next(-1), _is_race),
-    Action("c", "all", "show racers side by side, or one", Player.compare, _is_race),
+    Action("c", "all", "show racers side by side, or one", Player.compare, _is_race, minor=True),
     Action("]", "mark", "next mark", lambda player: player.next_mark(home=False), minor=True),
     Action("[", "", "previous mark", lambda player: player.previous_mark(home=False)),
     Action(">", "speed", "faster", lambda player: player.change_speed(1), minor=True),
