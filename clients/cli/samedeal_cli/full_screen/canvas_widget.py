@@ -30,15 +30,15 @@ class CanvasWidget(Widget):
 
     def __init__(self) -> None:
         super().__init__()
+        self.look: Palette | None = None
         self._rows: list[str] = []
-        self._look = look("terminal")
         self.canvas = Canvas(1, 1)
 
     def show(self, canvas: Canvas, look: Palette) -> None:
         """Show another canvas, redrawing only the lines that differ."""
         rows, before = [ansi(row, look) for row in canvas.rows()], self._rows
-        redraw_all = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
-        self.canvas, self._rows, self._look = canvas, rows, look
+        redraw_all = look != self.look or canvas.width != self.canvas.width or len(rows) != len(before)
+        self.canvas, self._rows, self.look = canvas, rows, look
         changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if redraw_all or row != before[at]]
         if changed:
             self.refresh(*changed)
@@ -99,9 +99,10 @@ class CanvasScreen(Screen[None]):
 
     def show(self, canvas: Canvas, look: Palette, entries: Sequence[Entry]) -> None:
         """Show a canvas, and the actions that work now in the footer."""
-        theme = textual_theme(look)
-        self.app.register_theme(theme)
-        self.app.theme = theme.name
+        if look != self.widget.look:
+            theme = textual_theme(look)
+            self.app.register_theme(theme)
+            self.app.theme = theme.name
         if self.widget.canvas.width != canvas.width or entries != self._entries:
             self._entries = entries
             self.refresh_bindings()
