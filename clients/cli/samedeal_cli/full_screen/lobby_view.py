@@ -61,23 +61,14 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
 
 def _status(state: RaceState) -> str:
     """Return what the race is waiting for, and how much longer it waits."""
-    if state.left_ms is None:
-        return _waiting_for(state)
-    seconds = -(-state.left_ms // 1000)
+    seconds = None if state.left_ms is None else -(-state.left_ms // 1000)
     if state.me and state.me.outcome != "ready":
-        return f"Press r within {seconds} s, or the race starts without you."
-    return f"{_waiting_for(state)} Starts in {seconds} s without the others."
-
-
-def _waiting_for(state: RaceState) -> str:
-    if state.me is None:
-        return "You are watching. The race starts when everyone is ready."
-    if state.me.outcome != "ready":
-        return "Press r when you are ready."
+        late = f"within {seconds} s, or the race starts without you"
+        return f"Press r {'when you are ready' if seconds is None else late}."
     others = [standing.name for standing in state.standings if standing.outcome != "ready"]
-    if others:
-        return f"You are ready. Waiting for {', '.join(others)}."
-    return "You are ready. Invite friends: press y to copy the link."
+    text = f"Waiting for {', '.join(others)}." if others else "Invite friends: press y to copy the link."
+    text = f"You are ready. {text}" if state.me else "You are watching. The race starts when everyone is ready."
+    return text if seconds is None else f"{text} Starts in {seconds} s without the others."
 
 
 def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: int) -> None:

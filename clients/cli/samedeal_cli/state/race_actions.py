@@ -127,6 +127,14 @@ def _enter_label(state: RaceState) -> str:
     return "best drop" if state.picks else "pick up" if state.cursor else ""
 
 
+def _undo_label(state: RaceState) -> str:
+    return "undo" if state.board and state.board.undo and not state.picks else ""
+
+
+def _restart_label(state: RaceState) -> str:
+    return "restart" if state.board and state.board.restart else ""
+
+
 def _ready_label(state: RaceState) -> str:
     return "not ready" if state.me and state.me.outcome == "ready" else "ready"
 
@@ -153,10 +161,10 @@ QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the l
 PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
-    Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked, put it down", _undo),
+    Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
-    Action("ctrl+r", "restart", "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
+    Action("ctrl+r", _restart_label, "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
     Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, minor=True),
     *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
