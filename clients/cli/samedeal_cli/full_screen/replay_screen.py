@@ -70,10 +70,10 @@ class ReplayScreen(CanvasScreen):
         """Handle a key."""
         match key:
             case "q" | "escape":
-                if len(self.app.screen_stack) > 1:
-                    self.dismiss()
-                else:
+                if self.app.screen_stack[0] is self:
                     self.app.exit()
+                else:
+                    self.dismiss()
             case "?":
                 keys = [*help_rows(ACTIONS), ("0-9", "jump to a tenth of the race")]
                 sections = ("Keys", keys), ("Marks", [(sign, kind) for kind, (sign, _) in MARKS.items()])
@@ -98,7 +98,7 @@ class ReplayScreen(CanvasScreen):
     def _show(self, player: Player) -> None:
         self.player = player
         *entries, quit_ = (action.entry(player) for action in ACTIONS if action.works(player))
-        entries.append(quit_._replace(label="back") if len(self.app.screen_stack) > 1 else quit_)
+        entries.append(quit_ if self.app.screen_stack[0] is self else quit_._replace(label="back"))
         self.show(draw_screen(player, self.size.width, self.size.height), self._look, entries)
 
     async def _check(self) -> None:
