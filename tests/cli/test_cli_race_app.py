@@ -329,7 +329,7 @@ def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> N
     assert screen.isascii()
     assert "7S" in screen
     assert not re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
-    terminal.keys("q")
+    terminal.keys("C-q")
     terminal.until("your seat is reserved. To rejoin: ")
     terminal.type(f"{SAMEDEAL} join {race} --as ada")
     terminal.until("stock 43")

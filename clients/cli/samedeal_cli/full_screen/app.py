@@ -14,29 +14,35 @@ class FullScreen(App[None]):
     """Shows a screen, and those that it opens, until the user quits."""
 
     CSS = """
-    Screen, Footer, FooterKey, Input, OptionList { background: ansi_default; color: ansi_default; }
-    FooterKey .footer-key--key { color: ansi_bright_yellow; background: ansi_default; }
-    FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
-    FooterKey.-command-palette { border-left: none; margin: 0; padding: 0 1; }
+    Screen, Footer, FooterKey, Input, Input:focus, OptionList, OptionList:focus, CommandPalette > Vertical {
+        background: $background; background-tint: 0%; color: $foreground;
+    }
+    CanvasWidget { height: 1fr; }
     ModalScreen { align: center middle; background: transparent; }
-    .dialog { border: round ansi_default; background: ansi_default; padding: 0 1;
-              width: auto; height: auto; max-width: 100%; max-height: 100%; min-width: 36; }
+    .dialog { border: round $foreground; padding: 0 1; width: auto; height: auto;
+              max-width: 100%; max-height: 100%; min-width: 36; background: $background; color: $foreground; }
+    CommandPalette { background: transparent; }
+    CommandPalette #--input { border: hkey $foreground; }
+    SearchIcon { display: none; }
     """
     ALLOW_SELECT = False
-    COMMAND_PALETTE_DISPLAY = "^P"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
-        Binding("ctrl+q", "quit", show=False),
+        Binding("ctrl+q", "quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
 
     def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
-        super().__init__(ansi_color=True)
+        super().__init__()
         if not animation:
             self.animation_level = "none"
         self._first = first
         self.interrupted = False
+
+    def on_mount(self) -> None:
+        """Redraw everything when the program continues after Ctrl-Z."""
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen."""
