@@ -159,10 +159,7 @@ def test_flag_overrides_environment(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_games_without_a_server_lists_known_games(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code(["games", "--server", NOBODY]) == 0
     out, err = capsys.readouterr()
-    assert (
-        out.splitlines()[2]
-        == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
-    )
+    assert out.splitlines()[2] == "corners               Corners               48 cards, 6 min; variant refill=stock|waste"
     assert "listing the games of this program" in err
 
 

@@ -41,7 +41,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
     "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
     "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
-    "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
+    "whoami": ("samedeal_cli.commands.devices:whoami", "Show the names you play under."),
     "pass": ("samedeal_cli.commands.devices:pass_code", "Print a code to play on another device."),
     "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
     "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
@@ -167,9 +167,11 @@ def _without_command(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(context.get_help())
         return
+    from samedeal_cli.commands.output import print_line
     from samedeal_cli.commands.start import start_lines
 
-    click.echo("\n".join(start_lines(context.obj)))
+    for line in start_lines(context.obj):
+        print_line(context.obj, line)
 
 
 main = Main(

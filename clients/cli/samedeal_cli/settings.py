@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal, get_args
 
 import click
 
-from samedeal_cli.failure import Failure
+from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import DEFAULT_SERVER, server_address
 
 Color = Literal["auto", "always", "never"]
@@ -138,9 +139,24 @@ def demo_file() -> Path:
     return state_dir() / "demo.json"
 
 
-def command(*examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a function a command, with examples at the end of its help."""
-    return click.command(epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples))
+def command(*examples: str, instead_of_json: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a function of the settings and the parameters a command.
+
+    Its help ends with the examples. A command without JSON output says what to use `instead_of_json`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @click.command(epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples))
+        @click.pass_obj
+        @wraps(function)
+        def call(settings: Settings, /, **parameters: Any) -> Any:
+            if settings.json and instead_of_json:
+                raise Misused(f"{click.get_current_context().info_name} has no JSON output; {instead_of_json}")
+            return function(settings, **parameters)
+
+        return call
+
+    return decorate
 
 
 def global_options() -> list[click.Option]:
@@ -159,18 +175,14 @@ def global_options() -> list[click.Option]:
         click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Print only the requested output."),
     ]
     for option in options:
-        option.expose_value = False
-        option.callback = _setter(option.name or "")
+        option.expose_value, option.callback = False, _set_option
     return options
 
 
-def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def set_option(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
-        if value is not None:
-            change: dict[str, Any] = {name: server_address(value) if name == "server" else value}
-            context.obj = replace(context.obj if isinstance(context.obj, Settings) else Settings(), **change)
-
-    return set_option
+def _set_option(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None:
+        change: dict[str, Any] = {f"{option.name}": server_address(value) if option.name == "server" else value}
+        context.obj = replace(context.obj or Settings(), **change)
 
 
 def _demo_address() -> str | None:

@@ -1,8 +1,7 @@
 """The command ``arena``: races bots against each other without a server."""
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import click
@@ -14,8 +13,7 @@ from samedeal.computer.deal_filters import FILTERS, usual_filter
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
 from samedeal_cli.commands.arena_races import Contest, check_program, play_all, processors
-from samedeal_cli.commands.games import print_item
-from samedeal_cli.commands.output import print_line
+from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import DURATION, GAME, SEED, Number, Parsed
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
@@ -38,10 +36,7 @@ LIST: Final = Parsed("games", lambda text: tuple(GAME.convert(game, None, None) 
 @click.option("--seed", type=SEED, default="1", show_default=True, help="Another seed is another set of deals.")
 @click.option("--jobs", type=Number(1, 1024), help="Number of races at a time.  [default: one per processor]")
 @click.option("--moves", type=Number(1, MAX_MOVES), default=300, show_default=True, help="Length of a race, in moves.")
-@click.option(
-    "--timeout", type=DURATION, default="30s", show_default=True, metavar="TIME", help="A program's time for a move."
-)
-@click.pass_obj
+@click.option("--timeout", type=DURATION, default="30s", show_default=True, help="A program's time for a move.")
 def arena(
     settings: Settings,
     bots: Sequence[str],
@@ -61,33 +56,37 @@ def arena(
     """
     _check(bots, len(seed) + len(f".{deals}.4096"), timeout)
     chosen = games or [game for game in GAMES if all(_plays(bot, game) for bot in bots)]
-    if not chosen or (unable := [(bot, game) for bot in bots for game in chosen if not _plays(bot, game)]):
-        raise Misused(
-            f"{unable[0][0]} does not play {unable[0][1]}" if chosen else "no game is played by all these bots"
-        )
+    if not chosen:
+        raise Misused("no game is played by all these bots")
+    if unable := [(bot, game) for bot in bots for game in chosen if not _plays(bot, game)]:
+        raise Misused("{} does not play {}".format(*unable[0]))
     filters = {game: filter_ or usual_filter(GAMES[game]) for game in chosen}
     contests = [
-        Contest(
-            game=game,
-            root=f"{seed}.{number}",
-            filter=filters[game],
-            bots=tuple(bots),
-            moves=moves,
-            timeout_s=timeout / 1000,
-        )
-        for game in filters
+        Contest(game, f"{seed}.{number}", filter_, tuple(bots), moves, timeout / 1000)
+        for game, filter_ in filters.items()
         for number in range(deals)
     ]
     results = _results(settings, contests, jobs or processors())
     by_game = {game: results[number * deals : (number + 1) * deals] for number, game in enumerate(filters)}
     if settings.json:
-        print_file(_json(bots, seed, moves, filters, by_game))
+        tables = [
+            {"game": game, "filter": filters[game], "table": table(races), "races": races}
+            for game, races in by_game.items()
+        ]
+        document = {"bots": bots, "seed": seed, "moves": moves, "games": tables, "table": table(results)}
+        print_file(msgspec.json.encode(document))
         return
-    for game, races in by_game.items():
-        _print_table(settings, f"{GAMES[game].title}, {deals} deals ({filters[game]})", bots, table(races))
+    names = [printable(bot) + (f" #{seat}" if bots.count(bot) > 1 else "") for seat, bot in enumerate(bots, start=1)]
+    lines = [
+        line
+        for game, races in by_game.items()
+        for line in _table_lines(f"{GAMES[game].title}, {deals} deals ({filters[game]})", names, table(races))
+    ]
     if len(by_game) > 1:
-        _print_table(settings, f"All games, {len(results)} deals", bots, table(results))
-    for line in _failures(bots, results):
+        lines += _table_lines(f"All games, {len(results)} deals", names, table(results))
+    for line in lines:
+        print_line(settings, line)
+    for line in _failures(names, results):
         click.echo(f"samedeal: {line}", err=True)
 
 
@@ -109,60 +108,37 @@ def _plays(bot: str, game: str) -> bool:
 
 def _results(settings: Settings, contests: Sequence[Contest], jobs: int) -> list[ArenaRace]:
     hidden = settings.quiet or settings.json or settings.screen_reader or not sys.stderr.isatty()
-    with click.progressbar(length=len(contests), label="racing", file=sys.stderr, hidden=hidden) as bar:
-        results = []
-        for result in play_all(contests, jobs):
-            results.append(result)
-            bar.update(1)
-    return results
+    results = play_all(contests, jobs)
+    with click.progressbar(results, len(contests), label="racing", file=sys.stderr, hidden=hidden) as bar:
+        return list(bar)
 
 
-def _print_table(settings: Settings, title: str, bots: Sequence[str], scores: ArenaTable) -> None:
-    names = [_name(bots, number) for number in range(len(bots))]
-    widest = max(map(len, names))
-    print_line(settings, title)
-    for place, row in enumerate(scores.rows, start=1):
-        facts = (
+def _table_lines(title: str, names: Sequence[str], scores: ArenaTable) -> Iterator[str]:
+    yield title
+    yield from table_lines(
+        (
+            f"{place:>2}. {names[row.racer]}",
             f"{100 * row.matchpoints:.1f} % of matchpoints",
             counted(row.wins, "win"),
             f"{row.solved} solved",
             f"{row.home:.1f} cards home",
             counted(row.failures, "failure") if row.failures else "",
         )
-        line = f"{facts[0]:>23}  {facts[1]:>8}  {facts[2]:>10}  {facts[3]:>16}  {facts[4]}"
-        print_item(f"{place:>2}. {names[row.racer]:<{widest}}  {line}".rstrip(), f"{place}. {names[row.racer]}", *facts)
+        for place, row in enumerate(scores.rows, start=1)
+    )
     for pair in scores.pairs:
         share = f"{100 * pair.share:.1f} % ({100 * pair.low:.1f} to {100 * pair.high:.1f} %)"
         counts = f"{pair.ahead} ahead, {pair.tied} tied, {pair.behind} behind"
-        print_line(settings, f"{names[pair.stronger]} before {names[pair.weaker]}: {share}; {counts}")
-    click.echo()
+        yield f"{names[pair.stronger]} before {names[pair.weaker]}: {share}; {counts}"
+    yield ""
 
 
-def _name(bots: Sequence[str], number: int) -> str:
-    """Return a bot's name, with its number if it races more than once."""
-    mark = f" #{number + 1}" if bots.count(bots[number]) > 1 else ""
-    return f"{printable(bots[number])}{mark}"
-
-
-def _failures(bots: Sequence[str], races: Sequence[ArenaRace]) -> Iterator[str]:
+def _failures(names: Sequence[str], races: Sequence[ArenaRace]) -> Iterator[str]:
     """Yield a line for each kind of failure, with the first deal on which it happened."""
-    deals, counts = dict[tuple[int, str], str](), Counter[tuple[int, str]]()
+    deals = dict[tuple[str, str], list[str]]()
     for race in races:
-        for number, racer in enumerate(race.racers):
+        for name, racer in zip(names, race.racers, strict=True):
             if racer.failure is not None:
-                counts[number, racer.failure] += 1
-                deals.setdefault((number, racer.failure), race.deal)
-    for (number, failure), count in counts.items():
-        lost = f"lost {counted(count, 'race')}, first {deals[number, failure]}"
-        yield f"{_name(bots, number)} {lost}: it {failure}"
-
-
-def _json(
-    bots: Sequence[str], seed: str, moves: int, filters: Mapping[str, str], by_game: Mapping[str, list[ArenaRace]]
-) -> bytes:
-    games = [
-        {"game": game, "filter": filters[game], "table": table(races), "races": races}
-        for game, races in by_game.items()
-    ]
-    whole = table([race for races in by_game.values() for race in races])
-    return msgspec.json.encode({"bots": bots, "seed": seed, "moves": moves, "games": games, "table": whole})
+                deals.setdefault((name, racer.failure), []).append(race.deal)
+    for (name, failure), lost in deals.items():
+        yield f"{name} lost {counted(len(lost), 'race')}, first {lost[0]}: it {failure}"

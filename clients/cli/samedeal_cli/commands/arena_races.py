@@ -10,9 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from samedeal.arena.arena_results import ArenaRace
 from samedeal.arena.offline_race import TICK_MS, OfflineRace
@@ -28,7 +26,7 @@ from samedeal_cli.render.transcript import printable
 _LONGEST_NAME: Final = 48
 
 
-class Contest(Struct, frozen=True, kw_only=True):
+class Contest(NamedTuple):
     """A race to be played."""
 
     game: str

@@ -1,13 +1,13 @@
 """The command ``config``."""
 
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import click
-import msgspec
 
 from samedeal_cli import config as file
-from samedeal_cli.config import KEYS, Value
+from samedeal_cli.commands.output import on_or_off, show, table_lines
+from samedeal_cli.config import KEYS
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
 from samedeal_cli.settings import Settings, command
@@ -31,7 +31,6 @@ def _complete_value(context: click.Context, _parameter: click.Parameter, incompl
 @click.argument("what", type=click.Choice(list(ACTIONS)), default="list")
 @click.argument("key", required=False, shell_complete=_complete_key)
 @click.argument("value", required=False, shell_complete=_complete_value)
-@click.pass_obj
 def config(settings: Settings, what: str, key: str | None, value: str | None) -> None:
     """Show or change the configuration.
 
@@ -45,10 +44,10 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
     key = key and named(key, KEYS, "key")
     match what:
         case "path":
-            _show(settings, str(file.config_file()), {"path": str(file.config_file())})
+            show(settings, {"path": str(file.config_file())}, [str(file.config_file())])
         case "get" if key:
             used = asdict(settings)[key]
-            _show(settings, shown(used), {key: used})
+            show(settings, {key: used}, [on_or_off(used)])
         case "set" if key and value is not None:
             file.set_key(key, file.parse_value(key, value, key))
             if key in file.environment_values():
@@ -59,15 +58,6 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             _list(settings)
 
 
-def shown(value: Value) -> str:
-    """Format a value as a user would type it."""
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
-    click.echo(msgspec.json.encode(document) if settings.json else text)
-
-
 def _list(settings: Settings) -> None:
     used, from_file, environment = asdict(settings), file.read()[0], file.environment_values()
     layers = {"environment": environment, "file": from_file, "default": asdict(Settings())}
@@ -75,10 +65,10 @@ def _list(settings: Settings) -> None:
         key: next((name for name, layer in layers.items() if key in layer and layer[key] == used[key]), "flag")
         for key in KEYS
     }
-    if settings.json:
-        keys = {key: {"value": used[key], "from": source[key]} for key in KEYS}
-        click.echo(msgspec.json.encode({"path": str(file.config_file()), "keys": keys}))
-        return
-    for key, description in KEYS.items():
-        choices = f" ({', '.join(file.allowed(key))})" if file.allowed(key) else ""
-        click.echo(f"{key:<14} {shown(used[key]) or '-':<10} {source[key]:<12} {description}{choices}")
+    keys = {key: {"value": used[key], "from": source[key]} for key in KEYS}
+    rows = ((key, on_or_off(used[key]) or "-", source[key], _described(key)) for key in KEYS)
+    show(settings, {"path": str(file.config_file()), "keys": keys}, table_lines(rows))
+
+
+def _described(key: str) -> str:
+    return KEYS[key] + (f" ({', '.join(file.allowed(key))})" if file.allowed(key) else "")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from samedeal_cli.commands.serve import EVERYWHERE, address_in_network, server_command
+from samedeal_cli.commands.serve import EVERYWHERE, is_free, lan_address, server_command
 from samedeal_cli.failure import Failure
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import demo_file
@@ -49,13 +49,13 @@ class Server:
 @asynccontextmanager
 async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
     """Run a temporary server on the first free port, starting at `port`."""
-    host, shown = (EVERYWHERE, address_in_network()) if lan else ("127.0.0.1", "127.0.0.1")
+    host, shown = (EVERYWHERE, lan_address()) if lan else ("127.0.0.1", "127.0.0.1")
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
     process: subprocess.Popen[bytes] | None = None
     try:
         for number in range(port, min(port + MAX_PORTS, 65536)):
-            with _port_lock(number) as is_free:
-                if not is_free:
+            with _port_lock(number) as available:
+                if not available:
                     continue
                 process = _start(host, number, f"http://{shown}:{number}", directory)
                 if await _wait_until_started(process, directory / "log"):
@@ -97,7 +97,7 @@ def _die_with_parent() -> None:
 async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bool:
     """Return True once the server has started, or False if its port is taken. Raises Failure with its last output."""
     for _ in range(round(START_S / POLL_S)):
-        output = _text(log)
+        output = log.read_text(errors="replace").strip()
         if STARTED in output:
             return True
         if process.poll() is not None:
@@ -108,10 +108,6 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
     raise Failure(f"the server did not start within {START_S:.0f} s")
 
 
-def _text(log: Path) -> str:
-    return log.read_text(errors="replace").strip()
-
-
 @contextmanager
 def _port_lock(port: int) -> Iterator[bool]:
     """Yield whether a TCP port is free. Binding the UDP port of the same number locks out other starting demos."""
@@ -120,10 +116,8 @@ def _port_lock(port: int) -> Iterator[bool]:
             lock.bind(("127.0.0.1", port))
         except OSError:
             yield False
-            return
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            taken = probe.connect_ex(("127.0.0.1", port)) == 0
-        yield not taken
+        else:
+            yield is_free("127.0.0.1", port)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

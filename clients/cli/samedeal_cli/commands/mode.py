@@ -3,14 +3,20 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import click
 
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import INTERRUPTED, Misused
 from samedeal_cli.settings import Settings
 
+if TYPE_CHECKING:
+    from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+    from samedeal_cli.render.canvas import Canvas
+
+T = TypeVar("T", bound="CanvasScreen")
 Mode = Literal["tui", "line"]
 Boards = Literal["picture", "words", "none"]
 """How line mode shows tables."""
@@ -39,6 +45,21 @@ def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     if requested == "tui" or not why_not:
         return "tui", ""
     return "line", f"using line mode: {why_not}" if is_terminal else ""
+
+
+def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Callable[[], T]) -> tuple[T, int]:
+    """Show a frame while the rest of the program loads, then run a screen. Return it and the exit code."""
+    from samedeal_cli.full_screen.splash import splash_screen
+    from samedeal_cli.render.themes import look
+
+    with splash_screen(first_frame, look(settings.theme, settings.suits, colored=settings.colored)):
+        from samedeal_cli.full_screen.app import FullScreen
+        from samedeal_cli.running import run
+
+        screen = make_screen()
+        app = FullScreen(screen, animation=settings.animation)
+        run(app.run_async(mouse=settings.mouse))
+    return screen, INTERRUPTED if app.interrupted else 0
 
 
 def _why_not(*, is_terminal: bool, requested: bool) -> str:

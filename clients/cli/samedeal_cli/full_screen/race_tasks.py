@@ -10,10 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import Receipts
-from samedeal.proof.verification import verify
 from samedeal.race.events import Header
-from samedeal.replays.replay import read
 from samedeal.wire.documents import RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
@@ -22,7 +19,7 @@ from samedeal_cli.full_screen.canvas_widget import CanvasScreen
 from samedeal_cli.full_screen.race_scores import fetch_scores
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
-from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.net.verification import verify_race
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_update
 from samedeal_cli.state.race_commands import (
@@ -35,8 +32,6 @@ from samedeal_cli.state.race_commands import (
 )
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
-REPLAY_TIMEOUT_S: Final = 10.0
-"""How long to wait for the replay after a race."""
 PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
 
@@ -218,7 +213,7 @@ class RaceTasks(CanvasScreen):
                 if self.state.stage == "over":
                     await asyncio.gather(
                         self._fetch_evening(race_id),
-                        self._verify(race_id, connection),
+                        self._verify(connection),
                         self._fetch_scores(race_id, connection),
                         self._fetch_par(race_id),
                     )
@@ -241,21 +236,14 @@ class RaceTasks(CanvasScreen):
             self._update_snapshot()
             self._take_step(race_update.handle_queued_key(self.state))
 
-    async def _verify(self, race_id: str, connection: Connection) -> None:
-        try:
-            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
-            keys = await asyncio.to_thread(self._api.keys)
-        except Failure as failure:
-            self._change(unverified_reason=f"not verified: {failure.format_message()}")
+    async def _verify(self, connection: Connection) -> None:
+        outcome, detail, facts = await verify_race(self._api, connection)
+        if outcome is None:
+            self._change(unverified_reason=f"not verified: {detail}")
             return
-        try:
-            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
-            self._change(checks=checks, key_known=bool(keys))
-        except Refused as refused:
-            if refused.code == "unsupported-version":
-                self._change(unverified_reason=f"not verified: {refused.text}")
-            else:
-                self._change(checks=(Check("replay", False, refused.text),))
+        where = ("" if fact.entry is None else f" (entry {fact.entry})" for fact in facts)
+        checks = tuple(Check(fact.name, fact.holds, fact.note + at) for fact, at in zip(facts, where, strict=True))
+        self._change(checks=checks or (Check("replay", False, detail),), key_known=outcome == "verified")
 
     async def _fetch_evening(self, race_id: str) -> None:
         with suppress(Failure):  # an older server has no evenings
@@ -290,12 +278,3 @@ def request_like(header: Header) -> dict[str, object]:
     """Return the body of a request for a race with the same game and options, on another deal."""
     options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
     return race_request(header.game, None, options, variants=variants)
-
-
-def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
-    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
-    facts = verify(read(data), keys, receipts)
-    return tuple(
-        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
-        for fact in facts
-    )
