@@ -97,7 +97,7 @@ def _die_with_parent() -> None:
 async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bool:
     """Return True once the server has started, or False if its port is taken. Raises Failure with its last output."""
     for _ in range(round(START_S / POLL_S)):
-        output = log.read_text(errors="replace").strip()
+        output = _text(log)
         if STARTED in output:
             return True
         if process.poll() is not None:
@@ -106,6 +106,10 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
             raise Failure(f"the server did not start: {(output.splitlines() or ['no output'])[-1]}")
         await asyncio.sleep(POLL_S)
     raise Failure(f"the server did not start within {START_S:.0f} s")
+
+
+def _text(log: Path) -> str:
+    return log.read_text(errors="replace").strip()
 
 
 @contextmanager
