@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copymode
 from tempfile import NamedTemporaryFile
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import platformdirs
 
@@ -16,24 +16,11 @@ from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings, color_from_environment
 
-KEYS: Final[dict[str, str]] = {
-    "server": "the server to use",
-    "name": "your name without --as",
-    "color": "colour the cards",
-    "suits": "number of suit colours",
-    "theme": "full-screen colours",
-    "ascii": "write ASCII only",
-    "cards": "card size on the full screen",
-    "mouse": "use the mouse",
-    "animation": "animate the full screen",
-    "auto_drop": "play a clicked card that has only one destination",
-    "reactions": "show the racers' reactions",
-    "screen_reader": "plain sentences instead of drawings",
-}
-"""The keys of the file, with descriptions. Types and defaults are those of the fields of Settings."""
-
 Value = str | bool
 _HINTS: Final = get_type_hints(Settings)
+_ANNOTATED: Final = get_type_hints(Settings, include_extras=True).items()
+KEYS: Final[dict[str, str]] = {key: hint.__metadata__[0] for key, hint in _ANNOTATED if get_origin(hint) is Annotated}
+"""The keys of the file, with descriptions."""
 _SWITCH: Final = dict.fromkeys(("on", "true", "yes", "1"), True) | dict.fromkeys(("off", "false", "no", "0"), False)
 
 

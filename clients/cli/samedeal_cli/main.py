@@ -11,7 +11,16 @@ from typing import Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, TERMINATED, Declined, Failure, Misused
+from samedeal_cli.failure import (
+    EXIT_CODES,
+    INTERRUPTED,
+    READER_GONE,
+    TERMINATED,
+    Declined,
+    Failure,
+    Misused,
+    NotRunning,
+)
 from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
@@ -111,14 +120,6 @@ class Main(click.Group):
             return code if isinstance(code, int) else 0
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
-        except click.UsageError as error:
-            hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
-            misused = Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
-            misused.show()
-            return misused.exit_code
-        except click.ClickException as error:
-            Failure(_with_advice(error.format_message())).show()
-            return error.exit_code
         except SystemExit as end:
             # click exits like this after a broken pipe, and replaces standard output.
             if sys.stdout is not stdout:
@@ -127,7 +128,7 @@ class Main(click.Group):
         except BrokenPipeError:
             return _reader_gone()
         except Exception as error:
-            if sys.flags.dev_mode:
+            if sys.flags.dev_mode and not isinstance(error, click.ClickException):
                 raise
             failure = _failure(error)
             failure.show()
@@ -141,15 +142,17 @@ def _reader_gone() -> int:
     return READER_GONE
 
 
-def _with_advice(message: str) -> str:
-    """Add advice if no server is running on this machine. Return other messages unchanged."""
-    server, _, why = message.partition(" cannot be reached: ")
-    if why != "Connection refused" or not is_local(server):
-        return message
-    return f"no server is running at {server}: start one with samedeal serve, or try samedeal demo"
-
-
 def _failure(error: Exception) -> Failure:
+    """Return the failure to show for an error, with advice if it has a usual remedy."""
+    if isinstance(error, click.UsageError):
+        hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
+        return Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+        server, _, why = text.partition(" cannot be reached: ")
+        if why == "Connection refused" and is_local(server):
+            return NotRunning(server)
+        return error if isinstance(error, Failure) else Failure(text)
     from samedeal.errors import Refused
 
     if isinstance(error, Refused):

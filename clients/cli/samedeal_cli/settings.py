@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import click
 
@@ -28,34 +28,29 @@ _TEMPORARY: Final[dict[Path, TemporaryDirectory[str]]] = {}
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one call, passed with ``click.pass_obj``. Precedence: flag, environment, config file, default."""
+    """The settings of one call, passed with ``click.pass_obj``. Precedence: flag, environment, config file, default.
 
-    server: str = ""
+    Fields with a description are keys of the configuration file.
+    """
+
+    server: Annotated[str, "the server to use"] = ""
     """As given, or empty. Use ``address`` instead."""
+    name: Annotated[str, "your name without --as"] = ""
+    """Empty for the account name."""
+    color: Annotated[Color, "colour the cards"] = "auto"
+    """As given. Use ``colored`` instead."""
+    suits: Annotated[Suits, "number of suit colours: one per suit, or black and red"] = "four"
+    theme: Annotated[Theme, "full-screen colours"] = "terminal"
+    ascii: Annotated[bool, "write ASCII only"] = False
+    """As given. Use ``plain``, which also considers the terminal's encoding."""
+    cards: Annotated[Cards, "card size on the full screen"] = "auto"
+    mouse: Annotated[bool, "use the mouse"] = True
+    animation: Annotated[bool, "animate the full screen"] = True
+    auto_drop: Annotated[bool, "play a clicked card that has only one destination"] = True
+    reactions: Annotated[bool, "show the racers' reactions"] = True
+    screen_reader: Annotated[bool, "plain sentences instead of drawings, and no full screen"] = False
     json: bool = False
     quiet: bool = False
-    name: str = ""
-    """The player's name without ``--as``; empty for the account name."""
-    ascii: bool = False
-    """Whether ASCII only was requested. Use ``plain``, which also considers the terminal's encoding."""
-    color: Color = "auto"
-    """As given. Use ``colored`` instead."""
-    suits: Suits = "four"
-    """The number of suit colours: one per suit, or black and red."""
-    theme: Theme = "terminal"
-    """The colours of the full screen."""
-    cards: Cards = "auto"
-    """The size of cards on the full screen."""
-    mouse: bool = True
-    """Whether the full screen uses the mouse."""
-    animation: bool = True
-    """Whether the full screen shows animations."""
-    auto_drop: bool = True
-    """Whether a picked card with only one destination is moved there at once."""
-    reactions: bool = True
-    """Whether to show the racers' reactions."""
-    screen_reader: bool = False
-    """Whether output is for a screen reader: sentences, no full screen, and no redrawing."""
 
     @property
     def address(self) -> str:

@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
 from samedeal_cli.commands.arena_races import Contest, check_program, play_all, processors
 from samedeal_cli.commands.output import print_line, table_lines
-from samedeal_cli.commands.parameters import DURATION, GAME, SEED, Number, Parsed
+from samedeal_cli.commands.parameters import DURATION, GAME, LONGEST_SEED, SEED, Parsed
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import counted
@@ -31,11 +31,15 @@ LIST: Final = Parsed("games", lambda text: tuple(GAME.convert(game, None, None) 
 )
 @click.argument("bots", nargs=-1, required=True, metavar="BOT...")
 @click.option("--games", type=LIST, metavar="GAMES", help="Comma-separated games.  [default: all that the bots play]")
-@click.option("--deals", type=Number(1, 100_000), default=50, show_default=True, help="Number of races per game.")
+@click.option(
+    "--deals", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Number of races per game."
+)
 @click.option("--filter", "filter_", type=click.Choice(FILTERS), help="Which deals.  [default: as in races]")
 @click.option("--seed", type=SEED, default="1", show_default=True, help="Another seed is another set of deals.")
-@click.option("--jobs", type=Number(1, 1024), help="Number of races at a time.  [default: one per processor]")
-@click.option("--moves", type=Number(1, MAX_MOVES), default=300, show_default=True, help="Length of a race, in moves.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of races at a time.  [default: one per processor]")
+@click.option(
+    "--moves", type=click.IntRange(1, MAX_MOVES), default=300, show_default=True, help="Length of a race, in moves."
+)
 @click.option("--timeout", type=DURATION, default="30s", show_default=True, help="A program's time for a move.")
 def arena(
     settings: Settings,
@@ -54,7 +58,15 @@ def arena(
     solver, or a bot by its name, such as corners-bot/1. Every racer makes one move at a time, so the results do not
     depend on how fast bots are. A bot that crashes, hangs or is refused twenty times in a row loses that race.
     """
-    _check(bots, len(seed) + len(f".{deals}.4096"), timeout)
+    if len(bots) > MAX_BOTS:
+        raise Misused(f"at most {MAX_BOTS} bots can race")
+    if len(f"{seed}.{deals}.4096") > LONGEST_SEED:
+        raise Misused("the seed is too long")
+    if not timeout:
+        raise Misused("--timeout must not be zero")
+    for bot in bots:
+        if bot not in PLAYERS:
+            check_program(bot)
     chosen = games or [game for game in GAMES if all(_plays(bot, game) for bot in bots)]
     if not chosen:
         raise Misused("no game is played by all these bots")
@@ -66,7 +78,10 @@ def arena(
         for game, filter_ in filters.items()
         for number in range(deals)
     ]
-    results = _results(settings, contests, jobs or processors())
+    hidden = settings.quiet or settings.json or settings.screen_reader or not sys.stderr.isatty()
+    racing = play_all(contests, jobs or processors())
+    with click.progressbar(racing, len(contests), label="racing", file=sys.stderr, hidden=hidden) as bar:
+        results = list(bar)
     by_game = {game: results[number * deals : (number + 1) * deals] for number, game in enumerate(filters)}
     if settings.json:
         tables = [
@@ -90,27 +105,8 @@ def arena(
         click.echo(f"samedeal: {line}", err=True)
 
 
-def _check(bots: Sequence[str], seed_length: int, timeout: int) -> None:
-    if len(bots) > MAX_BOTS:
-        raise Misused(f"at most {MAX_BOTS} bots can race")
-    if seed_length > 128:
-        raise Misused("the seed is too long")
-    if not timeout:
-        raise Misused("--timeout must not be zero")
-    for bot in bots:
-        if bot not in PLAYERS:
-            check_program(bot)
-
-
 def _plays(bot: str, game: str) -> bool:
     return bot not in PLAYERS or plays(bot, game)
-
-
-def _results(settings: Settings, contests: Sequence[Contest], jobs: int) -> list[ArenaRace]:
-    hidden = settings.quiet or settings.json or settings.screen_reader or not sys.stderr.isatty()
-    results = play_all(contests, jobs)
-    with click.progressbar(results, len(contests), label="racing", file=sys.stderr, hidden=hidden) as bar:
-        return list(bar)
 
 
 def _table_lines(title: str, names: Sequence[str], scores: ArenaTable) -> Iterator[str]:

@@ -124,7 +124,13 @@ class Program(Player):
     async def answer(self, state: State) -> str | None:
         """Return the program's move, or None if it has exited or its line is too long."""
         await self._write(state)
-        return await self._read_move()
+        with suppress(ValueError):
+            while self._process.stdout and (line := await self._process.stdout.readline()):
+                if text := line.decode(errors="replace").strip():
+                    with suppress(msgspec.DecodeError):
+                        return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
+                    return text
+        return None
 
     async def refused(self, refusal: Refusal) -> None:
         await self._write(refusal)
@@ -143,33 +149,16 @@ class Program(Player):
         try:
             return await asyncio.wait_for(self._process.wait(), wait_s)
         except TimeoutError:
-            self._kill()
+            # If the program has just exited, Process.kill would take its exit status from the event loop.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
             return await self._process.wait()
-
-    def _kill(self) -> None:
-        # If the program has just exited, Process.kill would take its exit status from the event loop.
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     async def _write(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
             with suppress(ConnectionError):
                 self._process.stdin.write(msgspec.json.encode(line) + b"\n")
                 await self._process.stdin.drain()
-
-    async def _read_move(self) -> str | None:
-        with suppress(ValueError):
-            while self._process.stdout and (line := await self._process.stdout.readline()):
-                if text := line.decode(errors="replace").strip():
-                    return _parse_move(text)
-        return None
-
-
-def _parse_move(text: str) -> str:
-    if text.startswith("{"):
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
-    return text
 
 
 async def play(

@@ -16,21 +16,18 @@ ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}
 """The actions and their numbers of arguments."""
 
 
-def _complete_key(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    takes_key = ACTIONS.get(context.params.get("what") or "", 0)
-    return [key for key in KEYS if takes_key and key.startswith(incomplete)]
-
-
-def _complete_value(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    key = context.params.get("key")
-    values = file.allowed(key) if context.params.get("what") == "set" and key in KEYS else ()
-    return [value for value in values if value.startswith(incomplete)]
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    what, key = context.params.get("what") or "", context.params.get("key")
+    words = [*KEYS] if ACTIONS.get(what) else []
+    if parameter.name == "value":
+        words = [*file.allowed(key)] if what == "set" and key in KEYS else []
+    return [word for word in words if word.startswith(incomplete)]
 
 
 @command("samedeal config", "samedeal config set suits two", "samedeal config unset suits")
 @click.argument("what", type=click.Choice(list(ACTIONS)), default="list")
-@click.argument("key", required=False, shell_complete=_complete_key)
-@click.argument("value", required=False, shell_complete=_complete_value)
+@click.argument("key", required=False, shell_complete=_complete)
+@click.argument("value", required=False, shell_complete=_complete)
 def config(settings: Settings, what: str, key: str | None, value: str | None) -> None:
     """Show or change the configuration.
 

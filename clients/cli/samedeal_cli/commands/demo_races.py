@@ -1,7 +1,7 @@
 """Races of the demo: bots take seats, play, and check the replay."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -24,7 +24,6 @@ from samedeal_cli.commands.parameters import race_request
 from samedeal_cli.failure import Failure, Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.replay_loader import fetch_archived
-from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.settings import state_dir
 
 NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")
@@ -82,18 +81,12 @@ class BotRace:
     @property
     def bots(self) -> str:
         """The names of the bots."""
-        guests = self._guests()
-        named = with_unique_names(self.standings)
-        return " and ".join(each.name for each, one in zip(named, self.standings, strict=True) if one not in guests)
-
-    def _guests(self) -> Collection[Standing]:
-        """The racers that are not the demo's own bots, people or programs."""
-        seats = {connection.seat for connection in self.connections}
-        return [standing for standing in self.standings if standing.seat not in seats]
+        return " and ".join(connection.welcome.name for connection in self.connections)
 
     def guests_are_ready(self) -> bool:
-        """Return whether there are guests, and all of them are ready."""
-        guests = self._guests()
+        """Return whether there are guests, people or programs, and all of them are ready."""
+        seats = {connection.seat for connection in self.connections}
+        guests = [standing for standing in self.standings if standing.seat not in seats]
         return bool(guests) and all(standing.outcome == "ready" for standing in guests)
 
     def has_active_person(self) -> bool:

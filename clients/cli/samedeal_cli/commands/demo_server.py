@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -54,14 +53,13 @@ async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Ser
     process: subprocess.Popen[bytes] | None = None
     try:
         for number in range(port, min(port + MAX_PORTS, 65536)):
-            with _port_lock(number) as available:
-                if not available:
-                    continue
-                process = _start(host, number, f"http://{shown}:{number}", directory)
-                if await _wait_until_started(process, directory / "log"):
-                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
-                    return
-                _stop(process)
+            if not is_free(host, number):
+                continue
+            process = _start(host, number, f"http://{shown}:{number}", directory)
+            if await _wait_until_started(process, directory / "log"):
+                yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+                return
+            _stop(process)  # another program was faster
         raise Failure(f"no free port found, starting from {port}")
     finally:
         if process:
@@ -110,18 +108,6 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
 
 def _text(log: Path) -> str:
     return log.read_text(errors="replace").strip()
-
-
-@contextmanager
-def _port_lock(port: int) -> Iterator[bool]:
-    """Yield whether a TCP port is free. Binding the UDP port of the same number locks out other starting demos."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lock:
-        try:
-            lock.bind(("127.0.0.1", port))
-        except OSError:
-            yield False
-        else:
-            yield is_free("127.0.0.1", port)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

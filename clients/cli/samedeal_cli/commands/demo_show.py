@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Final
 
@@ -92,7 +93,8 @@ class Show:
         """Show the first screen once both races have their bots, then handle keys."""
         while not all(race and race.has_bots for race in (self._bot_race, self._open_race)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-        self._show_first_screen()
+        if self._bot_race:
+            self._show_first_screen(self._bot_race)
         if not self._interactive:
             await asyncio.Event().wait()
         drawing = asyncio.create_task(self._draw_live_line())
@@ -129,66 +131,60 @@ class Show:
             signal.signal(signal.SIGINT, handler)
             self._lent = False
         buffer, self._buffer = self._buffer, []
-        for line in buffer:
-            self._say(line)
+        self._say(*buffer)
         if command == "watch" or not buffer:
             self._show_open_race()
 
     # Output.
 
-    def _show_first_screen(self) -> None:
-        if race := self._bot_race:
-            self._say(f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops")
-            self._say("")
-            self._say(f"  racing now      {race.title} · {race.id} · bots {race.bots}")
-            self._say(f"  store           embedded Valkey on a socket; the only open port is {self._server.port}")
+    def _show_first_screen(self, race: BotRace) -> None:
+        self._say(
+            f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops",
+            "",
+            f"  racing now      {race.title} · {race.id} · bots {race.bots}",
+            f"  store           embedded Valkey on a socket; the only open port is {self._server.port}",
+        )
         self._show_open_race()
 
     def _show_open_race(self) -> None:
-        race = self._open_race
-        if race is None:
-            return
-        seed, link = race.header.seed, f"{self._server.link}/r/{race.id}"
-        self._say("")
-        self._say(
-            f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
-        )
-        self._say(f"                  {race.bots} will start when you are ready")
-        self._say(f"  in a terminal   {program()} join {race.id}")
-        self._say(f"  for a friend    {'samedeal' if self._lan else program()} join {link}")
-        if self._lan:
-            self._say(f"                  ({OPEN})")
-            self._show_qr_code(link)
-        else:
-            self._say("                  (on this machine only; to allow your network, use --lan)")
-        self._say(f"  for a program   {program()} bot {race.id} --exec ./mybot")
-        self._say("")
+        if race := self._open_race:
+            self._say(*self._invitation(race, f"{self._server.link}/r/{race.id}"))
+
+    def _invitation(self, race: BotRace, link: str) -> Iterator[str]:
+        """How to join a race; in a network, also with its QR code, once."""
+        seed = race.header.seed
+        yield ""
+        yield f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
+        yield f"                  {race.bots} will start when you are ready"
+        yield f"  in a terminal   {program()} join {race.id}"
+        yield f"  for a friend    {'samedeal' if self._lan else program()} join {link}"
+        yield f"                  ({OPEN if self._lan else 'on this machine only; to allow your network, use --lan'})"
+        if self._lan and link != self._qr_link:
+            self._qr_link = link
+            yield from (f"  {row}" for row in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored))
+        yield f"  for a program   {program()} bot {race.id} --exec ./mybot"
+        yield ""
         if self._interactive:
             joined = self._joined_race
             enter = f"return to {joined.id}" if joined and joined.has_active_person() else "join"
-            self._say(f"  [Enter] {enter}   [w] watch the bots   [q] quit")
-            self._say("")
-
-    def _show_qr_code(self, link: str) -> None:
-        """Show the QR code of a link, once."""
-        if link != self._qr_link:
-            for line in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored):
-                self._say(f"  {line}")
-        self._qr_link = link
+            yield f"  [Enter] {enter}   [w] watch the bots   [q] quit"
+            yield ""
 
     def _show_result(self, race: BotRace, replay: Replay) -> None:
-        self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
-        for line in results(replay.standings, replay.header.game):
-            self._say(line)
-        self._say(f"    {program()} replay {race.id}")
-        self._say(f"    {program()} par {race.id}")
+        self._say(
+            f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified",
+            *results(replay.standings, replay.header.game),
+            f"    {program()} replay {race.id}",
+            f"    {program()} par {race.id}",
+        )
 
-    def _say(self, line: str) -> None:
+    def _say(self, *lines: str) -> None:
         if self._lent:
-            self._buffer.append(line)
+            self._buffer += lines
             return
         self._clear_live_line()
-        print_line(self._settings, line)
+        for line in lines:
+            print_line(self._settings, line)
 
     async def _draw_live_line(self) -> None:
         """Keep redrawing the last line with the standings of the bots."""

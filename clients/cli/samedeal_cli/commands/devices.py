@@ -113,7 +113,4 @@ def _read_login() -> Login:
     line = sys.stdin.readline().strip()
     if not line:
         raise Misused("expected a code on standard input")
-    try:
-        return LOGIN.convert(line, None, None)
-    except click.UsageError as error:
-        raise Misused(error.message) from error
+    return LOGIN.convert(line, None, None)

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import sys
 from dataclasses import replace
 
 import click
 
 from samedeal.games.catalogue import GAMES
+from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import warn
 from samedeal_cli.settings import Settings, state_dir
@@ -15,7 +15,7 @@ from samedeal_cli.settings import Settings, state_dir
 
 def with_name(settings: Settings, name: str | None) -> Settings:
     """Return settings with a name. Without any name yet, ask for one and store it in the configuration."""
-    if name or settings.name or "SAMEDEAL_TOKEN" in os.environ or not _can_ask(settings):
+    if name or settings.name or "SAMEDEAL_TOKEN" in os.environ or settings.json or settings.quiet or not at_terminal():
         return settings
     from samedeal_cli.config import set_key
     from samedeal_cli.net import guests
@@ -32,7 +32,7 @@ def with_name(settings: Settings, name: str | None) -> Settings:
 
 def offer_rules(settings: Settings, slug: str) -> None:
     """Offer the rules of a game that this program knows before its first race."""
-    if slug not in GAMES or not _can_ask(settings):
+    if slug not in GAMES or settings.json or settings.quiet or not at_terminal():
         return
     offered = state_dir() / "rules-offered"
     if offered.exists() and slug in offered.read_text().split():
@@ -46,8 +46,3 @@ def offer_rules(settings: Settings, slug: str) -> None:
             click.echo("Press Enter to begin", err=True)
     with offered.open("a") as file:
         file.write(f"{slug}\n")
-
-
-def _can_ask(settings: Settings) -> bool:
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    return not settings.json and not settings.quiet and all(stream.isatty() for stream in streams)

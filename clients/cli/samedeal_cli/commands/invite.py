@@ -37,6 +37,5 @@ def qr_lines(link: str, *, ascii: bool = False, color: bool = False) -> list[str
         halves = zip_longest(rows[::2], rows[1::2], fillvalue=[False] * len(rows[0]))
         lines = ["".join(_HALVES[pair] for pair in zip(upper, lower, strict=True)) for upper, lower in halves]
         return [f"{_LIGHT_ON_DARK}{line}{_RESET}" if color else line for line in lines]
-    if color:
-        return ["".join(f"{_LIGHT if light else _DARK}  " for light in row) + _RESET for row in rows]
-    return ["".join("##" if light else "  " for light in row) for row in rows]
+    modules, end = ((f"{_DARK}  ", f"{_LIGHT}  "), _RESET) if color else (("  ", "##"), "")
+    return ["".join(modules[light] for light in row) + end for row in rows]

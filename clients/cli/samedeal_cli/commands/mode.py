@@ -38,13 +38,15 @@ def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    why_not = _why_not(is_terminal=is_terminal, requested=requested == "tui")
+    why_not = _why_not(requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
-    if requested == "tui" or not why_not:
-        return "tui", ""
-    return "line", f"using line mode: {why_not}" if is_terminal else ""
+    return ("line", f"using line mode: {why_not}" if at_terminal() else "") if why_not else ("tui", "")
+
+
+def at_terminal() -> bool:
+    """Return whether standard input, output and error are all terminals."""
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Callable[[], T]) -> tuple[T, int]:
@@ -62,9 +64,9 @@ def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Call
     return screen, INTERRUPTED if app.interrupted else 0
 
 
-def _why_not(*, is_terminal: bool, requested: bool) -> str:
+def _why_not(*, requested: bool) -> str:
     """Return why the full screen cannot be used; empty if it can."""
-    if not is_terminal:
+    if not at_terminal():
         return "standard input, output and error must all be terminals"
     if os.name == "posix" and (term := os.environ.get("TERM", "")) in DUMB_TERMS:
         return f"TERM={term or '(none)'} cannot move the cursor"

@@ -61,15 +61,6 @@ class Deal(NamedTuple):
     seed: str
 
 
-class Number(click.IntRange):
-    """An integer in a range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
-            self.fail(f"{value!r} is not a valid integer.", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 class Parsed(click.ParamType[T]):
     """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 

@@ -80,13 +80,11 @@ def again(settings: Settings, /, race: Link, game: str | None, name: str | None,
     Everyone who asks gets the same race, with the same options and a new secret shuffle.
     """
     from samedeal_cli.net.guests import credentials_of
-    from samedeal_cli.net.http_api import Api
 
-    settings = with_name(settings, name)
-    api = Api(race.server or settings.address)
-    token = credentials_of(settings, api.server, name).token
-    race_id = api.open_race(rematch_request(race.race_id, game), token).race
-    return Session(settings, api.server, race_id, name, **choices).run()
+    settings, server = with_name(settings, name), race.server or settings.address
+    token = credentials_of(settings, server, name).token
+    race_id = _open_race(server, rematch_request(race.race_id, game), token)
+    return Session(settings, server, race_id, name, **choices).run()
 
 
 @command("samedeal solo corners", "samedeal solo corners --daily", "samedeal solo corners:42 --limit 30m")
@@ -105,8 +103,6 @@ def solo(
     **choices: Any,
 ) -> int:
     """Play alone against the clock: a secret shuffle, the daily deal, or the deal of a code."""
-    from samedeal_cli.net.http_api import Api
-
     game, seed = what
     if daily:
         check_daily(seed)
@@ -115,8 +111,7 @@ def solo(
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
     options |= {"start_delay_ms": 1000 if seed is None else 0}
     body = race_request(game, seed, options, daily=daily, variants=variants)
-    race_id = Api(settings.address).open_race(body).race
-    return Session(settings, settings.address, race_id, name, ready=True, **choices).run()
+    return Session(settings, settings.address, _open_race(settings.address, body), name, ready=True, **choices).run()
 
 
 @command("samedeal race calm-otter-4217", "samedeal race race.json", "samedeal race race.json --line")
@@ -128,7 +123,6 @@ def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -
     REPLAY is the link or id of a race or, if the server still has that race, the file of its replay. The deal must be
     public. Nobody else can join, and the race starts at once.
     """
-    from samedeal_cli.net.http_api import Api
     from samedeal_cli.net.replay_loader import open_replay, server_and_race
 
     source = server_and_race(settings, replay)
@@ -137,8 +131,14 @@ def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -
             source = settings.address, log.header.race
     server, race_id = source
     settings = with_name(settings, name)
-    opened = Api(server).open_race(ghost_request(race_id)).race
-    return Session(settings, server, opened, name, ready=True, **choices).run()
+    return Session(settings, server, _open_race(server, ghost_request(race_id)), name, ready=True, **choices).run()
+
+
+def _open_race(server: str, body: dict[str, object], token: str | None = None) -> str:
+    """Open a race and return its id."""
+    from samedeal_cli.net.http_api import Api
+
+    return Api(server).open_race(body, token).race
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from samedeal_cli.commands.parameters import (
     GAME,
     SEED,
     Deal,
-    Number,
     Variants,
     as_option,
     check_daily,
@@ -39,7 +38,9 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal with a seed of your choice.")
 @race_options
 @click.option("--start-delay", "start_delay_ms", type=DELAY, help="Length of the countdown, 0s to 60s.  [default: 5s]")
-@click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
+@click.option(
+    "--max", "max_racers", type=click.IntRange(1, 32), metavar="N", help="Maximum number of players.  [default: 8]"
+)
 @click.option(
     "--filter",
     type=click.Choice([*_FILTERS]),
@@ -48,7 +49,9 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
     " legal move (certified), or one of this difficulty.  [default: certified, if the game supports it]",
 )
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
-@click.option("--attempts", type=Number(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]")
+@click.option(
+    "--attempts", type=click.IntRange(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]"
+)
 @click.option(
     "--spectators",
     type=click.Choice(["progress", "after", "open"]),
@@ -124,21 +127,16 @@ def _open(settings: Settings, api: Api, body: dict[str, object], name: str | Non
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
-@click.option("--limit", type=Number(1, 100), default=20, show_default=True, help="Maximum number of entries.")
-def ls(
-    settings: Settings,
-    what: str | None,
-    game: str | None,
-    stage: str | None,
-    player: str | None,
-    deal: str | None,
-    limit: int,
-) -> None:
+@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Maximum number of entries.")
+def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **filters: str | None) -> None:
     """List current races, or replays of finished ones, newest first; without an argument, both."""
     api = Api(settings.address)
-    filters: dict[str, dict[str, object]] = {"races": {"stage": stage}, "replays": {"player": player, "deal": deal}}
-    kinds = [what] if what else [kind for kind in filters if any(filters[kind].values())] or [*filters]
-    found = {kind: api.fetch(f"/{kind}", query={"game": game, "limit": limit} | filters[kind]) for kind in kinds}
+    own = {"races": ["stage"], "replays": ["player", "deal"]}
+    kinds = [what] if what else [kind for kind, names in own.items() if any(map(filters.get, names))] or [*own]
+    found = {
+        kind: api.fetch(f"/{kind}", query={"game": game, "limit": limit, **{name: filters[name] for name in own[kind]}})
+        for kind in kinds
+    }
     if settings.json:
         merged = {kind: api.read(data, dict).get(kind) for kind, data in found.items()}
         click.echo(found[what] if what else msgspec.json.encode(merged))

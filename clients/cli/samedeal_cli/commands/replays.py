@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,7 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.output import print_line, show, write_output
-from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
+from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.full_screen.replay_view import draw_screen
@@ -45,15 +45,11 @@ if TYPE_CHECKING:
     from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
 
-def _text(replay: Replay) -> bytes:
-    return "".join(f"{safe_text(line)}\n" for line in transcript.lines(replay)).encode()
-
-
 FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "json": lambda replay: codec.encode(replay, "json"),
     "msgpack": lambda replay: codec.encode(replay, "msgpack"),
     "ndjson": lambda replay: b"".join(replay.lines()),
-    "txt": _text,
+    "txt": lambda replay: "".join(f"{safe_text(line)}\n" for line in transcript.lines(replay)).encode(),
 }
 """Formats of replays. The functions return the bytes of a file."""
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
@@ -62,10 +58,10 @@ PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
 }
 """Graphical formats. The functions take a player, and whether to show only its current seat."""
 
-seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
+seat_option = click.option("--seat", type=click.IntRange(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
 idle_option = click.option(
-    "--idle-limit", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
+    "--idle-limit", "pause_ms", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
 )
 
 
@@ -84,15 +80,7 @@ idle_option = click.option(
 @seat_option
 @at_option
 @mode_option
-def replay(
-    settings: Settings,
-    replay: str,
-    speed: float | None,
-    idle_limit: int,
-    seat: int | None,
-    at: Moment | None,
-    mode: Mode | None,
-) -> int:
+def replay(settings: Settings, /, replay: str, mode: Mode | None, **choices: Any) -> int:
     """Play back a finished race.
 
     REPLAY is a file, - for standard input, or the link or id of a race. On a terminal, this is a player controlled by
@@ -102,7 +90,7 @@ def replay(
     chosen, why = choose_mode(mode, settings)
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
-    player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices["at"], choices["speed"]
     if chosen == "tui":
         keys = published_keys(settings, replay)
         return _play(settings, replace(player, playing=at is None and speed != 0), lambda: outcome(loaded, keys))
@@ -111,7 +99,8 @@ def replay(
     if at is not None:
         _show_at(settings, player)
     else:
-        _print_race(settings, loaded, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+        pace = 4.0 if speed is None and sys.stdout.isatty() else speed or 0.0
+        _print_race(settings, loaded, player, pace, alone=choices["seat"] is not None)
     return 0
 
 
@@ -127,14 +116,11 @@ def _play(settings: Settings, player: Player, verify: Callable[[], Outcome]) -> 
     return run_full_screen(settings, draw_screen(player, size.columns, size.lines), make_screen)[1]
 
 
-def _print_race(
-    settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
-) -> None:
-    """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
+def _print_race(settings: Settings, replay: Replay, player: Player, speed: float, *, alone: bool) -> None:
+    """Print a race as lines of text, with the tables of the player's seat and, if `alone`, only its moves."""
+    shown = player.track.standing.seat
     with unverified_if_refused():
         races = list(replay.races())
-    if speed is None:
-        speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(replay.header, races[-1].deal):
         _print(settings, line)
     _print(settings, "")
@@ -143,7 +129,7 @@ def _print_race(
         if alone and isinstance(entry.event, Moved | Resigned) and entry.event.seat != shown:
             continue
         if speed:
-            time.sleep(min(max(0, entry.at - last) / 1000 / speed, idle_limit / 1000))
+            time.sleep(min(max(0, entry.at - last) / 1000 / speed, player.pause_ms / 1000))
         last = entry.at
         _print(settings, f"{since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}")
         restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == shown
@@ -171,16 +157,7 @@ def _print_race(
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
-def export(
-    settings: Settings,
-    replay: str,
-    format_: str | None,
-    output: Path | None,
-    at: Moment | None,
-    seat: int | None,
-    speed: float | None,
-    idle_limit: int,
-) -> None:
+def export(settings: Settings, /, replay: str, format_: str | None, output: Path | None, **choices: Any) -> None:
     """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
     REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
@@ -190,18 +167,20 @@ def export(
     format_ = format_ or format_of(output, *FORMATS, *PICTURES)
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
-    for option, formats in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
-        source = click.get_current_context().get_parameter_source(option)
+    context = click.get_current_context()
+    only = {"at": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
+    for option in context.command.params:
+        formats, source = only.get(option.name or "", (format_,)), context.get_parameter_source(option.name or "")
         if source is not click.core.ParameterSource.DEFAULT and format_ not in formats:
-            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
+            raise Misused(f"{option.opts[0]} is for {' and '.join(sorted(formats))}, not for {format_}")
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
         if format_ in PICTURES:
-            if format_ == "svg" and at is None:
-                speed = 0
-            player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+            if format_ == "svg" and choices["at"] is None:
+                choices["speed"] = 0
+            player = player_of(loaded, plain=settings.plain, **choices)
             player = replace(player, outcome=outcome(loaded, published_keys(settings, replay)))
-            data = PICTURES[format_](player, seat is not None)
+            data = PICTURES[format_](player, choices["seat"] is not None)
         else:
             data = FORMATS[format_](loaded)
     write_output(settings, output, data)

@@ -57,9 +57,10 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
         if settings.json:
             return Unverified.exit_code
         raise Unverified(f"{printable(replay)}: {printable(refused.text)}") from refused
+    about_it = stored is None or stored.are_about(log.header)
     notes = {
         "signature": "" if keys else _key_note(log.signature.key, server, published),
-        "receipts": "" if given else _receipts_note(log.header, stored),
+        "receipts": "" if given else f" (stored here{'' if about_it else '; skip them with --no-receipts'})",
     }
     facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     outcome = outcome_of(facts, key_known=bool(keys or published))
@@ -110,12 +111,6 @@ def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
     if not published:
         return f"; {server} publishes no key"
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
-
-
-def _receipts_note(header: Header, stored: Receipts | None) -> str:
-    """A note on the use of stored receipts."""
-    another = stored is not None and not stored.are_about(header)
-    return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
 
 
 def _line(fact: Fact) -> str:
