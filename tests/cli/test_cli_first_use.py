@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from samedeal_cli.net import guests
-from support.terminals import at_a_terminal, until
+from support.terminals import at_a_terminal, press, until
 
 NOBODY = "http://127.0.0.1:1"
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main", "--server", NOBODY)
@@ -28,7 +28,7 @@ def shown(environment: dict[str, str], *words: str, answers: dict[str, bytes] | 
         text = ""
         for question, answer in (answers or {}).items():
             text += until(terminal, question)
-            os.write(terminal, answer)
+            (os.write if answer.endswith(b"\n") else press)(terminal, answer)
         text += until(terminal, END)
         assert process.wait(240) == 3
     return text

@@ -15,7 +15,7 @@ import pytest
 
 from samedeal_cli.main import main
 from support.servers import Server
-from support.terminals import at_a_terminal, until
+from support.terminals import at_a_terminal, press, until
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def line_by_line(*args: str) -> list[str]:
 def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
     with at_a_terminal(environment | NAMED, line_by_line("solo", "corners:42")) as (process, ours):
         until(ours, "Enter to begin")
-        os.write(ours, b"\r")
+        press(ours, b"\r")
         text = until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
         os.write(ours, b"draw\n")

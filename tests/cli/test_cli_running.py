@@ -11,7 +11,7 @@ import pytest
 
 from samedeal_cli.running import run
 from support.servers import Server
-from support.terminals import at_a_terminal, until
+from support.terminals import at_a_terminal, press, until
 
 
 def test_run_returns_the_result() -> None:
@@ -69,7 +69,7 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str, tmp_pa
         with at_a_terminal(environment, command) as (process, terminal):
             until(terminal, "Enter to begin")
             before = termios.tcgetattr(terminal)
-            os.write(terminal, b"\r")
+            press(terminal, b"\r")
             text = until(terminal, "stock")
             assert "\x1b[?1049h" in text
             process.terminate()

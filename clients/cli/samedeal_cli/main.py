@@ -184,7 +184,7 @@ main = Main(
     subcommand_metavar="COMMAND [ARGS]...",
     help="Race your friends at patience on the same shuffled deck.",
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     params=[*global_options()],
 )
 click.version_option(package_name="samedeal", message="samedeal %(version)s", help="Show the version.")(main)

@@ -31,16 +31,12 @@ LIST: Final = Parsed("games", lambda text: tuple(GAME.convert(game, None, None) 
 )
 @click.argument("bots", nargs=-1, required=True, metavar="BOT...")
 @click.option("--games", type=LIST, metavar="GAMES", help="Comma-separated games.  [default: all that the bots play]")
-@click.option(
-    "--deals", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Number of races per game."
-)
+@click.option("--deals", type=click.IntRange(1, 100_000), default=50, help="Number of races per game.")
 @click.option("--filter", "filter_", type=click.Choice(FILTERS), help="Which deals.  [default: as in races]")
-@click.option("--seed", type=SEED, default="1", show_default=True, help="Another seed is another set of deals.")
+@click.option("--seed", type=SEED, default="1", help="Another seed is another set of deals.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Number of races at a time.  [default: one per processor]")
-@click.option(
-    "--moves", type=click.IntRange(1, MAX_MOVES), default=300, show_default=True, help="Length of a race, in moves."
-)
-@click.option("--timeout", type=DURATION, default="30s", show_default=True, help="A program's time for a move.")
+@click.option("--moves", type=click.IntRange(1, MAX_MOVES), default=300, help="Length of a race, in moves.")
+@click.option("--timeout", type=DURATION, default="30s", help="A program's time for a move.")
 def arena(
     settings: Settings,
     bots: Sequence[str],

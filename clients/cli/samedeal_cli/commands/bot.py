@@ -162,11 +162,7 @@ class Program(Player):
 
 
 async def play(
-    connection: Connection,
-    player: Player,
-    *,
-    speed: float | None = None,
-    ready_when: Callable[[], bool] = lambda: True,
+    connection: Connection, player: Player, *, speed: float | None = None, ready_when: Callable[[], bool] = lambda: True
 ) -> None:
     """Play a seat from the current state to the end of the race. Get ready once `ready_when` returns True.
 
@@ -253,7 +249,7 @@ def _is_playing(connection: Connection) -> bool:
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="Speed of the built-in player.  [default: 1]"
 )
-@click.option("--wait", "wait_ms", type=WAIT, default="5m", show_default=True, help="How long to wait for a rematch.")
+@click.option("--wait", "wait_ms", type=WAIT, default="5m", help="How long to wait for a rematch.")
 def bot(settings: Settings, /, **choices: Any) -> None:
     """Let a program play a seat, and follow the other players to their rematches.
 

@@ -242,12 +242,7 @@ def check_daily(seed: str | None = None) -> None:
 
 
 def race_request(
-    game: str,
-    seed: str | None,
-    options: Mapping[str, object],
-    *,
-    daily: bool = False,
-    variants: Variants = (),
+    game: str, seed: str | None, options: Mapping[str, object], *, daily: bool = False, variants: Variants = ()
 ) -> dict[str, object]:
     """Return the body of a request for a race. Options that are None are left out."""
     given = {option: value for option, value in options.items() if value is not None}

@@ -49,8 +49,7 @@ def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @command(
-    "samedeal join http://192.168.1.20:8640/r/calm-otter-42",
-    "samedeal join calm-otter-42 --as bo --ready < moves.txt",
+    "samedeal join http://192.168.1.20:8640/r/calm-otter-42", "samedeal join calm-otter-42 --as bo --ready < moves.txt"
 )
 @click.argument("race", type=RACE)
 @ready_option

@@ -127,7 +127,7 @@ def _open(settings: Settings, api: Api, body: dict[str, object], name: str | Non
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, show_default=True, help="Maximum number of entries.")
+@click.option("--limit", type=click.IntRange(1, 100), default=20, help="Maximum number of entries.")
 def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **filters: str | None) -> None:
     """List current races, or replays of finished ones, newest first; without an argument, both."""
     api = Api(settings.address)

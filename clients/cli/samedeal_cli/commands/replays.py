@@ -61,7 +61,7 @@ PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
 seat_option = click.option("--seat", type=click.IntRange(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
 idle_option = click.option(
-    "--idle-limit", "pause_ms", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
+    "--idle-limit", "pause_ms", type=DURATION, default="2s", help="Shorten longer pauses to this."
 )
 
 
