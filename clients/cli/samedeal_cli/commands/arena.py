@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
 from samedeal_cli.commands.arena_races import Contest, check_program, play_all, processors
 from samedeal_cli.commands.output import print_line, table_lines
-from samedeal_cli.commands.parameters import DURATION, GAME, LONGEST_SEED, SEED, Parsed
+from samedeal_cli.commands.parameters import DURATION, GAME, LONGEST_SEED, SEED, Number, Parsed
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import counted
@@ -31,11 +31,11 @@ LIST: Final = Parsed("games", lambda text: tuple(GAME.convert(game, None, None) 
 )
 @click.argument("bots", nargs=-1, required=True, metavar="BOT...")
 @click.option("--games", type=LIST, metavar="GAMES", help="Comma-separated games.  [default: all that the bots play]")
-@click.option("--deals", type=click.IntRange(1, 100_000), default=50, help="Number of races per game.")
+@click.option("--deals", type=Number(1, 100_000), default=50, help="Number of races per game.")
 @click.option("--filter", "filter_", type=click.Choice(FILTERS), help="Which deals.  [default: as in races]")
 @click.option("--seed", type=SEED, default="1", help="Another seed is another set of deals.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Number of races at a time.  [default: one per processor]")
-@click.option("--moves", type=click.IntRange(1, MAX_MOVES), default=300, help="Length of a race, in moves.")
+@click.option("--jobs", type=Number(1, 1024), help="Number of races at a time.  [default: one per processor]")
+@click.option("--moves", type=Number(1, MAX_MOVES), default=300, help="Length of a race, in moves.")
 @click.option("--timeout", type=DURATION, default="30s", help="A program's time for a move.")
 def arena(
     settings: Settings,
@@ -88,15 +88,12 @@ def arena(
         print_file(msgspec.json.encode(document))
         return
     names = [printable(bot) + (f" #{seat}" if bots.count(bot) > 1 else "") for seat, bot in enumerate(bots, start=1)]
-    lines = [
-        line
-        for game, races in by_game.items()
-        for line in _table_lines(f"{GAMES[game].title}, {deals} deals ({filters[game]})", names, table(races))
-    ]
+    parts = {f"{GAMES[game].title}, {deals} deals ({filters[game]})": races for game, races in by_game.items()}
     if len(by_game) > 1:
-        lines += _table_lines(f"All games, {len(results)} deals", names, table(results))
-    for line in lines:
-        print_line(settings, line)
+        parts[f"All games, {len(results)} deals"] = results
+    for title, races in parts.items():
+        for line in _table_lines(title, names, table(races)):
+            print_line(settings, line)
     for line in _failures(names, results):
         click.echo(f"samedeal: {line}", err=True)
 

@@ -10,8 +10,6 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.settings import Settings, command
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_SAMEDEAL_COMPLETE"
-"""Shells set this variable to request completions."""
 
 
 @command(
@@ -28,4 +26,4 @@ def completion(_settings: Settings, /, shell: str | None) -> None:
     if shell not in SHELLS or kind is None:
         raise Misused(f"name a shell: {', '.join(SHELLS)}")
     root = click.get_current_context().find_root()
-    click.echo(kind(root.command, {}, root.info_name or "", VARIABLE).source())
+    click.echo(kind(root.command, {}, root.info_name or "", "_SAMEDEAL_COMPLETE").source())

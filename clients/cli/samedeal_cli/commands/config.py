@@ -63,9 +63,8 @@ def _list(settings: Settings) -> None:
         for key in KEYS
     }
     keys = {key: {"value": used[key], "from": source[key]} for key in KEYS}
-    rows = ((key, on_or_off(used[key]) or "-", source[key], _described(key)) for key in KEYS)
+    texts = {
+        key: f"{text} ({', '.join(file.allowed(key))})" if file.allowed(key) else text for key, text in KEYS.items()
+    }
+    rows = ((key, on_or_off(used[key]) or "-", source[key], text) for key, text in texts.items())
     show(settings, {"path": str(file.config_file()), "keys": keys}, table_lines(rows))
-
-
-def _described(key: str) -> str:
-    return KEYS[key] + (f" ({', '.join(file.allowed(key))})" if file.allowed(key) else "")

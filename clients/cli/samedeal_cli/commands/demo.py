@@ -10,7 +10,7 @@ from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
 from samedeal_cli.commands.mode import mode_option
 from samedeal_cli.commands.output import show
-from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED
+from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import results
@@ -22,10 +22,10 @@ ONCE_MOVES = 120
 
 
 @command("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4")
-@click.option("--bots", type=click.IntRange(1, len(NAMES)), default=2, help="Number of bots.")
+@click.option("--bots", type=Number(1, len(NAMES)), default=2, help="Number of bots.")
 @click.option("--speed", type=click.FloatRange(0, min_open=True), default=1.0, help="Speed of the bots.")
 @click.option("--game", type=KNOWN_GAME, default="corners", help="The game to race.")
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, help="The first port to try.")
+@click.option("--port", type=Number(1, 65535), default=PORT, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
 @click.option("--save", type=FILE, help="Save the replay.")
 @click.option("--once", is_flag=True, help="Run one race of bots, print the result, and exit.")

@@ -17,7 +17,7 @@ from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire.documents import DealPar, RacePar
 from samedeal_cli.commands.output import show, write_output
-from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Variants, variant_option
+from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, Variants, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, plain
@@ -35,11 +35,9 @@ _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "3
     "samedeal par gallery:31 --play 7 -o play.json",
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
-@click.option("--seat", type=click.IntRange(1), metavar="N", help="Show only this seat.")
+@click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
 @click.option("--svg", type=FILE, help="Write an SVG picture.")
-@click.option(
-    "--play", "k", type=click.IntRange(0), metavar="K", help="Write the computer's play number K as a replay."
-)
+@click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
 @click.option("-o", "--output", type=FILE, help="The file for --play.")
 @variant_option
 def par(

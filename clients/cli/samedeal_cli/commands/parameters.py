@@ -61,6 +61,12 @@ class Deal(NamedTuple):
     seed: str
 
 
+class Number(click.IntRange):
+    """An integer in a range."""
+
+    name = "integer"
+
+
 class Parsed(click.ParamType[T]):
     """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 

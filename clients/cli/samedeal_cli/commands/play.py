@@ -209,12 +209,12 @@ class Session:
             reactions=settings.reactions,
         )
 
-        def make_screen() -> RaceScreen:
+        def make_screen() -> "RaceScreen":
             from samedeal_cli.full_screen.race_screen import RaceScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
 
-            def enter(race_id: str, watching: bool) -> Connection:
+            def enter(race_id: str, watching: bool) -> "Connection":
                 return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
 
             return RaceScreen(state, enter, Api(server), settings, ready=bool(self.ready))

@@ -17,6 +17,7 @@ from samedeal_cli.commands.parameters import (
     GAME,
     SEED,
     Deal,
+    Number,
     Variants,
     as_option,
     check_daily,
@@ -38,9 +39,7 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal with a seed of your choice.")
 @race_options
 @click.option("--start-delay", "start_delay_ms", type=DELAY, help="Length of the countdown, 0s to 60s.  [default: 5s]")
-@click.option(
-    "--max", "max_racers", type=click.IntRange(1, 32), metavar="N", help="Maximum number of players.  [default: 8]"
-)
+@click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
 @click.option(
     "--filter",
     type=click.Choice([*_FILTERS]),
@@ -49,9 +48,7 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
     " legal move (certified), or one of this difficulty.  [default: certified, if the game supports it]",
 )
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
-@click.option(
-    "--attempts", type=click.IntRange(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]"
-)
+@click.option("--attempts", type=Number(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]")
 @click.option(
     "--spectators",
     type=click.Choice(["progress", "after", "open"]),
@@ -97,7 +94,13 @@ def new(
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
     api = Api(settings.address)
     body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
-    data = _open(settings, api, body, name)
+    token = credentials_of(settings, api.server, name).token
+    try:
+        data = api.fetch("/races", body=body, token=token)
+    except Declined as declined:
+        if token is None or declined.code != "bad-token":
+            raise
+        data = api.fetch("/races", body=body)  # the server does not know the user, who then is not the host
     opened = api.read(data, Opened)
     show(settings, data, [opened.link])
     if not settings.json:
@@ -110,24 +113,13 @@ def new(
     return 0
 
 
-def _open(settings: Settings, api: Api, body: dict[str, object], name: str | None) -> bytes:
-    """Open a race with the user as its host, unless the server does not know the user. Return the response."""
-    token = credentials_of(settings, api.server, name).token
-    try:
-        return api.fetch("/races", body=body, token=token)
-    except Declined as declined:
-        if token is None or declined.code != "bad-token":
-            raise
-        return api.fetch("/races", body=body)
-
-
 @command("samedeal ls", "samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
 @click.argument("what", type=click.Choice(["races", "replays"]), required=False)
 @click.option("--game", type=GAME, help="Only this game.")
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
-@click.option("--limit", type=click.IntRange(1, 100), default=20, help="Maximum number of entries.")
+@click.option("--limit", type=Number(1, 100), default=20, help="Maximum number of entries.")
 def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **filters: str | None) -> None:
     """List current races, or replays of finished ones, newest first; without an argument, both."""
     api = Api(settings.address)

@@ -25,7 +25,7 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.output import print_line, show, write_output
-from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal
+from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.full_screen.replay_view import draw_screen
@@ -58,7 +58,7 @@ PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
 }
 """Graphical formats. The functions take a player, and whether to show only its current seat."""
 
-seat_option = click.option("--seat", type=click.IntRange(1), metavar="N", help="Show this seat.  [default: the best]")
+seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
 idle_option = click.option(
     "--idle-limit", "pause_ms", type=DURATION, default="2s", help="Shorten longer pauses to this."
@@ -107,7 +107,7 @@ def replay(settings: Settings, /, replay: str, mode: Mode | None, **choices: Any
 def _play(settings: Settings, player: Player, verify: Callable[[], Outcome]) -> int:
     """Run the player on the full screen. Returns the exit code."""
 
-    def make_screen() -> ReplayScreen:
+    def make_screen() -> "ReplayScreen":
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
         return ReplayScreen(player, look(settings.theme, settings.suits, colored=settings.colored), verify)

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.commands.parameters import Number
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import own_addresses
 from samedeal_cli.settings import Settings, command
@@ -26,8 +27,8 @@ OPEN: Final = "everyone on this network can connect; connections are not encrypt
     instead_of_json="for a log in JSON, set SAMEDEAL_LOG_FORMAT=json",
 )
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
-@click.option("--workers", type=click.IntRange(1), help="Number of server processes.  [default: 1]")
+@click.option("--port", type=Number(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
+@click.option("--workers", type=Number(1), help="Number of server processes.  [default: 1]")
 @click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
 @click.option(
     "--data-dir", type=click.Path(file_okay=False), help="Directory of the embedded store and the signing key."

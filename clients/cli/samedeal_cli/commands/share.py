@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from samedeal_cli.commands.output import show
-from samedeal_cli.commands.parameters import RACE, Link
+from samedeal_cli.commands.parameters import RACE, Link, Number
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings, command
@@ -18,9 +18,7 @@ PAR_TIMEOUT_S: Final = 20.0
 
 @command("samedeal share calm-otter-42", "samedeal share calm-otter-42 --seat 2")
 @click.argument("race", type=RACE)
-@click.option(
-    "--seat", type=click.IntRange(1), metavar="N", help="Share the result of this seat.  [default: all results]"
-)
+@click.option("--seat", type=Number(1), metavar="N", help="Share the result of this seat.  [default: all results]")
 def share(settings: Settings, race: Link, seat: int | None) -> None:
     """Print a race as a line of text and its link, for a chat.
 
