@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,11 +21,13 @@ from samedeal_cli.commands.output import show, write_output
 from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, Variants, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.net.http_api import Api, plain
+from samedeal_cli.net.http_api import Api, ParProgress, plain
 from samedeal_cli.render.phrases import short_deal
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
+POLL_S: Final = 0.2
+"""Interval between requests while the server computes a par."""
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
 _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "39", "worse": "94"}
 
@@ -79,6 +82,17 @@ def par(
         show(settings, data, _lines(settings, api.read(data, RacePar if isinstance(what, Link) else DealPar)))
 
 
+def compute_par(api: Api, path: str, query: dict[str, object] | None = None) -> Iterator[tuple[ParProgress, bytes]]:
+    """Request a par until the server has computed it. Yield the progress and the document."""
+    while True:
+        data = api.fetch(path, query=query)
+        progress = api.read(data, ParProgress)
+        yield progress, data
+        if progress.done is None:
+            return
+        time.sleep(POLL_S)
+
+
 def _path(code: str) -> str:
     return f"/deals/{quote(code, safe='')}/par"
 
@@ -89,7 +103,7 @@ def _query(variants: Variants) -> dict[str, object]:
 
 def _fetch(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
     """Wait until the server has computed the par, and return the document. Shows a progress bar."""
-    computing = api.compute_par(path, query)
+    computing = compute_par(api, path, query)
     progress, data = next(computing)
     hidden = progress.done is None or settings.quiet or settings.json or settings.screen_reader
     hidden = hidden or not sys.stderr.isatty()

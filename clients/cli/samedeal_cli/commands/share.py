@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from samedeal_cli.commands.output import show
+from samedeal_cli.commands.par import compute_par
 from samedeal_cli.commands.parameters import RACE, Link, Number
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
@@ -28,7 +29,7 @@ def share(settings: Settings, race: Link, seat: int | None) -> None:
     api = Api(race.server or settings.address)
     deadline = time.monotonic() + PAR_TIMEOUT_S
     with suppress(Declined):  # it has none, or keeps it secret
-        for _ in api.compute_par(f"/races/{race.race_id}/par") if seat is not None else ():
+        for _ in compute_par(api, f"/races/{race.race_id}/par") if seat is not None else ():
             if time.monotonic() > deadline:
                 break
     text = api.share_text(race.race_id, seat)

@@ -1,8 +1,7 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
 import os
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from http.client import HTTPException
 from typing import IO, Any, Final, TypeVar
 from urllib.error import HTTPError, URLError
@@ -27,8 +26,6 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
-PAR_POLL_S: Final = 0.2
-"""Interval between requests while the server computes a par."""
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
 """The characters with which share texts surround names that are written from right to left."""
 
@@ -128,16 +125,6 @@ class Api:
         data = self.download(f"/races/{race_id}/card.txt", query={"seat": seat}, most_bytes=PROBLEM_BYTES)
         text = data.decode("utf-8", "replace").translate(ISOLATES)  # terminals would show them as boxes
         return "\n".join(safe_text(line) for line in text.splitlines())
-
-    def compute_par(self, path: str, query: dict[str, object] | None = None) -> Iterator[tuple[ParProgress, bytes]]:
-        """Request a par until the server has computed it. Yield the progress and the document."""
-        while True:
-            data = self.fetch(path, query=query)
-            progress = self.read(data, ParProgress)
-            yield progress, data
-            if progress.done is None:
-                return
-            time.sleep(PAR_POLL_S)
 
     def away_s(self) -> float | None:
         """Return how long a seat is held after a disconnect before the countdown, in seconds; None if it is unknown."""
