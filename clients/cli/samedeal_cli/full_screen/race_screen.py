@@ -19,7 +19,7 @@ from samedeal.replays.replay import read
 from samedeal_cli.failure import Failure
 from samedeal_cli.full_screen.canvas_widget import pressed_key
 from samedeal_cli.full_screen.dialogs import Choice, LineInput, Question, TextDialog
-from samedeal_cli.full_screen.race_tasks import Connect, RaceTasks
+from samedeal_cli.full_screen.race_tasks import REPLAY_TIMEOUT_S, Connect, RaceTasks
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.full_screen.texts import key_name, text_lines
 from samedeal_cli.net.http_api import Api
@@ -232,7 +232,7 @@ class RaceScreen(RaceTasks):
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
         try:
-            replay = read(await fetch_archived(self._api, self.state.race_id))
+            replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
             keys = await asyncio.to_thread(self._api.keys)
             player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
         except (Failure, Refused) as failure:

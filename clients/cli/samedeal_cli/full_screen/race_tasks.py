@@ -32,6 +32,8 @@ from samedeal_cli.state.race_commands import (
 )
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
+REPLAY_TIMEOUT_S: Final = 10.0
+"""How long to wait for the replay after a race."""
 PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
 
@@ -213,7 +215,7 @@ class RaceTasks(CanvasScreen):
                 if self.state.stage == "over":
                     await asyncio.gather(
                         self._fetch_evening(race_id),
-                        self._verify(connection),
+                        self._verify(race_id, connection),
                         self._fetch_scores(race_id, connection),
                         self._fetch_par(race_id),
                     )
@@ -236,7 +238,7 @@ class RaceTasks(CanvasScreen):
             self._update_snapshot()
             self._take_step(race_update.handle_queued_key(self.state))
 
-    async def _verify(self, connection: Connection) -> None:
+    async def _verify(self, race_id: str, connection: Connection) -> None:
         outcome, detail, facts = await verify_race(self._api, connection)
         if outcome is None:
             self._change(unverified_reason=f"not verified: {detail}")

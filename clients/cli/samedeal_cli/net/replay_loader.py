@@ -67,9 +67,9 @@ def load_replay(settings: Settings, replay: str) -> Replay:
         )
 
 
-async def fetch_archived(api: Api, race_id: str) -> bytes:
+async def fetch_archived(api: Api, race_id: str, timeout_s: float = ARCHIVE_S) -> bytes:
     """Return the replay of a race that has just ended, as JSON. Waits until the server has archived it."""
-    deadline = time.monotonic() + ARCHIVE_S
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             return await asyncio.to_thread(api.fetch, f"/replays/{race_id}.json")
