@@ -10,8 +10,6 @@ from typing import Any, Final
 import msgspec
 
 from samedeal.errors import Refused
-from samedeal.proof.verification import verify
-from samedeal.replays.replay import read
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import Daily, PlayerPage, RacePar
 from samedeal.wire.messages import Reaction, ReactionName
@@ -20,7 +18,7 @@ from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
-from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.net.verification import verify_race
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_update
 from samedeal_cli.state.race_commands import AddBot, Command, PlayMove, RaceAgain, RemovePlayer, Step
@@ -241,18 +239,13 @@ class RaceTasks(CanvasScreen):
             self._take_step(race_update.handle_queued_key(self.state))
 
     async def _verify(self, race_id: str, connection: Connection) -> None:
-        try:
-            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
-            keys = await asyncio.to_thread(self._api.keys)
-            facts = await asyncio.to_thread(lambda: verify(read(data), keys, connection.receipts))
-            notes = (fact.note + (f" (entry {fact.entry})" if fact.entry is not None else "") for fact in facts)
-            checks = tuple(Check(fact.name, fact.holds, note) for fact, note in zip(facts, notes, strict=True))
-            self._change(checks=checks, key_known=bool(keys))
-        except (Failure, Refused) as error:
-            if isinstance(error, Refused) and error.code != "unsupported-version":
-                self._change(checks=(Check("replay", False, error.text),))
-            else:
-                self._change(unverified_reason=f"not verified: {reason(error)}")
+        outcome, detail, facts = await verify_race(self._api, connection)
+        if outcome is None:
+            self._change(unverified_reason=f"not verified: {detail}")
+            return
+        where = ("" if fact.entry is None else f" (entry {fact.entry})" for fact in facts)
+        checks = tuple(Check(fact.name, fact.holds, fact.note + at) for fact, at in zip(facts, where, strict=True))
+        self._change(checks=checks or (Check("replay", False, detail),), key_known=outcome == "verified")
 
     async def _fetch(self, path: str, **query: object) -> bytes:
         token = self.connection.token if self.connection else None

@@ -22,6 +22,8 @@ from samedeal_cli.settings import Settings
 
 MAX_BYTES_IN_LINES: Final = 2**29
 """Maximum size of a replay with one entry per line. The largest valid one has about 100 MB."""
+ARCHIVE_S: Final = 15.0
+"""Maximum time until a server publishes the replay of a finished race."""
 _CHUNK = 2**16
 _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 """The start of a replay: a JSON object, or a MessagePack map whose first field is the format."""
@@ -59,7 +61,7 @@ def load_replay(settings: Settings, replay: str) -> Replay:
         return Replay(format=FORMATS[log.header.format], entries=tuple(log.entries), **same)
 
 
-async def fetch_archived(api: Api, race_id: str, timeout_s: float) -> bytes:
+async def fetch_archived(api: Api, race_id: str, timeout_s: float = ARCHIVE_S) -> bytes:
     """Return the replay of a race that has just ended, as JSON. Waits until the server has archived it."""
     deadline = time.monotonic() + timeout_s
     while True:
