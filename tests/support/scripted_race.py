@@ -23,7 +23,7 @@ class ScriptedConnection(LiveView):
 
     def __init__(self, header: Header, player: str, first: View) -> None:
         super().__init__()
-        self.header, self.token = header, "token"
+        self.header, self.race_id, self.token = header, header.race, "token"
         self.welcome = Welcome(player=player, name="", server="test")
         self.receipts = Receipts(header)
         self.refusal = ""
