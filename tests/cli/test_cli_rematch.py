@@ -44,11 +44,8 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
         assert len({app.state.race_id for app in (ada, bo, eve)}) == 1
         assert ada.state.header
         assert (ada.state.header.game, ada.state.header.follows) == ("the-edge", race)
-        assert {standing.name: standing.outcome for standing in ada.state.standings} == {
-            "ada": "waiting",
-            "bo": "ready",
-            "eve": "waiting",
-        }
+        outcomes = {"ada": "waiting", "bo": "ready", "eve": "waiting"}
+        await until(lambda: {standing.name: standing.outcome for standing in ada.state.standings} == outcomes)
         assert "ada 0.5 : 0.5 bo" in shown(eve)
         await hers.press("r")
         await watching.press("r")
