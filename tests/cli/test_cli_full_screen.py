@@ -173,7 +173,7 @@ def terminal(live: Server, tmp_path: Path) -> Iterator[Terminal]:
 
 @tmux_only
 def test_ctrl_z_suspends_and_fg_redraws_the_screen(terminal: Terminal, live: Server) -> None:
-    terminal.type(f"{SAMEDEAL} solo corners:42")
+    terminal.type(f"{SAMEDEAL} solo corners:42 --as ada")
     terminal.until("stock 43")
     terminal.keys("C-z")
     terminal.until(r"Stopped")
