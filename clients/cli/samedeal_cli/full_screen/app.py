@@ -37,7 +37,8 @@ class FullScreen(App[None]):
 
     def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
-        super().__init__()
+        # Without colours, those of the terminal stay: Textual would replace its own by shades of grey.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         if not animation:
             self.animation_level = "none"
         self._first = first
