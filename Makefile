@@ -95,7 +95,7 @@ format: .venv/has-server,tui,fast,dev
 	$(BIN)/ruff check --fix
 
 generate: .venv/has-server,tui,fast,dev
-	@for file in cli/test_cli_docs cli/test_cli_text_table cli/test_cli_race_view cli/test_cli_replay_view \
+	@for file in cli/test_cli_docs cli/test_cli_screens cli/test_cli_text_table \
 			project/test_architecture protocol/test_replay_format web/test_web_files; do \
 		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
 	done

@@ -172,6 +172,14 @@ def test_config_set_replaces_a_multiline_string(file: Path, capsys: Capsys) -> N
     assert file.read_text() == 'name = "bo"\n'
 
 
+def test_config_set_keeps_values_of_several_lines(file: Path, capsys: Capsys) -> None:
+    file.write_text("later = [\n  1,\n]\n'suits' = \"two\"")
+    assert called(capsys, "config", "set", "theme", "dark")[0] == 0
+    assert file.read_text() == 'later = [\n  1,\n]\n\'suits\' = "two"\ntheme = "dark"\n'
+    assert called(capsys, "config", "set", "suits", "four")[0] == 0
+    assert file.read_text() == 'later = [\n  1,\n]\nsuits = "four"\ntheme = "dark"\n'
+
+
 def test_config_set_replaces_a_table(file: Path, capsys: Capsys) -> None:
     file.write_text("[other]\nx = 1\n[name]\ny = 2\n")
     assert called(capsys, "config", "set", "name", "bo")[0] == 0

@@ -161,7 +161,7 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
 
 def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str]) -> None:
     command = [*SAMEDEAL, "--color", "never", "demo", "--line", "--speed", "1"]
-    with at_a_terminal(environment | {"TERM": "xterm"}, command) as (process, ours):
+    with at_a_terminal(environment | {"TERM": "xterm", "SAMEDEAL_NAME": "zo"}, command) as (process, ours):
         screen = until(ours, "[q] quit")
         assert "[Enter] join   [w] watch the bots" in screen
         race = re.search(r" join (\S+)\r", screen)

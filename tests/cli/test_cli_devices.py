@@ -234,8 +234,9 @@ async def test_token_that_is_not_revoked_is_kept_without_force(
     assert result.exit_code == 3
     assert "You are still logged in as ada; to forget the name anyway, use --force" in result.stderr
     assert closed in laptop.guests()
-    result = laptop.run("logout", "--force")
+    result = laptop.run("logout", "--force", "--json")
     assert (result.exit_code, "The token was not revoked: " in result.stderr) == (0, True)
+    assert json.loads(result.stdout) == {"server": closed.server, "name": "ada"}
     assert laptop.guests() == [guest]
 
 

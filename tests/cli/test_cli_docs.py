@@ -40,7 +40,8 @@ def _help(command: click.Command, name: str) -> Iterator[str]:
         shared = {option.name for option in global_options()}
         own = [option for option in command.params if option.name not in shared]
         shown = click.Command(name, params=own, help=command.help, epilog=command.epilog, add_help_option=False)
-    context = click.Context(shown, info_name=name, terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    settings = {**main.context_settings, "terminal_width": WIDTH}
+    context = click.Context(shown, info_name=name, **settings)
     yield from ("```text", *(line.rstrip() for line in shown.get_help(context).splitlines()), "```")
 
 

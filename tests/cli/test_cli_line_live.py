@@ -15,7 +15,7 @@ import pytest
 
 from samedeal_cli.main import main
 from support.servers import Server
-from support.terminals import at_a_terminal, until
+from support.terminals import at_a_terminal, press, until
 
 
 @pytest.fixture(scope="module")
@@ -214,12 +214,17 @@ def test_ls_lists_open_races(
     assert "kings-in-the-corners" in capsys.readouterr().out
 
 
+NAMED = {"SAMEDEAL_NAME": "ada"}
+
+
 def line_by_line(*args: str) -> list[str]:
     return [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"]
 
 
 def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
-    with at_a_terminal(environment, line_by_line("solo", "corners:42")) as (process, ours):
+    with at_a_terminal(environment | NAMED, line_by_line("solo", "corners:42")) as (process, ours):
+        until(ours, "Enter to begin")
+        press(ours, b"\r")
         text = until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
         os.write(ours, b"draw\n")
@@ -257,7 +262,7 @@ def test_terminal_state_is_restored(
     end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
 ) -> None:
     race = live.create("corners", seed="42")
-    with at_a_terminal(environment, line_by_line("join", race)) as (process, ours):
+    with at_a_terminal(environment | NAMED, line_by_line("join", race)) as (process, ours):
         before = termios.tcgetattr(ours)
         until(ours, "ready? (y)\r\n> ")
         assert termios.tcgetattr(ours) != before
@@ -272,7 +277,7 @@ def test_terminal_state_is_restored(
 
 def test_dumb_terminal_gets_no_control_characters(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
-    with at_a_terminal(environment | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
+    with at_a_terminal(environment | NAMED | {"TERM": "dumb"}, line_by_line("join", race)) as (process, ours):
         text = until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"quit\n")
         text += until(ours, "your seat is held for 30 s. To rejoin: ")

@@ -72,6 +72,34 @@ def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
+    ("args", "instead"),
+    [
+        (["replay", "race.json"], "use samedeal export --format json"),
+        (["export", "race.json"], "use --format json"),
+        (["serve"], "for a log in JSON, set SAMEDEAL_LOG_FORMAT=json"),
+        (["completion", "bash"], "it writes a script"),
+    ],
+)
+def test_command_without_json_output_refuses_json(
+    args: list[str], instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in ([*args, "--json"], ["--json", *args]):
+        assert main.exit_code(words) == 2
+        assert capsys.readouterr() == ("", f"samedeal: {args[0]} has no JSON output; {instead}\n")
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_embedded_store_on_windows_names_wsl(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("REDIS_URL", "SAMEDEAL_REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("samedeal_cli.commands.serve.sys.platform", "win32")
+    assert main.exit_code([command]) == 1
+    assert "does not run on Windows; run samedeal in WSL, or use serve --redis URL" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("args", "says"),
     [
         (["nope"], "unknown command 'nope' (try: samedeal --help)"),
@@ -159,10 +187,8 @@ def test_flag_overrides_environment(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_games_without_a_server_lists_known_games(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code(["games", "--server", NOBODY]) == 0
     out, err = capsys.readouterr()
-    assert (
-        out.splitlines()[2]
-        == "corners                Corners                 48 cards, 6 min; variant refill=stock|waste"
-    )
+    row = "corners               Corners               48 cards, 6 min; variant refill=stock|waste"
+    assert out.splitlines()[2] == row
     assert "listing the games of this program" in err
 
 

@@ -76,7 +76,7 @@ async def test_me_shows_scores_and_newest_races(server: LoggedServer) -> None:
 async def test_versus_finds_a_player_by_name_or_id(server: LoggedServer) -> None:
     known = await raced(server, "cy", "dee")
     result = once(lambda result: "2 tied" in result.stdout, "versus", "dee", "--as", "cy")
-    assert result.stdout.splitlines() == ["cy 0 : 0 dee, 2 tied", "corners                0 : 0, 2 tied"]
+    assert result.stdout.splitlines() == ["cy 0 : 0 dee, 2 tied", "corners  0 : 0, 2 tied"]
     by_id = run("versus", known["0"].player, "--as", "dee")
     assert by_id.stdout.splitlines()[0] == "dee 0 : 0 cy, 2 tied"
     assert json.loads(run("versus", "cy", "--as", "dee", "--json").stdout)["tied"] == 2

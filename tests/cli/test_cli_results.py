@@ -58,7 +58,7 @@ def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:
     assert instruction(state)[0].startswith("Over: no moves left. You can undo, restart or finish.")
     action = action_of(state, "!")
     assert action
-    assert action.label_in(state) == "finish"
+    assert action.entry(state).label == "finish"
     _, asked = on_key(state, "!")
     assert isinstance(asked, Ask)
     assert asked.question == "Finish? Your best attempt counts."
@@ -127,7 +127,7 @@ def test_h_races_against_the_ghosts_of_a_finished_race() -> None:
     assert on_key(state, "h")[1] == RaceAgain(ghosts=True)
     action = action_of(state, "h")
     assert action
-    assert action.label_in(state) == "race its ghosts"
+    assert action.entry(state).label == "race ghosts"
 
 
 def test_the_scores_include_records_and_your_own() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from samedeal_cli.running import run
 from support.servers import Server
-from support.terminals import at_a_terminal, until
+from support.terminals import at_a_terminal, press, until
 
 
 def test_run_returns_the_result() -> None:
@@ -64,10 +64,12 @@ def test_internal_cancellation_is_raised() -> None:
 def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str, tmp_path: Path) -> None:
     with Server(store_url) as server:
         environment = os.environ | {"TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)}
-        environment |= {"SAMEDEAL_SERVER": server.url, "COLUMNS": "100", "LINES": "32"}
+        environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada", "COLUMNS": "100", "LINES": "32"}
         command = [sys.executable, "-m", "samedeal_cli.main", "solo", "corners:42"]
         with at_a_terminal(environment, command) as (process, terminal):
+            until(terminal, "Enter to begin")
             before = termios.tcgetattr(terminal)
+            press(terminal, b"\r")
             text = until(terminal, "stock")
             assert "\x1b[?1049h" in text
             process.terminate()

@@ -100,7 +100,7 @@ def quit_label(state: RaceState) -> str:
     """Return what the footer says about q."""
     action = action_of(state, "q")
     assert action
-    return action.label_in(state)
+    return action.entry(state).label
 
 
 def test_full_screen_explains_the_seat_at_each_stage() -> None:

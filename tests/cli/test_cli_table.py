@@ -154,10 +154,10 @@ def test_the_winner_of_a_match_is_named(tmp_path: Path) -> None:
 def test_more_players_are_shown_as_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = files(tmp_path, [ahead("a", 4), ahead("b", 3)])
     assert run("table", *paths).stdout.splitlines() == [
-        " 1. Name 1      2 points    2 races   2 wins",
-        " 2. Name 2   0.58 points    2 races   0 wins",
-        " 2. Name 3   0.58 points    2 races   0 wins",
-        " 4. Name 4   0.33 points     1 race   0 wins",
+        " 1. Name 1     2 points  2 races  2 wins",
+        " 2. Name 2  0.58 points  2 races  0 wins",
+        " 2. Name 3  0.58 points  2 races  0 wins",
+        " 4. Name 4  0.33 points   1 race  0 wins",
     ]
     monkeypatch.setenv("COLUMNS", "40")
     assert run("table", *paths).stdout.splitlines()[:4] == ["1. Name 1", "  2 points", "  2 races", "  2 wins"]

@@ -23,6 +23,7 @@ from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health
 from support.clusters import free_ports
 from support.logged_server import LoggedServer
+from support.stores import until as until_true
 
 PASSWORD = "correct-horse"
 ANSWERS_AGAIN = "the store answers again"
@@ -155,6 +156,7 @@ async def test_an_untrusted_certificate_is_reported(tmp_path: Path, caplog: pyte
         with pytest.raises(Refused, match=r"^The store's certificate is not trusted: self[- ]signed certificate\.$"):
             await one.check()
         await one.close()
+        await until_true(lambda: asyncio.all_tasks() == {asyncio.current_task()})  # the server's ends are closed, too
     [message] = caplog.messages
     assert "the store's certificate is not trusted: self" in message
     assert PASSWORD not in caplog.text

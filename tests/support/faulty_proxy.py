@@ -48,6 +48,9 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        self.closed = True
+        for _step in range(10):  # connections that were accepted just now begin
+            await asyncio.sleep(0)
         self.cut()
         for task in self._tasks:
             task.cancel()

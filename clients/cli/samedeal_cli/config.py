@@ -3,11 +3,12 @@
 import os
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shutil import copymode
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import platformdirs
 
@@ -15,27 +16,11 @@ from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings, color_from_environment
 
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
-
-KEYS: Final[dict[str, str]] = {
-    "server": "the server to use",
-    "name": "your name without --as",
-    "color": "colour the cards",
-    "suits": "number of suit colours",
-    "theme": "full-screen colours",
-    "ascii": "write ASCII only",
-    "cards": "card size on the full screen",
-    "mouse": "use the mouse",
-    "animation": "animate the full screen",
-    "auto_drop": "play a clicked card that has only one destination",
-    "reactions": "show the racers' reactions",
-    "screen_reader": "plain sentences instead of drawings",
-}
-"""The keys of the file, with descriptions. Types and defaults are those of the fields of Settings."""
-
 Value = str | bool
 _HINTS: Final = get_type_hints(Settings)
+_ANNOTATED: Final = get_type_hints(Settings, include_extras=True).items()
+KEYS: Final[dict[str, str]] = {key: hint.__metadata__[0] for key, hint in _ANNOTATED if get_origin(hint) is Annotated}
+"""The keys of the file, with descriptions."""
 _SWITCH: Final = dict.fromkeys(("on", "true", "yes", "1"), True) | dict.fromkeys(("off", "false", "no", "0"), False)
 
 
@@ -79,12 +64,12 @@ def allowed(key: str) -> tuple[str, ...]:
 
 def parse_value(key: str, value: object, where: str) -> Value:
     """Convert a string or TOML value to the value of a key. Raises Misused; `where` is the source in its message."""
-    kind = _HINTS[key]
-    if kind is bool:
-        if isinstance(value, str):
-            value = _SWITCH.get(value.strip().lower())
-        if isinstance(value, bool):
-            return value
+    if key not in KEYS:
+        raise Misused(f"unknown key {key!r}")
+    if _HINTS[key] is bool:
+        switch = _SWITCH.get(value.strip().lower()) if isinstance(value, str) else value
+        if isinstance(switch, bool):
+            return switch
         raise Misused(f"{where} must be on or off")
     if not isinstance(value, str):
         raise Misused(f"{where} must be a string")
@@ -92,32 +77,34 @@ def parse_value(key: str, value: object, where: str) -> Value:
         if value not in choices:
             raise Misused(f"{where} must be one of {', '.join(choices)}, not {value!r}")
         return value
+    from samedeal.errors import Refused
+    from samedeal.names import normalised
+
     try:
-        return _parse_text(key, value)
-    except Failure as failure:
-        raise Misused(f"{where}: {failure.format_message()}") from failure
+        return server_address(value) if key == "server" else normalised(value)
+    except (Failure, Refused) as error:
+        raise Misused(f"{where}: {error}") from error
 
 
 def read() -> tuple[dict[str, Value], list[str]]:
     """Return the valid values of the file, and warnings about the others."""
-    path = config_file()
+    path, values, warnings = config_file(), dict[str, Value](), list[str]()
     try:
-        text, _, warnings = _hide_invalid_lines(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return {}, []
     except UnicodeDecodeError:
         return {}, [f"{path}: ignored, because it is not valid UTF-8"]
     except OSError as error:
         return {}, [f"{path}: {error.strerror}"]
-    values: dict[str, Value] = {}
-    for key, value in tomllib.loads(text).items():
-        if key not in KEYS:
-            warnings.append(f"unknown key {key!r}")
-            continue
-        try:
-            values[key] = parse_value(key, value, key)
-        except Misused as misused:
-            warnings.append(misused.format_message())
+    for statement in _statements(text):
+        if statement.content is None and not statement.is_table:
+            warnings.append(f"line {statement.line} is not valid TOML: {statement.text.strip()}")
+        for key, value in (statement.content or {}).items():
+            try:
+                values[key] = parse_value(key, value, key)
+            except Misused as misused:
+                warnings.append(misused.format_message())
     return values, [f"{path}: {warning}" for warning in warnings]
 
 
@@ -126,81 +113,65 @@ def set_key(key: str, value: Value | None) -> None:
 
     Raises OSError if the file cannot be written.
     """
-    import tomlkit  # slow to import, and rarely needed
-
     path = config_file()
-    before, hidden, _ = _hide_invalid_lines(path.read_text(encoding="utf-8") if path.exists() else "", replacing=key)
-    document = tomlkit.parse(before)
-    if value is None:
-        document.pop(key, None)
-    elif key in document:
-        document[key] = value
-    else:
-        _insert(document, key, value)
-    after = document.as_string()
-
-    for placeholder, line in hidden.items():
-        after = after.replace(placeholder, line)
-    _write(path, after)
+    statements = list(_statements(path.read_text(encoding="utf-8") if path.exists() else ""))
+    own = next((at for at, each in enumerate(statements) if each.sets(key) and not each.is_table), None)
+    if own is None:  # after the other keys, and before the first table and its comments
+        keys = [at for at, each in enumerate(statements) if each.content and not each.is_table]
+        own = keys[-1] + 1 if keys else 0 if any(each.is_table for each in statements) else len(statements)
+        statements.insert(own, _Statement(0, ""))
+    statements[own] = _Statement(0, "" if value is None else _assignment(statements[own].text, key, value))
+    _write(path, "".join(each.text for at, each in enumerate(statements) if at == own or not each.sets(key)))
 
 
-def _parse_text(key: str, text: str) -> str:
-    """Normalize free text. Raises Failure."""
-    if key == "server":
-        return server_address(text)
-    from samedeal.errors import Refused
-    from samedeal.names import normalised
+class _Statement(NamedTuple):
+    """A part of the file: a key with its value, a table with its keys, a comment or an invalid line."""
 
+    line: int
+    text: str
+    content: dict[str, Any] | None = None
+    """None if it is invalid."""
+
+    @property
+    def is_table(self) -> bool:
+        return self.text.lstrip().startswith("[")
+
+    def sets(self, key: str) -> bool:
+        """Return whether it sets a key, even if it is invalid."""
+        return key in (self.content or ()) or bool(re.match(rf"\s*{key}\s*=", self.text))
+
+
+def _statements(text: str) -> Iterator[_Statement]:
+    """Split a file. A second statement about a key is invalid."""
+    lines = [line if line.endswith("\n") else f"{line}\n" for line in text.splitlines(keepends=True)]
+    at, known = 0, set[str]()
+    while at < len(lines):
+        ends = list(range(at + 1, len(lines) + 1))
+        if lines[at].lstrip().startswith("["):
+            ends = [next((end for end in ends[:-1] if lines[end].lstrip().startswith("[")), len(lines))]
+        parsed = ((end, _parsed("".join(lines[at:end]))) for end in ends)
+        end, content = next((each for each in parsed if each[1] is not None), (ends[0], None))
+        if content and content.keys() & known:
+            content = None
+        known |= (content or {}).keys() & KEYS.keys()
+        yield _Statement(at + 1, "".join(lines[at:end]), content)
+        at = end
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
     try:
-        return normalised(text)
-    except Refused as refused:
-        raise Misused(refused.text) from refused
-
-
-def _hide_invalid_lines(text: str, *, replacing: str | None = None) -> tuple[str, dict[str, str], list[str]]:
-    """Return valid TOML, the hidden lines by the comments that replace them, and warnings.
-
-    In an invalid file, all tables are hidden too. An invalid line that sets the key `replacing` is not hidden, but gets
-    an empty value.
-    """
-    if _is_toml(text):
-        return text if text.endswith("\n") or not text else f"{text}\n", {}, []
-    valid, hidden, warnings, in_table = "", {}, [], False
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        in_table = in_table or line.lstrip().startswith("[")
-        if not in_table and _is_toml(valid + line):
-            valid += line
-            continue
-        if not in_table:
-            warnings.append(f"line {number} is not valid TOML: {line.strip()}")
-        if not in_table and replacing and re.match(rf"\s*{replacing}\s*=", line):
-            empty = f'{replacing} = ""\n'
-            valid += empty if _is_toml(valid + empty) else ""  # at most once
-        else:
-            placeholder = f"# samedeal: line {number}\n"
-            valid += placeholder
-            hidden[placeholder] = line
-    return valid, hidden, warnings
-
-
-def _is_toml(text: str) -> bool:
-    try:
-        tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
-        return False
-    return True
+        return None
 
 
-def _insert(document: "TOMLDocument", key: str, value: Value) -> None:
-    """Insert a key after the other keys and before the first table and its comments."""
-    from tomlkit.items import AbstractTable, AoT, SingleKey, item
+def _assignment(text: str, key: str, value: Value) -> str:
+    """Return a statement that sets a key. The comment of the one that it replaces is preserved."""
+    import json  # slow to import, and rarely needed
 
-    tables = [isinstance(entry, AbstractTable | AoT) for _, entry in document.body]
-    keys = [at for at, (name, _) in enumerate(document.body) if name is not None and not tables[at]]
-    at = keys[-1] + 1 if keys else 0 if any(tables) else len(tables)
-    new = item(value)
-    new.trivia.trail = "\n"
-    document.body.insert(at, (SingleKey(key), new))
+    quoted = json.dumps(value, ensure_ascii=False)
+    changed = re.sub(rf"^(\s*{key}\s*=\s*)(\"[^\"]*\"|'[^']*'|\w+)", lambda match: match[1] + quoted, text)
+    return changed if _parsed(changed) == {key: value} else f"{key} = {quoted}\n"
 
 
 def _write(path: Path, text: str) -> None:

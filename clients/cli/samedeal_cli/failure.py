@@ -50,6 +50,14 @@ class Unreachable(Failure):
         super().__init__(f"{server} cannot be reached: {why}")
 
 
+class NotRunning(Unreachable):
+    """No server is running on this machine."""
+
+    def __init__(self, server: str) -> None:
+        text = f"no server is running at {server}: start one with samedeal serve, or try samedeal demo"
+        Failure.__init__(self, text)
+
+
 class BadAnswer(Unreachable):
     """The server sent an invalid response."""
 

@@ -11,7 +11,16 @@ from typing import Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from samedeal_cli.failure import EXIT_CODES, INTERRUPTED, READER_GONE, TERMINATED, Declined, Failure, Misused
+from samedeal_cli.failure import (
+    EXIT_CODES,
+    INTERRUPTED,
+    READER_GONE,
+    TERMINATED,
+    Declined,
+    Failure,
+    Misused,
+    NotRunning,
+)
 from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import global_options
@@ -41,7 +50,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
     "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
     "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
-    "whoami": ("samedeal_cli.commands.whoami:whoami", "Show the names you play under."),
+    "whoami": ("samedeal_cli.commands.devices:whoami", "Show the names you play under."),
     "pass": ("samedeal_cli.commands.devices:pass_code", "Print a code to play on another device."),
     "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
     "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
@@ -111,14 +120,6 @@ class Main(click.Group):
             return code if isinstance(code, int) else 0
         except (click.Abort, KeyboardInterrupt):
             return INTERRUPTED
-        except click.UsageError as error:
-            hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
-            misused = Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
-            misused.show()
-            return misused.exit_code
-        except click.ClickException as error:
-            Failure(_with_advice(error.format_message())).show()
-            return error.exit_code
         except SystemExit as end:
             # click exits like this after a broken pipe, and replaces standard output.
             if sys.stdout is not stdout:
@@ -127,7 +128,7 @@ class Main(click.Group):
         except BrokenPipeError:
             return _reader_gone()
         except Exception as error:
-            if sys.flags.dev_mode:
+            if sys.flags.dev_mode and not isinstance(error, click.ClickException):
                 raise
             failure = _failure(error)
             failure.show()
@@ -141,15 +142,17 @@ def _reader_gone() -> int:
     return READER_GONE
 
 
-def _with_advice(message: str) -> str:
-    """Add advice if no server is running on this machine. Return other messages unchanged."""
-    server, _, why = message.partition(" cannot be reached: ")
-    if why != "Connection refused" or not is_local(server):
-        return message
-    return f"no server is running at {server}: start one with samedeal serve, or try samedeal demo"
-
-
 def _failure(error: Exception) -> Failure:
+    """Return the failure to show for an error, with advice if it has a usual remedy."""
+    if isinstance(error, click.UsageError):
+        hint = f" (try: {error.ctx.command_path} --help)" if error.ctx else ""
+        return Misused(" ".join(error.format_message().split()).rstrip(".") + hint)
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+        server, _, why = text.partition(" cannot be reached: ")
+        if why == "Connection refused" and is_local(server):
+            return NotRunning(server)
+        return error if isinstance(error, Failure) else Failure(text)
     from samedeal.errors import Refused
 
     if isinstance(error, Refused):
@@ -167,9 +170,11 @@ def _without_command(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(context.get_help())
         return
+    from samedeal_cli.commands.output import print_line
     from samedeal_cli.commands.start import start_lines
 
-    click.echo("\n".join(start_lines(context.obj)))
+    for line in start_lines(context.obj):
+        print_line(context.obj, line)
 
 
 main = Main(
@@ -179,7 +184,7 @@ main = Main(
     subcommand_metavar="COMMAND [ARGS]...",
     help="Race your friends at patience on the same shuffled deck.",
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     params=[*global_options()],
 )
 click.version_option(package_name="samedeal", message="samedeal %(version)s", help="Show the version.")(main)

@@ -1,4 +1,4 @@
-"""Runs coroutines, with cleanup when the process is terminated."""
+"""Runs coroutines, with cleanup when the process is terminated or one of them has finished."""
 
 import asyncio
 import signal
@@ -23,6 +23,18 @@ def run(main: Coroutine[Any, Any, T]) -> T:
     if terminated.is_set():
         sys.exit(TERMINATED)
     return result
+
+
+async def first_of(*coroutines: Coroutine[Any, Any, T]) -> T:
+    """Return the result of the coroutine that finishes first, in doubt of an earlier one, and cancel the others."""
+    tasks = [asyncio.create_task(coroutine) for coroutine in coroutines]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return next(task for task in tasks if task.done()).result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Event) -> T:

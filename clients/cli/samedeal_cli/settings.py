@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import click
 
-from samedeal_cli.failure import Failure
+from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net.addresses import DEFAULT_SERVER, server_address
 
 Color = Literal["auto", "always", "never"]
@@ -27,34 +28,29 @@ _TEMPORARY: Final[dict[Path, TemporaryDirectory[str]]] = {}
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one call, passed with ``click.pass_obj``. Precedence: flag, environment, config file, default."""
+    """The settings of one call, passed with ``click.pass_obj``. Precedence: flag, environment, config file, default.
 
-    server: str = ""
+    Fields with a description are keys of the configuration file.
+    """
+
+    server: Annotated[str, "the server to use"] = ""
     """As given, or empty. Use ``address`` instead."""
+    name: Annotated[str, "your name without --as"] = ""
+    """Empty for the account name."""
+    color: Annotated[Color, "colour the cards"] = "auto"
+    """As given. Use ``colored`` instead."""
+    suits: Annotated[Suits, "number of suit colours: one per suit, or black and red"] = "four"
+    theme: Annotated[Theme, "full-screen colours"] = "terminal"
+    ascii: Annotated[bool, "write ASCII only"] = False
+    """As given. Use ``plain``, which also considers the terminal's encoding."""
+    cards: Annotated[Cards, "card size on the full screen"] = "auto"
+    mouse: Annotated[bool, "use the mouse"] = True
+    animation: Annotated[bool, "animate the full screen"] = True
+    auto_drop: Annotated[bool, "play a clicked card that has only one destination"] = True
+    reactions: Annotated[bool, "show the racers' reactions"] = True
+    screen_reader: Annotated[bool, "plain sentences instead of drawings, and no full screen"] = False
     json: bool = False
     quiet: bool = False
-    name: str = ""
-    """The player's name without ``--as``; empty for the account name."""
-    ascii: bool = False
-    """Whether ASCII only was requested. Use ``plain``, which also considers the terminal's encoding."""
-    color: Color = "auto"
-    """As given. Use ``colored`` instead."""
-    suits: Suits = "four"
-    """The number of suit colours: one per suit, or black and red."""
-    theme: Theme = "terminal"
-    """The colours of the full screen."""
-    cards: Cards = "auto"
-    """The size of cards on the full screen."""
-    mouse: bool = True
-    """Whether the full screen uses the mouse."""
-    animation: bool = True
-    """Whether the full screen shows animations."""
-    auto_drop: bool = True
-    """Whether a picked card with only one destination is moved there at once."""
-    reactions: bool = True
-    """Whether to show the racers' reactions."""
-    screen_reader: bool = False
-    """Whether output is for a screen reader: sentences, no full screen, and no redrawing."""
 
     @property
     def address(self) -> str:
@@ -138,9 +134,24 @@ def demo_file() -> Path:
     return state_dir() / "demo.json"
 
 
-def command(*examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a function a command, with examples at the end of its help."""
-    return click.command(epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples))
+def command(*examples: str, instead_of_json: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a function of the settings and the parameters a command.
+
+    Its help ends with the examples. A command without JSON output says what to use `instead_of_json`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @click.command(epilog="\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples))
+        @click.pass_obj
+        @wraps(function)
+        def call(settings: Settings, /, **parameters: Any) -> Any:
+            if settings.json and instead_of_json:
+                raise Misused(f"{click.get_current_context().info_name} has no JSON output; {instead_of_json}")
+            return function(settings, **parameters)
+
+        return call
+
+    return decorate
 
 
 def global_options() -> list[click.Option]:
@@ -159,18 +170,14 @@ def global_options() -> list[click.Option]:
         click.Option(["-q", "--quiet"], is_flag=True, default=None, help="Print only the requested output."),
     ]
     for option in options:
-        option.expose_value = False
-        option.callback = _setter(option.name or "")
+        option.expose_value, option.callback = False, _set_option
     return options
 
 
-def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def set_option(context: click.Context, _parameter: click.Parameter, value: Any) -> None:
-        if value is not None:
-            change: dict[str, Any] = {name: server_address(value) if name == "server" else value}
-            context.obj = replace(context.obj if isinstance(context.obj, Settings) else Settings(), **change)
-
-    return set_option
+def _set_option(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None:
+        change: dict[str, Any] = {f"{option.name}": server_address(value) if option.name == "server" else value}
+        context.obj = replace(context.obj or Settings(), **change)
 
 
 def _demo_address() -> str | None:

@@ -10,13 +10,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from samedeal.arena.arena_results import ArenaRace
 from samedeal.arena.offline_race import TICK_MS, OfflineRace
-from samedeal.arena.players import PLAYERS, Player
+from samedeal.arena.players import PLAYERS
 from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
@@ -28,7 +26,7 @@ from samedeal_cli.render.transcript import printable
 _LONGEST_NAME: Final = 48
 
 
-class Contest(Struct, frozen=True, kw_only=True):
+class Contest(NamedTuple):
     """A race to be played."""
 
     game: str
@@ -41,10 +39,6 @@ class Contest(Struct, frozen=True, kw_only=True):
     """The length of the race, in moves of each racer."""
     timeout_s: float
     """How long a program may take for a move (s)."""
-
-
-class _Failed(Exception):
-    """A program cannot continue the race. The text says why."""
 
 
 def check_program(command: str) -> None:
@@ -101,13 +95,10 @@ async def _play(contest: Contest) -> ArenaRace:
                 programs[seat] = await Program.start(seats[seat])
         while views := race.next_tick():
             for seat, view in views.items():
-                try:
-                    if seat in players:
-                        _make_move(race, seat, players[seat], view)
-                    else:
-                        await _let_move(race, seat, programs.get(seat), view, contest.timeout_s)
-                except _Failed as failed:
-                    failures[seat] = f"{failed}"
+                if seat in players:
+                    race.make(seat, players[seat].choose(view, race.run(seat)))
+                elif failure := await _let_move(race, seat, programs.get(seat), view, contest.timeout_s):
+                    failures[seat] = failure
                     race.make(seat, RESIGN)
         standings = race.close()
         for seat in programs.keys() - failures.keys():
@@ -118,14 +109,10 @@ async def _play(contest: Contest) -> ArenaRace:
     return ArenaRace.of(race.race.deal or "", standings, failures, TICK_MS)
 
 
-def _make_move(race: OfflineRace, seat: int, player: Player, view: View) -> None:
-    race.make(seat, player.choose(view, race.run(seat)))
-
-
-async def _let_move(race: OfflineRace, seat: int, program: Program | None, view: View, timeout_s: float) -> None:
-    """Let a program move. Raises _Failed if it does not, after which it is no longer running."""
+async def _let_move(race: OfflineRace, seat: int, program: Program | None, view: View, timeout_s: float) -> str:
+    """Let a program move. Return why it does not, after which it is no longer running, or an empty string."""
     if program is None:
-        raise _Failed("cannot be started")
+        return "cannot be started"
     if view.board is None:
         raise ValueError("the view must have a board")
     state, detail = State.of(view.board, view.clock_ms, view.standings), ""
@@ -133,16 +120,17 @@ async def _let_move(race: OfflineRace, seat: int, program: Program | None, view:
         try:
             async with asyncio.timeout(timeout_s):
                 move = await program.answer(state)
-        except TimeoutError as error:
+        except TimeoutError:
             await program.stop(0)
-            raise _Failed(f"made no move within {timeout_s:g} s") from error
+            return f"made no move within {timeout_s:g} s"
         if move is None:
-            raise _Failed(f"ended before the race did (exit status {await program.stop()})")
+            return f"ended before the race did (exit status {await program.stop()})"
         try:
-            return race.make(seat, move)
+            race.make(seat, move)
+            return ""
         except Refused as refused:
             detail = refused.text
             with suppress(TimeoutError):
                 await asyncio.wait_for(program.refused(Refusal(refused.code, detail)), timeout_s)
     await program.stop()
-    raise _Failed(f"was refused {MAX_REFUSALS} times in a row, the last time because: {printable(detail)}")
+    return f"was refused {MAX_REFUSALS} times in a row, the last time because: {printable(detail)}"

@@ -10,7 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import click
 import msgspec
@@ -20,14 +20,15 @@ from samedeal.errors import Refused
 from samedeal.race.run import RESTART
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
+from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import NAME, RACE, WAIT, Link
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import connect
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.transport import TRANSIENT_CODES
-from samedeal_cli.render.phrases import with_unique_names
-from samedeal_cli.running import run
+from samedeal_cli.render.transcript import results
+from samedeal_cli.running import first_of, run
 from samedeal_cli.settings import Settings, command
 
 READY: Final = "ready"
@@ -42,13 +43,9 @@ MAX_ATTEMPTS: Final = 3
 """Maximum attempts of the built-in player."""
 MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
-WAIT_S: Final = 300.0
-"""How long to wait for a rematch by default (s)."""
 STOP_S: Final = 2.0
 """How long a program may run after its input ends (s)."""
 _ENDED: Final = ("race-over", "not-playing")
-
-Pause = Callable[[], float]
 
 
 class State(Board, frozen=True, kw_only=True, omit_defaults=False, tag="state", tag_field="t"):
@@ -116,8 +113,7 @@ class Program(Player):
     async def start(cls, command: str) -> Self:
         """Start a program. Raises Misused if it cannot be started."""
         try:
-            words = shlex.split(command)
-            return cls(await asyncio.create_subprocess_exec(*words, stdin=PIPE, stdout=PIPE))
+            return cls(await asyncio.create_subprocess_exec(*shlex.split(command), stdin=PIPE, stdout=PIPE))
         except (OSError, ValueError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Misused(f"cannot run {command!r}: {why}") from error
@@ -128,7 +124,13 @@ class Program(Player):
     async def answer(self, state: State) -> str | None:
         """Return the program's move, or None if it has exited or its line is too long."""
         await self._write(state)
-        return await self._read_move()
+        with suppress(ValueError):
+            while self._process.stdout and (line := await self._process.stdout.readline()):
+                if text := line.decode(errors="replace").strip():
+                    with suppress(msgspec.DecodeError):
+                        return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
+                    return text
+        return None
 
     async def refused(self, refusal: Refusal) -> None:
         await self._write(refusal)
@@ -147,13 +149,10 @@ class Program(Player):
         try:
             return await asyncio.wait_for(self._process.wait(), wait_s)
         except TimeoutError:
-            self._kill()
+            # If the program has just exited, Process.kill would take its exit status from the event loop.
+            with suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
             return await self._process.wait()
-
-    def _kill(self) -> None:
-        # If the program has just exited, Process.kill would take its exit status from the event loop.
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
 
     async def _write(self, line: State | Refusal | Over) -> None:
         if self._process.stdin:
@@ -161,29 +160,14 @@ class Program(Player):
                 self._process.stdin.write(msgspec.json.encode(line) + b"\n")
                 await self._process.stdin.drain()
 
-    async def _read_move(self) -> str | None:
-        with suppress(ValueError):
-            while self._process.stdout and (line := await self._process.stdout.readline()):
-                if text := line.decode(errors="replace").strip():
-                    return _parse_move(text)
-        return None
-
-
-def _parse_move(text: str) -> str:
-    if text.startswith("{"):
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(text, type=dict[str, str]).get("move", text)
-    return text
-
 
 async def play(
-    connection: Connection,
-    player: Player,
-    *,
-    pause: Pause = lambda: 0.0,
-    ready_when: Callable[[], bool] = lambda: True,
+    connection: Connection, player: Player, *, speed: float | None = None, ready_when: Callable[[], bool] = lambda: True
 ) -> None:
-    """Play a seat from the current state to the end of the race. Get ready once `ready_when` returns True."""
+    """Play a seat from the current state to the end of the race. Get ready once `ready_when` returns True.
+
+    With a speed, there are random pauses between moves.
+    """
     if connection.view.stage == "open":
         await _wait_until(connection, ready_when)
         with suppress(Refused):
@@ -191,9 +175,8 @@ async def play(
     await _wait_until(connection, lambda: connection.view.stage not in ("open", "countdown"))
     refusals = 0
     while _is_playing(connection):
-        await asyncio.sleep(pause())
-        command = await _choose(connection, player)
-        if command is None:
+        await asyncio.sleep(random.uniform(0.5, 1.5) * PAUSE_S / speed if speed else 0)  # noqa: S311 (no secret)
+        if (command := await _choose(connection, player)) is None:
             break
         try:
             await _execute(connection, command)
@@ -232,18 +215,7 @@ async def _choose(connection: Connection, player: Player) -> str | None:
     if board is None or not _is_playing(connection):
         return None
     state = State.of(board, connection.left_ms, connection.standings)
-    choosing = asyncio.create_task(player.choose(state))
-    ending = asyncio.create_task(_wait_until(connection, lambda: not _is_playing(connection)))
-    try:
-        await asyncio.wait({choosing, ending}, return_when=asyncio.FIRST_COMPLETED)
-        if choosing.done():
-            return choosing.result()
-        ending.result()
-        return None
-    finally:
-        choosing.cancel()
-        ending.cancel()
-        await asyncio.gather(choosing, ending, return_exceptions=True)
+    return await first_of(player.choose(state), _wait_until(connection, lambda: not _is_playing(connection)))
 
 
 async def rematch(connection: Connection, wait_s: float) -> str | None:
@@ -270,32 +242,15 @@ def _is_playing(connection: Connection) -> bool:
     return connection.view.stage == "running" and not (standing and standing.done)
 
 
-def random_pause(speed: float) -> Pause:
-    """Return a function for random pauses between moves."""
-    return lambda: random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
-
-
 @command("samedeal bot calm-otter-42 --exec ./mybot --as robbie", "samedeal bot calm-otter-42 --speed 4")
 @click.argument("race", type=RACE)
 @click.option("--exec", "command", metavar="CMD", help="The program that plays.  [default: a built-in random player]")
-@click.option(
-    "--as", "name", type=NAME, metavar="NAME", help="The bot's name; each name is a separate player.  [default: bot]"
-)
+@click.option("--as", "name", type=NAME, help="The bot's name; each name is a separate player.  [default: bot]")
 @click.option(
     "--speed", type=click.FloatRange(0, min_open=True), metavar="X", help="Speed of the built-in player.  [default: 1]"
 )
-@click.option(
-    "--wait", "wait_ms", type=WAIT, metavar="TIME", help="How long to wait for a rematch after a race.  [default: 5m]"
-)
-@click.pass_obj
-def bot(
-    settings: Settings,
-    race: Link,
-    command: str | None,
-    name: str | None,
-    speed: float | None,
-    wait_ms: int | None,
-) -> None:
+@click.option("--wait", "wait_ms", type=WAIT, default="5m", help="How long to wait for a rematch.")
+def bot(settings: Settings, /, **choices: Any) -> None:
     """Let a program play a seat, and follow the other players to their rematches.
 
     Before each move, the program reads a line of JSON with the table and the legal moves from standard input, and
@@ -303,52 +258,37 @@ def bot(
     exits, its seat resigns. When you stop this command, the seat stays reserved (before the countdown, only for a short
     time): start it again under the same name to continue.
     """
-    if command is not None and not command.strip():
-        raise Misused("--exec needs a program")
-    run(_run(settings, race, command, name, speed, WAIT_S if wait_ms is None else wait_ms / 1000))
+    run(_run(settings, **choices))
 
 
 async def _run(
-    settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None, wait_s: float
+    settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None, wait_ms: int
 ) -> None:
-    program = await Program.start(command) if command else None
-    pause = random_pause(speed or 1.0) if program is None or speed else lambda: 0.0
+    program = None if command is None else await Program.start(command)
+    speed = speed if program else speed or 1.0
     server, race_id = race.server or settings.address, race.race_id
     guests.warn_if_token_unused(settings, server, name)
     with_people = False  # in a rematch, bots that are ready at once would start without the people
     try:
-        while race_id:
+        while True:
             async with connect(settings, server, race_id, name, bot=True) as connection:
                 settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race_id}")
-                ready_when = partial(people_are_ready, connection) if with_people else lambda: True
-                await play(connection, program or RandomPlayer(), pause=pause, ready_when=ready_when)
-                _print_result(settings, connection)
+                ready_when = partial(_people_are_ready, connection) if with_people else lambda: True
+                await play(connection, program or RandomPlayer(), speed=speed, ready_when=ready_when)
+                settings.say("\n".join(results(connection.standings, connection.header.game)))
+                show(settings, {"race": race_id, "standings": connection.standings}, ())
                 with_people = any(not standing.bot for standing in connection.standings)
-                race_id = await _next_race(connection, program, wait_s) or ""
+                exited = [program.exited()] if program else []
+                next_id = await first_of(rematch(connection, wait_ms / 1000), *exited)
+            if next_id is None:
+                return
+            race_id = next_id
     finally:
         if program:
             await program.stop()
 
 
-def people_are_ready(connection: Connection) -> bool:
+def _people_are_ready(connection: Connection) -> bool:
     """Return whether there are people in the race, and all of them are ready."""
     people = [standing for standing in connection.standings if not standing.bot]
     return bool(people) and all(standing.outcome == "ready" for standing in people)
-
-
-def _print_result(settings: Settings, connection: Connection) -> None:
-    for standing in with_unique_names(connection.standings):
-        settings.say(f"{standing.place}. {standing.name}: {standing.outcome}, {standing.home}/{standing.goal}")
-    if settings.json:
-        click.echo(msgspec.json.encode({"race": connection.race_id, "standings": connection.standings}))
-
-
-async def _next_race(connection: Connection, program: Program | None, wait_s: float) -> str | None:
-    """Return the id of the rematch, or None if nobody asks for one in time or the program exits before."""
-    waiting = asyncio.create_task(rematch(connection, wait_s))
-    tasks = [waiting, *([asyncio.create_task(program.exited())] if program else [])]
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    return waiting.result() if not waiting.cancelled() else None

@@ -7,25 +7,23 @@ import click
 from click.shell_completion import get_completion_class
 
 from samedeal_cli.failure import Misused
-from samedeal_cli.settings import command
+from samedeal_cli.settings import Settings, command
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_SAMEDEAL_COMPLETE"
-"""Shells set this variable to request completions."""
 
 
 @command(
     'eval "$(samedeal completion bash)"                       in ~/.bashrc',
     'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
     "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
+    instead_of_json="it writes a script",
 )
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
-@click.pass_context
-def completion(context: click.Context, shell: str | None) -> None:
+def completion(_settings: Settings, /, shell: str | None) -> None:
     """Print the completion script for a shell, by default for the current one."""
     shell = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(shell)
     if shell not in SHELLS or kind is None:
         raise Misused(f"name a shell: {', '.join(SHELLS)}")
-    root = context.find_root()
-    click.echo(kind(root.command, {}, root.info_name or "", VARIABLE).source())
+    root = click.get_current_context().find_root()
+    click.echo(kind(root.command, {}, root.info_name or "", "_SAMEDEAL_COMPLETE").source())

@@ -1,13 +1,13 @@
 """The command ``config``."""
 
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import click
-import msgspec
 
 from samedeal_cli import config as file
-from samedeal_cli.config import KEYS, Value
+from samedeal_cli.commands.output import on_or_off, show, table_lines
+from samedeal_cli.config import KEYS
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
 from samedeal_cli.settings import Settings, command
@@ -16,22 +16,18 @@ ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}
 """The actions and their numbers of arguments."""
 
 
-def _complete_key(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    takes_key = ACTIONS.get(context.params.get("what") or "", 0)
-    return [key for key in KEYS if takes_key and key.startswith(incomplete)]
-
-
-def _complete_value(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    key = context.params.get("key")
-    values = file.allowed(key) if context.params.get("what") == "set" and key in KEYS else ()
-    return [value for value in values if value.startswith(incomplete)]
+def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    what, key = context.params.get("what") or "", context.params.get("key")
+    words = [*KEYS] if ACTIONS.get(what) else []
+    if parameter.name == "value":
+        words = [*file.allowed(key)] if what == "set" and key in KEYS else []
+    return [word for word in words if word.startswith(incomplete)]
 
 
 @command("samedeal config", "samedeal config set suits two", "samedeal config unset suits")
 @click.argument("what", type=click.Choice(list(ACTIONS)), default="list")
-@click.argument("key", required=False, shell_complete=_complete_key)
-@click.argument("value", required=False, shell_complete=_complete_value)
-@click.pass_obj
+@click.argument("key", required=False, shell_complete=_complete)
+@click.argument("value", required=False, shell_complete=_complete)
 def config(settings: Settings, what: str, key: str | None, value: str | None) -> None:
     """Show or change the configuration.
 
@@ -45,10 +41,10 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
     key = key and named(key, KEYS, "key")
     match what:
         case "path":
-            _show(settings, str(file.config_file()), {"path": str(file.config_file())})
+            show(settings, {"path": str(file.config_file())}, [str(file.config_file())])
         case "get" if key:
             used = asdict(settings)[key]
-            _show(settings, shown(used), {key: used})
+            show(settings, {key: used}, [on_or_off(used)])
         case "set" if key and value is not None:
             file.set_key(key, file.parse_value(key, value, key))
             if key in file.environment_values():
@@ -59,15 +55,6 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             _list(settings)
 
 
-def shown(value: Value) -> str:
-    """Format a value as a user would type it."""
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-def _show(settings: Settings, text: str, document: dict[str, Any]) -> None:
-    click.echo(msgspec.json.encode(document) if settings.json else text)
-
-
 def _list(settings: Settings) -> None:
     used, from_file, environment = asdict(settings), file.read()[0], file.environment_values()
     layers = {"environment": environment, "file": from_file, "default": asdict(Settings())}
@@ -75,10 +62,9 @@ def _list(settings: Settings) -> None:
         key: next((name for name, layer in layers.items() if key in layer and layer[key] == used[key]), "flag")
         for key in KEYS
     }
-    if settings.json:
-        keys = {key: {"value": used[key], "from": source[key]} for key in KEYS}
-        click.echo(msgspec.json.encode({"path": str(file.config_file()), "keys": keys}))
-        return
-    for key, description in KEYS.items():
-        choices = f" ({', '.join(file.allowed(key))})" if file.allowed(key) else ""
-        click.echo(f"{key:<14} {shown(used[key]) or '-':<10} {source[key]:<12} {description}{choices}")
+    keys = {key: {"value": used[key], "from": source[key]} for key in KEYS}
+    texts = {
+        key: f"{text} ({', '.join(file.allowed(key))})" if file.allowed(key) else text for key, text in KEYS.items()
+    }
+    rows = ((key, on_or_off(used[key]) or "-", source[key], text) for key, text in texts.items())
+    show(settings, {"path": str(file.config_file()), "keys": keys}, table_lines(rows))

@@ -7,8 +7,7 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Daily, Today
-from samedeal_cli.commands.games import print_item
-from samedeal_cli.commands.output import print_line
+from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
@@ -25,9 +24,8 @@ STAGES = {
 
 
 @command("samedeal daily", "samedeal daily corners --date 2026-11-21")
-@click.argument("game", type=GAME, metavar="[GAME]", required=False)
-@click.option("--date", "day", type=DATE, metavar="DATE", help="The day in UTC.  [default: today]")
-@click.pass_obj
+@click.argument("game", type=GAME, required=False)
+@click.option("--date", "day", type=DATE, help="The day in UTC.  [default: today]")
 def daily(settings: Settings, game: str | None, day: str | None) -> None:
     """Show a day's deals: the server's commitments and the results.
 
@@ -35,15 +33,8 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
     a replay once the deal is revealed, two hours after the day ends.
     """
     dailies = _fetch(Api(settings.address), game, day)
-    if settings.json:
-        click.echo(msgspec.json.encode(Today(tuple(dailies))))
-        return
-    for number, each in enumerate(dailies):
-        if number:
-            click.echo()
-        for line in map(printable, _facts(each)):
-            print_line(settings, line)
-        _print_results(each)
+    lines = [line for each in dailies for line in ("", *_lines(each))]
+    show(settings, Today(tuple(dailies)), lines[1:])
 
 
 def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:
@@ -64,27 +55,23 @@ def _with_all_results(api: Api, daily: Daily) -> Daily:
     return daily
 
 
-def _facts(daily: Daily) -> Iterator[str]:
+def _lines(daily: Daily) -> Iterator[str]:
     title = GAMES[daily.game].title if daily.game in GAMES else daily.game
     yield f"{title} · {daily.date} · {STAGES.get(daily.stage, daily.stage)}"
     yield f"commitment  {daily.commitment}"
     if daily.secret is None:
         yield f"sealed      until {utc_time(daily.reveals_at)}"
-        return
-    yield f"secret      {daily.secret}"
-    yield f"deal        {daily.deal or 'not computed yet: try again in a moment'}"
-
-
-def _print_results(daily: Daily) -> None:
-    names = [name_with_bot(result.name, result.bot) for result in daily.results]
-    widest = max(map(len, names), default=0)
-    for result, name in zip(daily.results, names, strict=True):
-        facts = (
+    else:
+        yield f"secret      {daily.secret}"
+        yield f"deal        {printable(daily.deal or 'not computed yet: try again in a moment')}"
+    yield from table_lines(
+        (
+            f"{result.place:>2}. {name_with_bot(result.name, result.bot)}",
             f"{result.outcome}, {result_phrase(daily.game, result.home, result.goal)}",
             clock(result.ms),
             result.race or "unlisted",
         )
-        row = f"{result.place:>2}. {name:<{widest}}  {facts[0]:<28} {facts[1]:>8}  {facts[2]}"
-        print_item(row, f"{result.place}. {name}", *facts)
-    if not names and daily.stage != "upcoming":
-        click.echo("no results yet")
+        for result in daily.results
+    )
+    if not daily.results and daily.stage != "upcoming":
+        yield "no results yet"

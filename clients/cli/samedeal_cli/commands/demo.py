@@ -4,13 +4,13 @@ from contextlib import suppress
 from typing import Any
 
 import click
-import msgspec
 
-from samedeal_cli.commands.demo_races import NAMES, Plan, open_race, run_race, seated
+from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import advertised, temporary_server
 from samedeal_cli.commands.demo_show import Show
 from samedeal_cli.commands.mode import mode_option
-from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED
+from samedeal_cli.commands.output import show
+from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import results
@@ -22,18 +22,15 @@ ONCE_MOVES = 120
 
 
 @command("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4")
-@click.option("--bots", type=click.IntRange(1, len(NAMES)), default=2, show_default=True, help="Number of bots.")
-@click.option(
-    "--speed", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Speed of the bots."
-)
-@click.option("--game", type=KNOWN_GAME, default="corners", show_default=True, metavar="GAME", help="The game to race.")
-@click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="The first port to try.")
+@click.option("--bots", type=Number(1, len(NAMES)), default=2, help="Number of bots.")
+@click.option("--speed", type=click.FloatRange(0, min_open=True), default=1.0, help="Speed of the bots.")
+@click.option("--game", type=KNOWN_GAME, default="corners", help="The game to race.")
+@click.option("--port", type=Number(1, 65535), default=PORT, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
-@click.option("--save", type=FILE, metavar="FILE", help="Save the replay.")
+@click.option("--save", type=FILE, help="Save the replay.")
 @click.option("--once", is_flag=True, help="Run one race of bots, print the result, and exit.")
 @click.option("--lan", is_flag=True, help="Allow connections from your network.")
 @mode_option
-@click.pass_obj
 def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any) -> int:
     """Start a local server and a race against bots.
 
@@ -59,22 +56,14 @@ def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any
 async def _once(settings: Settings, plan: Plan, port: int) -> int:
     async with temporary_server(port) as server:
         delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
-        race = await open_race(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
+        race = await BotRace.open(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
         settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
-        async with seated(server, race, NAMES[: plan.bots]):
-            replay = await run_race(server, plan, race, max_moves=ONCE_MOVES)
-        for line in results(replay.standings, replay.header.game):
+        async with race.seated(NAMES[: plan.bots]):
+            replay = await race.run(max_moves=ONCE_MOVES)
+        for line in (*results(replay.standings, plan.game), f"verified: {len(replay.entries)} entries"):
             settings.say(line)
-        settings.say(f"verified: {len(replay.entries)} entries")
-    if settings.json:
-        document = {
-            "race": race.id,
-            "game": race.opened.header.game,
-            "standings": replay.standings,
-            "replay": str(plan.save) if plan.save else None,
-            "verified": True,
-        }
-        click.echo(msgspec.json.encode(document))
+    document = {"race": race.id, "game": plan.game, "standings": replay.standings, "verified": True}
+    show(settings, document | {"replay": plan.save and str(plan.save)}, ())
     return 0
 
 

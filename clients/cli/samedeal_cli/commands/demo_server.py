@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from samedeal_cli.commands.serve import EVERYWHERE, address_in_network, server_command
+from samedeal_cli.commands.serve import EVERYWHERE, is_free, lan_address, server_command
 from samedeal_cli.failure import Failure
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import demo_file
@@ -49,19 +48,18 @@ class Server:
 @asynccontextmanager
 async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
     """Run a temporary server on the first free port, starting at `port`."""
-    host, shown = (EVERYWHERE, address_in_network()) if lan else ("127.0.0.1", "127.0.0.1")
+    host, shown = (EVERYWHERE, lan_address()) if lan else ("127.0.0.1", "127.0.0.1")
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
     process: subprocess.Popen[bytes] | None = None
     try:
         for number in range(port, min(port + MAX_PORTS, 65536)):
-            with _port_lock(number) as is_free:
-                if not is_free:
-                    continue
-                process = _start(host, number, f"http://{shown}:{number}", directory)
-                if await _wait_until_started(process, directory / "log"):
-                    yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
-                    return
-                _stop(process)
+            if not is_free(host, number):
+                continue
+            process = _start(host, number, f"http://{shown}:{number}", directory)
+            if await _wait_until_started(process, directory / "log"):
+                yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+                return
+            _stop(process)  # another program was faster
         raise Failure(f"no free port found, starting from {port}")
     finally:
         if process:
@@ -110,20 +108,6 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
 
 def _text(log: Path) -> str:
     return log.read_text(errors="replace").strip()
-
-
-@contextmanager
-def _port_lock(port: int) -> Iterator[bool]:
-    """Yield whether a TCP port is free. Binding the UDP port of the same number locks out other starting demos."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lock:
-        try:
-            lock.bind(("127.0.0.1", port))
-        except OSError:
-            yield False
-            return
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            taken = probe.connect_ex(("127.0.0.1", port)) == 0
-        yield not taken
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -5,14 +5,15 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Final
 
 import click
 
 from samedeal.replays.replay import Replay
-from samedeal_cli.commands.bot import WAIT_S, rematch
-from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan, open_race, open_rematch, run_race, seated
+from samedeal_cli.commands.bot import rematch
+from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.output import print_line
@@ -20,10 +21,13 @@ from samedeal_cli.commands.serve import OPEN
 from samedeal_cli.render.phrases import clock, with_unique_names
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import results
+from samedeal_cli.running import first_of
 from samedeal_cli.settings import Settings, program
 
 BETWEEN_S: Final = 4.0
 """Pause between two races of bots."""
+WAIT_S: Final = 300.0
+"""How long bots wait for a rematch."""
 KEYS: Final = "   [Enter] seat  [w]  [q]"
 """A reminder at the end of the live line."""
 
@@ -47,26 +51,18 @@ class Show:
 
     async def run(self) -> None:
         """Run until the user quits."""
-        tasks = [asyncio.create_task(work()) for work in (self._run_bot_races, self._run_open_races, self._interact)]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+            await first_of(self._run_bot_races(), self._run_open_races(), self._interact())
         except BaseExceptionGroup as errors:
             raise errors.exceptions[0] from errors
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run_bot_races(self) -> None:
         names = NAMES[: max(2, self._plan.bots)]
         while True:
             options: dict[str, int | str] = {"start_delay_ms": 1_000, "max_racers": len(names), "spectators": "open"}
-            race = await open_race(self._server, self._plan, **options)
-            self._bot_race = race
-            async with seated(self._server, race, names):
-                replay = await run_race(self._server, self._plan, race)
+            self._bot_race = race = await BotRace.open(self._server, self._plan, **options)
+            async with race.seated(names):
+                replay = await race.run()
             self._show_result(race, replay)
             await asyncio.sleep(BETWEEN_S)
 
@@ -74,9 +70,8 @@ class Show:
         """Keep one race open for people: when it starts, open the next one."""
         async with asyncio.TaskGroup() as group:
             while True:
-                race = await open_race(self._server, self._plan, start_delay_ms=3_000)
+                self._open_race = race = await BotRace.open(self._server, self._plan, start_delay_ms=3_000)
                 group.create_task(self._host(race))
-                self._open_race = race
                 while race.stage == "open":  # noqa: ASYNC110 (only its players are notified)
                     await asyncio.sleep(0.2)
 
@@ -86,19 +81,20 @@ class Show:
         next_id: str | None = race.id
         while next_id:
             if next_id != race.id:
-                before, race = race, await open_rematch(self._server, race, next_id)
+                before, race = race, await race.rematch(next_id)
                 if self._joined_race is before:
                     self._joined_race = race
-            async with seated(self._server, race, names):
-                self._show_result(race, await run_race(self._server, self._plan, race, with_guests=True))
+            async with race.seated(names):
+                self._show_result(race, await race.run(with_guests=True))
                 self._show_open_race()
                 next_id = await rematch(race.connections[0], WAIT_S)
 
     async def _interact(self) -> None:
         """Show the first screen once both races have their bots, then handle keys."""
-        while not all(race and race.seated for race in (self._bot_race, self._open_race)):  # noqa: ASYNC110
+        while not all(race and race.has_bots for race in (self._bot_race, self._open_race)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-        self._show_first_screen()
+        if self._bot_race:
+            self._show_first_screen(self._bot_race)
         if not self._interactive:
             await asyncio.Event().wait()
         drawing = asyncio.create_task(self._draw_live_line())
@@ -135,66 +131,60 @@ class Show:
             signal.signal(signal.SIGINT, handler)
             self._lent = False
         buffer, self._buffer = self._buffer, []
-        for line in buffer:
-            self._say(line)
+        self._say(*buffer)
         if command == "watch" or not buffer:
             self._show_open_race()
 
     # Output.
 
-    def _show_first_screen(self) -> None:
-        if race := self._bot_race:
-            self._say(f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops")
-            self._say("")
-            self._say(f"  racing now      {race.title} · {race.id} · bots {race.bots}")
-            self._say(f"  store           embedded Valkey on a socket; the only open port is {self._server.port}")
+    def _show_first_screen(self, race: BotRace) -> None:
+        self._say(
+            f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops",
+            "",
+            f"  racing now      {race.title} · {race.id} · bots {race.bots}",
+            f"  store           embedded Valkey on a socket; the only open port is {self._server.port}",
+        )
         self._show_open_race()
 
     def _show_open_race(self) -> None:
-        race = self._open_race
-        if race is None:
-            return
-        seed, link = race.opened.header.seed, f"{self._server.link}/r/{race.id}"
-        self._say("")
-        self._say(
-            f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
-        )
-        self._say(f"                  {race.bots} will start when you are ready")
-        self._say(f"  in a terminal   {program()} join {race.id}")
-        self._say(f"  for a friend    {'samedeal' if self._lan else program()} join {link}")
-        if self._lan:
-            self._say(f"                  ({OPEN})")
-            self._show_qr_code(link)
-        else:
-            self._say("                  (on this machine only; to allow your network, use --lan)")
-        self._say(f"  for a program   {program()} bot {race.id} --exec ./mybot")
-        self._say("")
+        if race := self._open_race:
+            self._say(*self._invitation(race, f"{self._server.link}/r/{race.id}"))
+
+    def _invitation(self, race: BotRace, link: str) -> Iterator[str]:
+        """How to join a race; in a network, also with its QR code, once."""
+        seed = race.header.seed
+        yield ""
+        yield f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
+        yield f"                  {race.bots} will start when you are ready"
+        yield f"  in a terminal   {program()} join {race.id}"
+        yield f"  for a friend    {'samedeal' if self._lan else program()} join {link}"
+        yield f"                  ({OPEN if self._lan else 'on this machine only; to allow your network, use --lan'})"
+        if self._lan and link != self._qr_link:
+            self._qr_link = link
+            yield from (f"  {row}" for row in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored))
+        yield f"  for a program   {program()} bot {race.id} --exec ./mybot"
+        yield ""
         if self._interactive:
             joined = self._joined_race
             enter = f"return to {joined.id}" if joined and joined.has_active_person() else "join"
-            self._say(f"  [Enter] {enter}   [w] watch the bots   [q] quit")
-            self._say("")
-
-    def _show_qr_code(self, link: str) -> None:
-        """Show the QR code of a link, once."""
-        if link != self._qr_link:
-            for line in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored):
-                self._say(f"  {line}")
-        self._qr_link = link
+            yield f"  [Enter] {enter}   [w] watch the bots   [q] quit"
+            yield ""
 
     def _show_result(self, race: BotRace, replay: Replay) -> None:
-        self._say(f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified")
-        for line in results(replay.standings, replay.header.game):
-            self._say(line)
-        self._say(f"    {program()} replay {race.id}")
-        self._say(f"    {program()} par {race.id}")
+        self._say(
+            f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified",
+            *results(replay.standings, replay.header.game),
+            f"    {program()} replay {race.id}",
+            f"    {program()} par {race.id}",
+        )
 
-    def _say(self, line: str) -> None:
+    def _say(self, *lines: str) -> None:
         if self._lent:
-            self._buffer.append(line)
+            self._buffer += lines
             return
         self._clear_live_line()
-        print_line(self._settings, line)
+        for line in lines:
+            print_line(self._settings, line)
 
     async def _draw_live_line(self) -> None:
         """Keep redrawing the last line with the standings of the bots."""
@@ -215,7 +205,7 @@ class Show:
 def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
     """The time and the standings of a race on one line."""
     left = race.connections[0].left_ms
-    line = f"  {clock(race.opened.header.options.limit_ms - left)[:-2]}" if left is not None else " "
+    line = f"  {clock(race.header.options.limit_ms - left)[:-2]}" if left is not None else " "
     full, empty = ("#", "-") if plain else ("█", "░")
     for standing in with_unique_names(race.standings):
         done = round(standing.progress * 10)

@@ -1,50 +1,54 @@
-"""The commands ``pass``, ``login`` and ``logout``: one name on several devices."""
+"""The commands ``whoami``, ``pass``, ``login`` and ``logout``: names, also on several devices."""
 
 import shlex
 import sys
 from contextlib import suppress
 
 import click
-import msgspec
 
-from samedeal_cli.commands.invite import qr_lines
-from samedeal_cli.commands.parameters import LOGIN, NAME, Login
+from samedeal_cli.commands.invite import explain_link, qr_option
+from samedeal_cli.commands.output import show, table_lines
+from samedeal_cli.commands.parameters import LOGIN, NAME, Login, as_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import is_local, same_server
+from samedeal_cli.net.addresses import same_server
 from samedeal_cli.net.http_api import Api, LoginCode
 from samedeal_cli.settings import Settings, command
 
 
+@command("samedeal whoami", "samedeal whoami --json")
+def whoami(settings: Settings) -> None:
+    """Show the names you play under, with their servers and public ids."""
+    stored, default = guests.stored(), guests.default_name(settings)
+    shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in stored]
+    rows = ((guest.name, guest.player, guest.server) for guest in stored)
+    show(settings, {"default": default, "guests": shown}, table_lines(rows))
+    if not settings.json:
+        settings.say(f"Without --as, your name is {default}")
+
+
 @command("samedeal pass", "samedeal pass --as bo --qr")
-@click.option("--as", "name", type=NAME, metavar="NAME", help="The name to play under on the other device.")
-@click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
-@click.pass_obj
+@as_option
+@qr_option
 def pass_code(settings: Settings, name: str | None, qr: bool) -> None:
     """Print a code to play under the same name on another device.
 
     The code works once, for ten minutes. Anyone who sees it can use it.
     """
-    server = settings.address
-    token = guests.environment_token(settings, server)
-    credentials = guests.credentials(server, name, unnamed=settings.name, token=token)
+    api = Api(settings.address)
+    credentials = guests.credentials_of(settings, api.server, name)
     if not credentials.token:
-        raise guests.not_found(credentials.name, server)
-    api = Api(server)
+        raise guests.not_found(credentials.name, api.server)
     data = api.create_login_code(credentials.token)
     created = api.read(data, LoginCode)
-    click.echo(data if settings.json else created.code)
+    show(settings, data, [created.code])
     settings.say(f"On the other device, run samedeal login and enter the code, or open {created.link}")
-    if is_local(created.link):
-        settings.say("Only this machine can open that link; for other devices, use samedeal serve --lan")
-    if qr:
-        click.echo("\n".join(qr_lines(created.link, ascii=settings.plain, color=settings.colored)), err=True)
+    explain_link(settings, created.link, "for other devices", qr=qr)
 
 
 @command("samedeal login", "samedeal login --server https://cards.example", "samedeal login K7MP-X3QR-TW9D")
 @click.argument("login", type=LOGIN, required=False, metavar="[CODE]")
 @click.option("--force", is_flag=True, help="Log in even if you already have a name on the server.")
-@click.pass_obj
 def log_in(settings: Settings, login: Login | None, force: bool) -> None:
     """Log in with a code from another device.
 
@@ -70,12 +74,11 @@ def log_in(settings: Settings, login: Login | None, force: bool) -> None:
     if replaced:
         with suppress(Failure):  # the token expires anyway
             api.log_out(replaced.token)
-    if settings.json:
-        click.echo(msgspec.json.encode({"server": server, "name": player.name, "player": player.player}))
+    show(settings, {"server": server, "name": player.name, "player": player.player}, ())
     settings.say(f"You are {player.name} at {server}")
     if replaced and replaced.player != player.player:
         settings.say(f"The player {replaced.player}, who had the same name, is logged out on this device")
-    if player.name != (settings.name or guests.account_name()):
+    if player.name != guests.default_name(settings):
         name = shlex.quote(player.name)
         settings.say(f"Play with --as {name}, or make it your default: samedeal config set name {name}")
 
@@ -83,16 +86,13 @@ def log_in(settings: Settings, login: Login | None, force: bool) -> None:
 @command("samedeal logout", "samedeal logout bo")
 @click.argument("name", type=NAME, required=False)
 @click.option("--force", is_flag=True, help="Forget the name even if the server cannot revoke its token.")
-@click.pass_obj
 def log_out(settings: Settings, name: str | None, force: bool) -> None:
     """Log out on the current server: revoke this device's token and forget the name.
 
     Your other devices stay logged in. If this was the last one, nobody can return as that player, not even you.
     """
-    name, server = name or settings.name or guests.account_name(), settings.address
-    guest = guests.find(server, name)
-    if not guest:
-        raise guests.not_found(name, server)
+    guest = guests.owned(settings, name)
+    name, server = guest.name, settings.address
     try:
         Api(server).log_out(guest.token)
     except Failure as failure:
@@ -101,6 +101,7 @@ def log_out(settings: Settings, name: str | None, force: bool) -> None:
             raise
         settings.say(f"The token was not revoked: {failure.format_message()}")
     guests.delete(guest)
+    show(settings, {"server": server, "name": name}, ())
     settings.say(f"Logged out {name} at {server}")
 
 
@@ -112,7 +113,4 @@ def _read_login() -> Login:
     line = sys.stdin.readline().strip()
     if not line:
         raise Misused("expected a code on standard input")
-    try:
-        return LOGIN.convert(line, None, None)
-    except click.UsageError as error:
-        raise Misused(error.message) from error
+    return LOGIN.convert(line, None, None)

@@ -8,20 +8,21 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import metadata
+from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-import click
-import msgspec
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_cli import config
-from samedeal_cli.failure import Declined, Failure, Unreachable
+from samedeal_cli.commands.output import show
+from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.render.phrases import counted
@@ -52,7 +53,6 @@ class Finding(NamedTuple):
 
 
 @command("samedeal doctor", "samedeal doctor --json --server https://cards.example")
-@click.pass_obj
 def doctor(settings: Settings) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
@@ -61,39 +61,27 @@ def doctor(settings: Settings) -> int:
     """
     findings = [*_program(), *_paths(), *_terminal(settings), *_environment(), *_server(settings)]
     wrong = [finding.wrong for finding in findings if finding.wrong]
-    if settings.json:
-        parts: dict[str, dict[str, Value]] = {}
-        for finding in findings:
-            parts.setdefault(finding.part, {})[finding.name.replace(" ", "_")] = finding.value
-        click.echo(msgspec.json.encode(parts | {"wrong": wrong}))
-    else:
-        click.echo("\n".join(report(findings)))
+    parts: dict[str, dict[str, Value]] = {}
+    for finding in findings:
+        parts.setdefault(finding.part, {})[finding.name.replace(" ", "_")] = finding.value
+    show(settings, parts | {"wrong": wrong}, _report(findings, wrong))
     if wrong:
         settings.say(f"samedeal: {counted(len(wrong), 'problem')} found")
     unreachable = any(finding.name == REACHED and finding.wrong for finding in findings)
     return Unreachable.exit_code if unreachable else int(bool(wrong))
 
 
-def report(findings: Sequence[Finding]) -> Iterator[str]:
+def _report(findings: Sequence[Finding], wrong: Sequence[str]) -> Iterator[str]:
     """Format the findings by part, followed by the problems."""
-    part = ""
-    for finding in findings:
-        if finding.part != part:
-            part = finding.part
-            yield part
-        yield f"  {finding.name:<16} {_format(finding.value)}{'  <- problem' if finding.wrong else ''}"
-    if wrong := [finding.wrong for finding in findings if finding.wrong]:
+    words: dict[Value, str] = {True: "yes", False: "no", None: "-"}
+    for part, group in groupby(findings, lambda finding: finding.part):
+        yield part
+        for _, name, value, problem in group:
+            text = words[value] if value is None or isinstance(value, bool) else value
+            yield f"  {name:<16} {text}{'  <- problem' if problem else ''}"
+    if wrong:
         yield "problems"
         yield from (f"  {text}" for text in wrong)
-
-
-def _format(value: Value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "-" if value is None else str(value)
-
-
-# The installation.
 
 
 def _program() -> Iterator[Finding]:
@@ -114,34 +102,27 @@ def _program() -> Iterator[Finding]:
 def _paths() -> Iterator[Finding]:
     file, (_, warnings) = config.config_file(), config.read()
     note = "" if file.exists() else " (missing)"
-    yield Finding("paths", "config", f"{_from_home(file)}{note}", "; ".join(map(_without_home, warnings)))
+    yield Finding("paths", "config", f"{_without_home(file)}{note}", "; ".join(map(_without_home, warnings)))
     state, wanted = state_dir(), state_path()
     if state != wanted:
-        yield Finding("paths", "state", None, f"{_from_home(wanted)} is not writable")
+        yield Finding("paths", "state", None, f"{_without_home(wanted)} is not writable")
         return
-    yield Finding("paths", "state", _from_home(state))
+    yield Finding("paths", "state", _without_home(state))
     receipts = state / "receipts"
-    yield Finding("paths", "receipts", f"{_from_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
+    yield Finding("paths", "receipts", f"{_without_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
     yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))
 
 
-def _from_home(path: Path) -> str:
-    return _without_home(str(path))
-
-
-def _without_home(text: str) -> str:
+def _without_home(text: str | Path) -> str:
     """Replace the home directory, which contains the account name."""
     home = str(Path.home())
-    return text.replace(home, "~") if len(home) > 1 else text
-
-
-# The terminal.
+    return str(text).replace(home, "~") if len(home) > 1 else str(text)
 
 
 def _terminal(settings: Settings) -> Iterator[Finding]:
     width, height = shutil.get_terminal_size()
-    yield Finding("terminal", "input", "terminal" if sys.stdin.isatty() else "not a terminal")
-    yield Finding("terminal", "output", "terminal" if sys.stdout.isatty() else "not a terminal")
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
+        yield Finding("terminal", name, "terminal" if stream.isatty() else "not a terminal")
     yield Finding("terminal", "size", f"{width}x{height}")
     yield Finding("terminal", "encoding", sys.stdout.encoding)
     yield Finding("terminal", "locale", locale.setlocale(locale.LC_CTYPE))
@@ -182,10 +163,8 @@ def _width(settings: Settings) -> Finding:
     if column is None:
         return Finding("terminal", name, "unknown: the terminal does not report its cursor")
     wide = column / len(SIGNS)
-    wrong = (
-        "" if wide == wanted else "suit symbols are not one cell wide in this terminal: samedeal config set ascii on"
-    )
-    return Finding("terminal", name, counted(wide, "cell"), wrong)
+    wrong = "suit symbols are not one cell wide in this terminal: samedeal config set ascii on"
+    return Finding("terminal", name, counted(wide, "cell"), "" if wide == wanted else wrong)
 
 
 def _column_after(text: str) -> int | None:
@@ -213,50 +192,37 @@ def _column_after(text: str) -> int | None:
     return None
 
 
-# The server.
-
-
 def _server(settings: Settings) -> Iterator[Finding]:
-    address = settings.address
-    api = Api(address, timeout=TIMEOUT_S)
-    yield Finding("server", "address", _without_user(address))
-    try:
-        api.download("/healthz", base="")
-    except Unreachable as failure:
-        # Only a problem if the user has configured a server.
-        yield Finding("server", REACHED, False, _without_user(failure.format_message()) if settings.server else "")
+    api = Api(settings.address, timeout=TIMEOUT_S)
+    yield Finding("server", "address", _without_user(api.server))
+    wrong = _problem(api, "/healthz")
+    down = isinstance(wrong, Unreachable)
+    # A missing server is only a problem if the user has configured it.
+    yield Finding("server", REACHED, not down, _without_user(f"{wrong}") if down and settings.server else "")
+    if wrong:
+        if not down:
+            yield Finding("server", "healthy", False, _without_user(f"{wrong}"))
         return
-    except Declined as declined:
-        yield Finding("server", REACHED, True)
-        yield Finding("server", "healthy", False, _without_user(declined.format_message()))
-        return
-    yield Finding("server", REACHED, True)
-    yield from _server_info(api)
-    yield _ready(api)
-    yield _round_trip(address)
-
-
-def _server_info(api: Api) -> Iterator[Finding]:
-    """The server's version and clock offset. Some servers do not publish them."""
-    sent_at = time.time()
-    try:
+    sent_at, info = time.time(), dict[str, Any]()
+    with suppress(Failure):  # some servers do not publish it
         info = api.read(api.fetch("/.well-known/samedeal", base=""), dict[str, Any])
-    except Failure:
-        return
     midpoint = (sent_at + time.time()) / 2 * 1000
     if isinstance(version := info.get("server"), str):
         yield Finding("server", "program", version)
     if isinstance(now := info.get("time"), int):
         yield Finding("server", "clock ahead ms", round(now - midpoint))
+    no_store = _problem(api, "/readyz")
+    yield Finding("server", "ready", not no_store, f"{no_store or ''}")
+    yield _round_trip(api.server)
 
 
-def _ready(api: Api) -> Finding:
-    """Check that the server can reach its store."""
+def _problem(api: Api, path: str) -> Failure | None:
+    """Return the failure of a request, if any."""
     try:
-        api.download("/readyz", base="")
+        api.download(path, base="")
     except Failure as failure:
-        return Finding("server", "ready", False, failure.format_message())
-    return Finding("server", "ready", True)
+        return failure
+    return None
 
 
 def _round_trip(address: str) -> Finding:

@@ -13,6 +13,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import STRATEGY
 from samedeal.wire.documents import GameDescription, GameList
+from samedeal_cli.commands.output import on_or_off, show, table_lines
 from samedeal_cli.commands.parameters import GAME
 from samedeal_cli.failure import Unreachable
 from samedeal_cli.net.http_api import Api
@@ -20,8 +21,6 @@ from samedeal_cli.settings import Settings, command
 
 WIDEST: Final = 100
 """Maximum width of wrapped text."""
-ROW: Final = 74
-"""Minimum terminal width for list rows. On narrower terminals, each fact gets its own line."""
 TOO_OLD: Final = "this program is too old for that game and does not know its rules"
 ALWAYS: Final = (
     "In every game: undo takes back the last move, unless it revealed a card; restart starts the same deal again."
@@ -29,7 +28,6 @@ ALWAYS: Final = (
 
 
 @command("samedeal games", "samedeal games --json")
-@click.pass_obj
 def games(settings: Settings) -> None:
     """List the server's games, or this program's if the server cannot be reached."""
     try:
@@ -39,67 +37,44 @@ def games(settings: Settings) -> None:
         settings.say(f"samedeal: {failure.format_message()}; listing the games of this program")
         listed = [GameDescription.of(game) for game in GAMES.values()]
         data = msgspec.json.encode({"games": listed})
-    if settings.json:
-        click.echo(data)
-        return
-    for game in listed:
-        counts = f"{game.goal:>3} cards, {_minutes(game.limit_ms)}{_variants(game)}"
-        print_item(f"{game.slug:<22} {game.title:<22} {counts}", game.slug, game.title, counts)
+    rows = ((game.slug, game.title, f"{game.goal} cards, {_minutes(game)}{_variants(game)}") for game in listed)
+    show(settings, data, table_lines(rows))
 
 
 @command("samedeal rules corners", "samedeal rules gallery | less")
-@click.argument("game", type=GAME, metavar="GAME")
-@click.pass_obj
+@click.argument("game", type=GAME)
 def rules(settings: Settings, game: str) -> None:
     """Print the rules of a game, its table layout and its move notation."""
     if game not in GAMES:
         served = Api(settings.address).game(game)
         settings.say(f"samedeal: {TOO_OLD}")
-        if settings.json:
-            click.echo(msgspec.json.encode(served))
-        else:
-            click.echo("\n".join((f"{served.title} ({served.rules})", "", *_table(served))))
+        show(settings, served, (f"{served.title} ({served.rules})", "", *_table(served)))
         return
-    if settings.json:
-        known = GAMES[game]
-        text = {"text": "\n\n".join(_paragraphs(known)), "moves": [_notation(known), ALWAYS]}
-        click.echo(msgspec.json.encode(msgspec.to_builtins(GameDescription.of(known)) | text))
-        return
-    for line in rules_lines(game, shutil.get_terminal_size().columns):
-        click.echo(line)
+    known = GAMES[game]
+    text = {"text": "\n\n".join(_paragraphs(known)), "moves": [_notation(known), ALWAYS]}
+    document = msgspec.to_builtins(GameDescription.of(known)) | text
+    show(settings, document, rules_lines(game, shutil.get_terminal_size().columns))
 
 
 def rules_lines(slug: str, width: int) -> Iterator[str]:
     """The rules of a known game, wrapped to a width, except for the table."""
-    game, width = GAMES[slug], max(20, min(width, WIDEST))
+    game, described, width = GAMES[slug], GameDescription.of(GAMES[slug]), max(20, min(width, WIDEST))
     for paragraph in _paragraphs(game):
         yield from (*wrap(paragraph, width), "")
-    yield from _table(GameDescription.of(game))
-    yield from (*_strategy(slug, width), *wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
-    lasts = f"The default time limit is {_minutes(game.limit_ms)}{_variants(GameDescription.of(game))}."
-    yield from wrap(lasts, width)
-
-
-def _strategy(slug: str, width: int) -> Iterator[str]:
+    yield from _table(described)
     if advice := STRATEGY.get(slug):
         yield from ("Strategy:", "")
         for text in advice:
             yield from wrap(text, width, initial_indent="- ", subsequent_indent="  ")
         yield ""
+    yield from (*wrap(f"Moves: {_notation(game)}", width), *wrap(ALWAYS, width), "")
+    yield from wrap(f"The default time limit is {_minutes(described)}{_variants(described)}.", width)
 
 
 def _table(game: GameDescription) -> Iterator[str]:
     yield from ("The table:", "")
     yield from indent("\n".join(line.strip() for line in game.layout.strip().splitlines()), "    ").splitlines()
     yield ""
-
-
-def print_item(row: str, head: str, *facts: str) -> None:
-    """Print a list item as a row or, on a narrow terminal, one line per fact."""
-    if shutil.get_terminal_size().columns >= ROW:
-        click.echo(row)
-    else:
-        click.echo("\n".join([head, *(f"  {fact.strip()}" for fact in facts if fact)]))
 
 
 def _paragraphs(game: type[Game]) -> list[str]:
@@ -113,12 +88,8 @@ def _notation(game: type[Game]) -> str:
 
 
 def _variants(game: GameDescription) -> str:
-    return "".join(f"; variant {name}={'|'.join(map(_word, values))}" for name, values in game.options.items())
+    return "".join(f"; variant {name}={'|'.join(map(on_or_off, values))}" for name, values in game.options.items())
 
 
-def _word(value: str | bool) -> str:
-    return value if isinstance(value, str) else "on" if value else "off"
-
-
-def _minutes(ms: int) -> str:
-    return f"{ms / 60_000:g} min"
+def _minutes(game: GameDescription) -> str:
+    return f"{game.limit_ms / 60_000:g} min"

@@ -1,15 +1,28 @@
-"""Invitations: QR codes as text, and this machine's address on its network."""
+"""Invitations: links, also as QR codes."""
 
 from itertools import zip_longest
 from typing import Final
 
-from samedeal_cli.net.addresses import own_addresses
+import click
+
+from samedeal_cli.net.addresses import is_local
+from samedeal_cli.settings import Settings
 
 QUIET: Final = 2
 """Width of the light border in modules. Two are enough on a dark screen."""
 _HALVES: Final = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
 """The character for an upper and a lower module, by whether each is light."""
 _LIGHT_ON_DARK, _LIGHT, _DARK, _RESET = "\x1b[97;40m", "\x1b[107m", "\x1b[40m", "\x1b[0m"
+
+qr_option = click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
+
+
+def explain_link(settings: Settings, link: str, others: str, *, qr: bool) -> None:
+    """Say if only this machine can open a link. `others` is what else it would be for. With `qr`, draw it."""
+    if is_local(link):
+        settings.say(f"Only this machine can open that link; {others}, use samedeal serve --lan")
+    if qr:
+        click.echo("\n".join(qr_lines(link, ascii=settings.plain, color=settings.colored)), err=True)
 
 
 def qr_lines(link: str, *, ascii: bool = False, color: bool = False) -> list[str]:  # noqa: A002
@@ -24,11 +37,5 @@ def qr_lines(link: str, *, ascii: bool = False, color: bool = False) -> list[str
         halves = zip_longest(rows[::2], rows[1::2], fillvalue=[False] * len(rows[0]))
         lines = ["".join(_HALVES[pair] for pair in zip(upper, lower, strict=True)) for upper, lower in halves]
         return [f"{_LIGHT_ON_DARK}{line}{_RESET}" if color else line for line in lines]
-    if color:
-        return ["".join(f"{_LIGHT if light else _DARK}  " for light in row) + _RESET for row in rows]
-    return ["".join("##" if light else "  " for light in row) for row in rows]
-
-
-def lan_address() -> str | None:
-    """Return this machine's address on its network, or None if it has none."""
-    return next((address for address in own_addresses() if not address.startswith("127.")), None)
+    modules, end = ((f"{_DARK}  ", f"{_LIGHT}  "), _RESET) if color else (("  ", "##"), "")
+    return ["".join(modules[light] for light in row) + end for row in rows]

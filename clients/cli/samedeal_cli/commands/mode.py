@@ -3,14 +3,20 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import click
 
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import INTERRUPTED, Misused
 from samedeal_cli.settings import Settings
 
+if TYPE_CHECKING:
+    from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+    from samedeal_cli.render.canvas import Canvas
+
+T = TypeVar("T", bound="CanvasScreen")
 Mode = Literal["tui", "line"]
 Boards = Literal["picture", "words", "none"]
 """How line mode shows tables."""
@@ -32,18 +38,35 @@ def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
         return "line", ""
-    is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-    why_not = _why_not(is_terminal=is_terminal, requested=requested == "tui")
+    why_not = _why_not(requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
-    if requested == "tui" or not why_not:
-        return "tui", ""
-    return "line", f"using line mode: {why_not}" if is_terminal else ""
+    return ("line", f"using line mode: {why_not}" if at_terminal() else "") if why_not else ("tui", "")
 
 
-def _why_not(*, is_terminal: bool, requested: bool) -> str:
+def at_terminal() -> bool:
+    """Return whether standard input, output and error are all terminals."""
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Callable[[], T]) -> tuple[T, int]:
+    """Show a frame while the rest of the program loads, then run a screen. Return it and the exit code."""
+    from samedeal_cli.full_screen.splash import splash_screen
+    from samedeal_cli.render.themes import look
+
+    with splash_screen(first_frame, look(settings.theme, settings.suits, colored=settings.colored)):
+        from samedeal_cli.full_screen.app import FullScreen
+        from samedeal_cli.running import run
+
+        screen = make_screen()
+        app = FullScreen(screen, animation=settings.animation)
+        run(app.run_async(mouse=settings.mouse))
+    return screen, INTERRUPTED if app.interrupted else 0
+
+
+def _why_not(*, requested: bool) -> str:
     """Return why the full screen cannot be used; empty if it can."""
-    if not is_terminal:
+    if not at_terminal():
         return "standard input, output and error must all be terminals"
     if os.name == "posix" and (term := os.environ.get("TERM", "")) in DUMB_TERMS:
         return f"TERM={term or '(none)'} cannot move the cursor"

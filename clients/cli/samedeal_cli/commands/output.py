@@ -1,18 +1,51 @@
-"""Output of commands: lines of text and files."""
+"""Output of commands: lines of text, tables, JSON documents and files."""
 
+import re
+import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
+import msgspec
 
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.settings import Settings
 
+WIDE: Final = 74
+"""Minimum terminal width for tables. On narrower terminals, each cell gets its own line."""
+_AMOUNT: Final = re.compile(r"(\d[\d.:]*[ a-z%]*)?")
+
 
 def print_line(settings: Settings, line: str) -> None:
     """Print a line, in ASCII if the settings say so."""
     click.echo(in_ascii(line) if settings.plain else line, color=settings.colored)
+
+
+def show(settings: Settings, document: object, lines: Iterable[str]) -> None:
+    """Print a document with --json, otherwise the lines. Bytes are printed as they are."""
+    if settings.json:
+        click.echo(document if isinstance(document, bytes) else msgspec.json.encode(document))
+    else:
+        for line in lines:
+            print_line(settings, line)
+
+
+def on_or_off(value: str | bool) -> str:
+    """Format a value as a user would type it."""
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Align the cells of rows of equal length. Columns of amounts, such as ``2 wins``, are aligned to the right."""
+    table = list(rows)
+    if shutil.get_terminal_size().columns < WIDE:
+        return [line for head, *facts in table for line in (head.strip(), *(f"  {fact}" for fact in facts if fact))]
+    columns = list(zip(*table, strict=True))
+    formats = [f"{'>' if all(map(_AMOUNT.fullmatch, column)) else '<'}{max(map(len, column))}" for column in columns]
+    return ["  ".join(map(format, row, formats)).rstrip() for row in table]
 
 
 def write_file(path: Path, data: bytes) -> None:

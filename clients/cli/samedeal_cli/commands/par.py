@@ -3,7 +3,7 @@
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -17,9 +17,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.wire.documents import DealPar, RacePar
-from samedeal_cli.commands.output import print_line, write_output
-from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
-from samedeal_cli.commands.replays import FORMATS
+from samedeal_cli.commands.output import show, write_output
+from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, Variants, variant_option
+from samedeal_cli.commands.replays import FORMATS, format_of
 from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, plain
 from samedeal_cli.render.phrases import short_deal
@@ -27,7 +27,7 @@ from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
 POLL_S: Final = 0.2
-"""Interval between requests while the server computes the par."""
+"""Interval between requests while the server computes a par."""
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
 _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "39", "worse": "94"}
 
@@ -39,11 +39,10 @@ _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "3
 )
 @click.argument("what", type=RACE_OR_DEAL, metavar="RACE|CODE")
 @click.option("--seat", type=Number(1), metavar="N", help="Show only this seat.")
-@click.option("--svg", type=FILE, metavar="FILE", help="Write an SVG picture.")
+@click.option("--svg", type=FILE, help="Write an SVG picture.")
 @click.option("--play", "k", type=Number(0), metavar="K", help="Write the computer's play number K as a replay.")
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file for --play.")
+@click.option("-o", "--output", type=FILE, help="The file for --play.")
 @variant_option
-@click.pass_obj
 def par(
     settings: Settings,
     what: Link | Deal,
@@ -51,7 +50,7 @@ def par(
     svg: Path | None,
     k: int | None,
     output: Path | None,
-    variants: Sequence[tuple[str, str | bool]],
+    variants: Variants,
 ) -> None:
     """Compare your results with the computer's on the same deal.
 
@@ -66,9 +65,7 @@ def par(
         raise Misused("-o needs --play")
     if k is not None and (seat or svg):
         raise Misused("--play cannot be combined with --seat or --svg")
-    format_ = output.suffix.removeprefix(".") if output else "json"
-    if format_ not in FORMATS:
-        raise Misused(f"{output}: unknown file extension; use one of {', '.join(FORMATS)}")
+    format_ = format_of(output, *FORMATS)
     api = Api((what.server if isinstance(what, Link) else None) or settings.address)
     query: dict[str, object] = {"seat": seat} if isinstance(what, Link) else _query(variants)
     path = f"/races/{what.race_id}/par" if isinstance(what, Link) else _path(f"{what.game}:{what.seed}")
@@ -81,31 +78,39 @@ def par(
     data = _fetch(settings, api, path, query)
     if svg:
         write_output(settings, svg, api.download(f"{path}.svg", query=query))
-    elif settings.json:
-        click.echo(data)
     else:
-        for line in _lines(settings, api.read(data, RacePar if isinstance(what, Link) else DealPar)):
-            print_line(settings, line)
+        show(settings, data, _lines(settings, api.read(data, RacePar if isinstance(what, Link) else DealPar)))
+
+
+def compute_par(api: Api, path: str, query: dict[str, object] | None = None) -> Iterator[tuple[ParProgress, bytes]]:
+    """Request a par until the server has computed it. Yield the progress and the document."""
+    while True:
+        data = api.fetch(path, query=query)
+        progress = api.read(data, ParProgress)
+        yield progress, data
+        if progress.done is None:
+            return
+        time.sleep(POLL_S)
 
 
 def _path(code: str) -> str:
     return f"/deals/{quote(code, safe='')}/par"
 
 
-def _query(variants: Sequence[tuple[str, str | bool]]) -> dict[str, object]:
+def _query(variants: Variants) -> dict[str, object]:
     return {option: f"{choice}".lower() if isinstance(choice, bool) else choice for option, choice in variants}
 
 
 def _fetch(settings: Settings, api: Api, path: str, query: dict[str, object]) -> bytes:
     """Wait until the server has computed the par, and return the document. Shows a progress bar."""
-    progress = api.read(data := api.fetch(path, query=query), ParProgress)
-    shown = progress.done is not None and not (settings.quiet or settings.json or settings.screen_reader)
-    hidden = not shown or not sys.stderr.isatty()
+    computing = compute_par(api, path, query)
+    progress, data = next(computing)
+    hidden = progress.done is None or settings.quiet or settings.json or settings.screen_reader
+    hidden = hidden or not sys.stderr.isatty()
     with click.progressbar(length=progress.of, label="computing par", file=sys.stderr, hidden=hidden) as bar:
         while progress.done is not None:
             bar.update(progress.done - bar.pos)
-            time.sleep(POLL_S)
-            progress = api.read(data := api.fetch(path, query=query), ParProgress)
+            progress, data = next(computing)
         bar.update((bar.length or 0) - bar.pos)
     return data
 

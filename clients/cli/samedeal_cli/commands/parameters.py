@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
-from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,29 +20,41 @@ from samedeal_cli.net.addresses import server_address
 from samedeal_cli.settings import Settings
 
 T = TypeVar("T")
+Variants = Sequence[tuple[str, str | bool]]
+"""Options of a game, with their values."""
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
+NOT_DAILY: Final = (
+    "deal",
+    "seed",
+    "limit_ms",
+    "filter",
+    "undo",
+    "attempts",
+    "spectators",
+    "finishers",
+    "best_of",
+    "variants",
+)
+"""The options of a race that daily deals do not permit."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A race id, and the server if it was given as a link."""
 
     server: str | None
     race_id: str
 
 
-@dataclass(frozen=True)
-class Login:
+class Login(NamedTuple):
     """A login code, and the server if it was given as a link."""
 
     server: str | None
     code: str
 
 
-@dataclass(frozen=True)
-class Deal:
+class Deal(NamedTuple):
     """A game and a seed."""
 
     game: str
@@ -53,10 +64,7 @@ class Deal:
 class Number(click.IntRange):
     """An integer in a range."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not re.fullmatch(r"\s*-?\d{1,18}\s*", value):
-            self.fail(f"{value!r} is not a valid integer.", param, ctx)
-        return super().convert(value, param, ctx)
+    name = "integer"
 
 
 class Parsed(click.ParamType[T]):
@@ -68,11 +76,7 @@ class Parsed(click.ParamType[T]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         try:
             return self._parse(value) if isinstance(value, str) else value
-        except Refused as refused:
-            self.fail(refused.text, param, ctx)
-        except Failure as failure:
-            self.fail(failure.format_message(), param, ctx)
-        except ValueError as error:
+        except (Refused, Failure, ValueError) as error:
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -99,8 +103,7 @@ def _race(text: str) -> Link:
     match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", link.partition("#")[0].partition("?")[0])
     if not match:
         raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
-    parts = urlsplit(server_address(match[1]))
-    return Link(f"{parts.scheme}://{parts.netloc}{parts.path}", match[2])
+    return Link(server_address(match[1]), match[2])
 
 
 def _login(text: str) -> Login:
@@ -192,9 +195,9 @@ def _variant(text: str) -> tuple[str, str | bool]:
     return name, {"on": True, "true": True, "off": False, "false": False}.get(choice.lower(), choice)
 
 
-DURATION = Parsed("duration", _duration)
-LIMIT = Parsed("duration", lambda text: _duration(text, 1_000, 7_200_000, "the limit must be 1 s to 2 h"))
-DELAY = Parsed("duration", lambda text: _duration(text, 0, 60_000, "the countdown must be 0 s to 60 s"))
+DURATION = Parsed("time", _duration)
+LIMIT = Parsed("time", lambda text: _duration(text, 1_000, 7_200_000, "the limit must be 1 s to 2 h"))
+DELAY = Parsed("time", lambda text: _duration(text, 0, 60_000, "the countdown must be 0 s to 60 s"))
 WAIT = Parsed("time", lambda text: _duration(text, 0, 86_400_000, "0s to 24h"))
 MOMENT = Parsed("moment", parse_moment)
 DATE = Parsed("date", _date)
@@ -207,38 +210,45 @@ KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), GAMES)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
 SEED = Parsed("seed", _seed)
 NAME = Parsed("name", normalised)
-KEY = Parsed("key", _public_key)
+KEY = Parsed("hex", _public_key)
 VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
-limit_option = click.option(
-    "--limit", "limit_ms", type=LIMIT, metavar="TIME", help="Time limit, 1s to 2h.  [default: depends on the game]"
-)
-undo_option = click.option(
-    "--undo",
-    type=click.Choice(["on", "off"]),
-    callback=lambda context, parameter, value: None if value is None else value == "on",
-    help="Allow undo.  [default: on]",
+as_option = click.option(
+    "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: your account name]"
 )
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
-daily_option = click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone.")
+_RACE_OPTIONS: Final = (
+    click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone."),
+    click.option("--limit", "limit_ms", type=LIMIT, help="Time limit, 1s to 2h.  [default: depends on the game]"),
+    click.option(
+        "--undo",
+        type=click.Choice(["on", "off"]),
+        callback=lambda context, parameter, value: None if value is None else value == "on",
+        help="Allow undo.  [default: on]",
+    ),
+    variant_option,
+)
 
 
-def check_daily(others: dict[str, object]) -> None:
-    """Raises Misused if options other than None are combined with ``--daily``."""
-    if given := [name for name, value in others.items() if value not in (None, ())]:
+def race_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of all commands that open a race for people."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_RACE_OPTIONS), function)
+
+
+def check_daily(seed: str | None = None) -> None:
+    """Raises Misused if ``--daily`` is combined with a deal code or with options that daily deals do not permit."""
+    context = click.get_current_context()
+    options = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    given = [options[name] for name in NOT_DAILY if context.params.get(name) not in (None, ())]
+    if given := ["a deal code"] * (seed is not None) + given:
         raise Misused(f"--daily cannot be combined with {', '.join(given)}")
 
 
 def race_request(
-    game: str,
-    seed: str | None,
-    options: Mapping[str, object],
-    *,
-    daily: bool = False,
-    variants: Sequence[tuple[str, str | bool]] = (),
+    game: str, seed: str | None, options: Mapping[str, object], *, daily: bool = False, variants: Variants = ()
 ) -> dict[str, object]:
     """Return the body of a request for a race. Options that are None are left out."""
     given = {option: value for option, value in options.items() if value is not None}

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -11,44 +11,31 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option
+from samedeal_cli.commands.first_use import offer_rules, with_name
+from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
     GAME_OR_DEAL,
-    NAME,
     RACE,
     Link,
+    Variants,
+    as_option,
     check_daily,
-    daily_option,
     ghost_request,
-    limit_option,
+    race_options,
     race_request,
     rematch_request,
-    undo_option,
-    variant_option,
 )
-from samedeal_cli.failure import INTERRUPTED, Declined, Failure
+from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
-    from samedeal.proof.outcomes import Outcome
-    from samedeal.proof.verification import Fact
     from samedeal_cli.full_screen.race_screen import RaceScreen
     from samedeal_cli.net.connection import Connection
-    from samedeal_cli.net.http_api import Api
 
-REPLAY_TIMEOUT_S = 15.0
-"""Maximum wait for the replay of a race that has just ended."""
-
-as_option = click.option(
-    "--as",
-    "name",
-    type=NAME,
-    metavar="NAME",
-    help="Your name; each name is a separate player.  [default: your account name]",
-)
-board_option = click.option(
+ready_option = click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
+_board_option = click.option(
     "--board",
     "boards",
     type=click.Choice(get_args(Boards)),
@@ -56,27 +43,26 @@ board_option = click.option(
 )
 
 
+def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of all commands that show a race."""
+    return as_option(_board_option(mode_option(function)))
+
+
 @command(
-    "samedeal join http://192.168.1.20:8640/r/calm-otter-42",
-    "samedeal join calm-otter-42 --as bo --ready < moves.txt",
+    "samedeal join http://192.168.1.20:8640/r/calm-otter-42", "samedeal join calm-otter-42 --as bo --ready < moves.txt"
 )
 @click.argument("race", type=RACE)
-@as_option
-@click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
-@board_option
-@mode_option
-@click.pass_obj
-def join(settings: Settings, /, race: Link, **choices: Any) -> int:
+@ready_option
+@view_options
+def join(settings: Settings, /, race: Link, name: str | None, **choices: Any) -> int:
     """Join a race by its link or id and play. If you already have a seat, you return to it."""
-    return Session(settings, race.server or settings.address, race.race_id, **choices).run()
+    settings = with_name(settings, name)
+    return Session(settings, race.server or settings.address, race.race_id, name, **choices).run()
 
 
 @command("samedeal watch calm-otter-42", "samedeal watch http://192.168.1.20:8640/r/calm-otter-42 --json")
 @click.argument("race", type=RACE)
-@as_option
-@board_option
-@mode_option
-@click.pass_obj
+@view_options
 def watch(settings: Settings, /, race: Link, **choices: Any) -> int:
     """Watch a race until it is over."""
     return Session(settings, race.server or settings.address, race.race_id, watching=True, **choices).run()
@@ -84,36 +70,26 @@ def watch(settings: Settings, /, race: Link, **choices: Any) -> int:
 
 @command("samedeal again calm-otter-4217", "samedeal again calm-otter-4217 --game the-edge --ready")
 @click.argument("race", type=RACE)
-@click.option("--game", type=GAME, metavar="GAME", help="Another game, if nobody has asked for a rematch yet.")
-@as_option
-@click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
-@board_option
-@mode_option
-@click.pass_obj
+@click.option("--game", type=GAME, help="Another game, if nobody has asked for a rematch yet.")
+@ready_option
+@view_options
 def again(settings: Settings, /, race: Link, game: str | None, name: str | None, **choices: Any) -> int:
     """Join the rematch of a race in which you had a seat, or be the first to ask for it.
 
     Everyone who asks gets the same race, with the same options and a new secret shuffle.
     """
-    from samedeal_cli.net.guests import credentials, environment_token
-    from samedeal_cli.net.http_api import Api
+    from samedeal_cli.net.guests import credentials_of
 
-    server = race.server or settings.address
-    token = credentials(server, name, unnamed=settings.name, token=environment_token(settings, server)).token
-    race_id = Api(server).open_race(rematch_request(race.race_id, game), token).race
-    return Session(settings, server, race_id, name=name, **choices).run()
+    settings, server = with_name(settings, name), race.server or settings.address
+    token = credentials_of(settings, server, name).token
+    race_id = _open_race(server, rematch_request(race.race_id, game), token)
+    return Session(settings, server, race_id, name, **choices).run()
 
 
 @command("samedeal solo corners", "samedeal solo corners --daily", "samedeal solo corners:42 --limit 30m")
 @click.argument("what", type=GAME_OR_DEAL, metavar="GAME|DEAL")
-@daily_option
-@limit_option
-@undo_option
-@variant_option
-@as_option
-@board_option
-@mode_option
-@click.pass_obj
+@race_options
+@view_options
 def solo(
     settings: Settings,
     /,
@@ -121,35 +97,31 @@ def solo(
     daily: bool,
     limit_ms: int | None,
     undo: bool | None,
-    variants: Sequence[tuple[str, str | bool]],
+    variants: Variants,
+    name: str | None,
     **choices: Any,
 ) -> int:
     """Play alone against the clock: a secret shuffle, the daily deal, or the deal of a code."""
-    from samedeal_cli.net.http_api import Api
-
     game, seed = what
     if daily:
-        check_daily({"a deal code": seed, "--limit": limit_ms, "--undo": undo, "--variant": variants})
+        check_daily(seed)
+    settings = with_name(settings, name)
+    offer_rules(settings, game)
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
     options |= {"start_delay_ms": 1000 if seed is None else 0}
     body = race_request(game, seed, options, daily=daily, variants=variants)
-    race_id = Api(settings.address).open_race(body).race
-    return Session(settings, settings.address, race_id, ready=True, **choices).run()
+    return Session(settings, settings.address, _open_race(settings.address, body), name, ready=True, **choices).run()
 
 
 @command("samedeal race calm-otter-4217", "samedeal race race.json", "samedeal race race.json --line")
 @click.argument("replay")
-@as_option
-@board_option
-@mode_option
-@click.pass_obj
-def race(settings: Settings, /, replay: str, **choices: Any) -> int:
+@view_options
+def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -> int:
     """Race against what was played: play the deal of a finished race, with its racers as ghosts.
 
     REPLAY is the link or id of a race or, if the server still has that race, the file of its replay. The deal must be
     public. Nobody else can join, and the race starts at once.
     """
-    from samedeal_cli.net.http_api import Api
     from samedeal_cli.net.replay_loader import open_replay, server_and_race
 
     source = server_and_race(settings, replay)
@@ -157,8 +129,15 @@ def race(settings: Settings, /, replay: str, **choices: Any) -> int:
         with open_replay(settings, replay) as log:
             source = settings.address, log.header.race
     server, race_id = source
-    opened = Api(server).open_race(ghost_request(race_id)).race
-    return Session(settings, server, opened, ready=True, **choices).run()
+    settings = with_name(settings, name)
+    return Session(settings, server, _open_race(server, ghost_request(race_id)), name, ready=True, **choices).run()
+
+
+def _open_race(server: str, body: dict[str, object], token: str | None = None) -> str:
+    """Open a race and return its id."""
+    from samedeal_cli.net.http_api import Api
+
+    return Api(server).open_race(body, token).race
 
 
 @dataclass(frozen=True)
@@ -175,6 +154,11 @@ class Session:
     mode: Mode | None = None
     link: str | None = None
     """The race's link, if it has been printed."""
+
+    @property
+    def _as(self) -> str:
+        """The option for the name, if it was given."""
+        return f" --as {self.name}" if self.name else ""
 
     def run(self) -> int:
         """Play or watch to the end. Returns the exit code."""
@@ -204,19 +188,16 @@ class Session:
 
     def _run_full_screen(self) -> int:
         from samedeal_cli.full_screen.race_view import draw_screen
-        from samedeal_cli.full_screen.splash import splash_screen
-        from samedeal_cli.render.themes import look
         from samedeal_cli.state.race_state import RaceState
 
-        settings, server = self.settings, self.server
+        settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
         if self.link is None:
-            # The link stays above the full screen, where it can be selected with the mouse.
-            settings.say(f"{server}/r/{self.race_id}")
+            settings.say(link)  # stays above the full screen, where it can be selected with the mouse
         size = shutil.get_terminal_size()
         state = RaceState(
             self.race_id,
             server.partition("://")[2],
-            self.link or f"{server}/r/{self.race_id}",
+            self.link or link,
             watching=self.watching,
             width=size.columns,
             height=size.lines,
@@ -227,35 +208,23 @@ class Session:
             ascii=settings.plain,
             reactions=settings.reactions,
         )
-        theme = look(state.theme, state.suits, colored=settings.colored)
-        with splash_screen(draw_screen(state, state.width, state.height), theme):
-            from samedeal_cli.full_screen.app import FullScreen
+
+        def make_screen() -> "RaceScreen":
             from samedeal_cli.full_screen.race_screen import RaceScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
-            from samedeal_cli.running import run
 
-            screen = RaceScreen(
-                state,
-                lambda race_id, watching: connect(
-                    settings,
-                    server,
-                    race_id,
-                    self.name,
-                    watching=watching,
-                    reactions=True,  # a key shows and hides them
-                ),
-                Api(server),
-                settings,
-                ready=bool(self.ready),
-            )
-            app = FullScreen(screen, animation=settings.animation)
-            run(app.run_async(mouse=settings.mouse))
+            def enter(race_id: str, watching: bool) -> "Connection":
+                return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
+
+            return RaceScreen(state, enter, Api(server), settings, ready=bool(self.ready))
+
+        screen, code = run_full_screen(settings, draw_screen(state, state.width, state.height), make_screen)
         self._print_end(screen)
-        return INTERRUPTED if app.interrupted else 0
+        return code
 
     def _print_end(self, screen: "RaceScreen") -> None:
-        """Print the result, or how to rejoin, after the full screen has closed. Returns the exit code."""
+        """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
         from samedeal_cli.render.phrases import seat_phrase
         from samedeal_cli.render.text_table import standings_lines
 
@@ -272,8 +241,7 @@ class Session:
         elif state.stage not in ("connecting", "cancelled"):
             say(state.link)
             if state.seat is not None and not state.finished and not isinstance(screen.failure, Declined):
-                back = f" --as {self.name}" if self.name else ""
-                say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{back}")
+                say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{self._as}")
         if screen.failure:
             raise screen.failure
 
@@ -284,6 +252,8 @@ class Session:
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
+        from samedeal_cli.net.sanitise import safe
+        from samedeal_cli.net.verification import verify_race
         from samedeal_cli.render.phrases import evening_phrase
 
         settings = self.settings
@@ -307,11 +277,12 @@ class Session:
                 width=min(100, shutil.get_terminal_size().columns),
                 away_s=await asyncio.to_thread(api.away_s) if connection.view.stage == "open" else None,
             )
-            mode.rejoin = f"{program()} join {self.server}/r/{self.race_id}{f' --as {self.name}' if self.name else ''}"
+            mode.rejoin = f"{program()} join {self.server}/r/{self.race_id}{self._as}"
             is_alone = connection.header.options.max_racers == 1
             await mode.run(ready=True if is_alone and self.ready is None else self.ready)
             if settings.json and connection.view.stage == "over":
-                await self._print_verification(api, connection)
+                outcome, detail, facts = await verify_race(api, connection)
+                print_event("verification", race=self.race_id, outcome=outcome, detail=safe(detail), facts=safe(facts))
             if connection.over and connection.header.follows:
                 with suppress(Failure):
                     evening = await asyncio.to_thread(api.evening, self.race_id)
@@ -319,31 +290,3 @@ class Session:
                         print_event("evening", **msgspec.structs.asdict(evening))
                     else:
                         click.echo(f"This evening: {evening_phrase(evening, connection.header.options.best_of)}")
-
-    async def _print_verification(self, api: "Api", connection: "Connection") -> None:
-        """Verify the replay and print the result as JSON. A replay that is still sealed is not verified."""
-        import asyncio
-
-        from samedeal.errors import Refused
-        from samedeal.proof.verification import outcome_of, verify
-        from samedeal.replays.replay import read
-        from samedeal_cli.line.json_lines import print_event
-        from samedeal_cli.net.replay_loader import fetch_archived
-        from samedeal_cli.net.sanitise import safe
-
-        outcome: Outcome | None
-        facts: tuple[Fact, ...]
-        race_id = connection.race_id
-        try:
-            if connection.header.daily and not connection.view.deal:
-                raise Declined("replay-sealed", "the replay is sealed until the deal is revealed")
-            data = await fetch_archived(api, race_id, REPLAY_TIMEOUT_S)
-            keys = await asyncio.to_thread(api.keys)
-            facts = await asyncio.to_thread(lambda: verify(read(data), keys, connection.receipts))
-            outcome, detail = outcome_of(facts, key_known=bool(keys)), ""
-        except Failure as failure:
-            outcome, detail, facts = None, failure.format_message(), ()
-        except Refused as refused:
-            outcome = None if refused.code == "unsupported-version" else "refused"
-            detail, facts = refused.text, ()
-        print_event("verification", race=race_id, outcome=outcome, detail=safe(detail), facts=safe(facts))

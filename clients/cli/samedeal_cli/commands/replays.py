@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -18,17 +18,16 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import outcome_of, verify
 from samedeal.race.events import Dealt, Moved, Resigned
-from samedeal.race.race import Race
-from samedeal.race.run import RESTART
+from samedeal.race.run import RESTART, Run
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
-from samedeal_cli.commands.mode import Mode, choose_mode, mode_option
-from samedeal_cli.commands.output import print_line, write_output
+from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
 from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.failure import INTERRUPTED, Misused, Unverified
+from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
 from samedeal_cli.net.sanitise import safe_text
@@ -39,19 +38,18 @@ from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.recording import Recording
+from samedeal_cli.state.recording import Recording, Step
 from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
 
-
-def _text(replay: Replay) -> bytes:
-    return "".join(f"{safe_text(line)}\n" for line in transcript.lines(replay)).encode()
+if TYPE_CHECKING:
+    from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
 
 FORMATS: dict[str, Callable[[Replay], bytes]] = {
     "json": lambda replay: codec.encode(replay, "json"),
     "msgpack": lambda replay: codec.encode(replay, "msgpack"),
     "ndjson": lambda replay: b"".join(replay.lines()),
-    "txt": _text,
+    "txt": lambda replay: "".join(f"{safe_text(line)}\n" for line in transcript.lines(replay)).encode(),
 }
 """Formats of replays. The functions return the bytes of a file."""
 PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
@@ -63,11 +61,15 @@ PICTURES: dict[str, Callable[[Player, bool], bytes]] = {
 seat_option = click.option("--seat", type=Number(1), metavar="N", help="Show this seat.  [default: the best]")
 at_option = click.option("--at", type=MOMENT, metavar="MOMENT", help="Go to a time or a move: 1:48, m35.")
 idle_option = click.option(
-    "--idle-limit", type=DURATION, default="2s", show_default=True, help="Shorten longer pauses to this."
+    "--idle-limit", "pause_ms", type=DURATION, default="2s", help="Shorten longer pauses to this."
 )
 
 
-@command("samedeal replay race.json --speed 10", "samedeal replay calm-otter-42 --seat 2 --at 1:48")
+@command(
+    "samedeal replay race.json --speed 10",
+    "samedeal replay calm-otter-42 --seat 2 --at 1:48",
+    instead_of_json="use samedeal export --format json",
+)
 @click.argument("replay")
 @click.option(
     "--speed",
@@ -78,16 +80,7 @@ idle_option = click.option(
 @seat_option
 @at_option
 @mode_option
-@click.pass_obj
-def replay(
-    settings: Settings,
-    replay: str,
-    speed: float | None,
-    idle_limit: int,
-    seat: int | None,
-    at: Moment | None,
-    mode: Mode | None,
-) -> int:
+def replay(settings: Settings, /, replay: str, mode: Mode | None, **choices: Any) -> int:
     """Play back a finished race.
 
     REPLAY is a file, - for standard input, or the link or id of a race. On a terminal, this is a player controlled by
@@ -97,43 +90,37 @@ def replay(
     chosen, why = choose_mode(mode, settings)
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
-    player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices["at"], choices["speed"]
     if chosen == "tui":
         keys = published_keys(settings, replay)
-        return _play(settings, player, lambda: outcome(loaded, keys), playing=at is None and speed != 0)
+        return _play(settings, replace(player, playing=at is None and speed != 0), lambda: outcome(loaded, keys))
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
-        _print_race(settings, loaded, player.track.standing.seat, speed, idle_limit, alone=seat is not None)
+        pace = 4.0 if speed is None and sys.stdout.isatty() else speed or 0.0
+        _print_race(settings, loaded, player, pace, alone=choices["seat"] is not None)
     return 0
 
 
-def _play(settings: Settings, player: Player, verify: Callable[[], Outcome], *, playing: bool) -> int:
+def _play(settings: Settings, player: Player, verify: Callable[[], Outcome]) -> int:
     """Run the player on the full screen. Returns the exit code."""
-    from samedeal_cli.full_screen.splash import splash_screen
 
-    size, shown = shutil.get_terminal_size(), look(settings.theme, settings.suits, colored=settings.colored)
-    with splash_screen(draw_screen(player, size.columns, size.lines), shown):
-        from samedeal_cli.full_screen.app import FullScreen
+    def make_screen() -> "ReplayScreen":
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
-        from samedeal_cli.running import run
 
-        screen = ReplayScreen(replace(player, playing=playing), shown, verify)
-        app = FullScreen(screen, animation=settings.animation)
-        run(app.run_async(mouse=settings.mouse))
-    return INTERRUPTED if app.interrupted else 0
+        return ReplayScreen(player, look(settings.theme, settings.suits, colored=settings.colored), verify)
+
+    size = shutil.get_terminal_size()
+    return run_full_screen(settings, draw_screen(player, size.columns, size.lines), make_screen)[1]
 
 
-def _print_race(
-    settings: Settings, replay: Replay, shown: int, speed: float | None, idle_limit: int, *, alone: bool
-) -> None:
-    """Print a race as lines of text, with the tables of one seat and, if `alone`, only its moves."""
+def _print_race(settings: Settings, replay: Replay, player: Player, speed: float, *, alone: bool) -> None:
+    """Print a race as lines of text, with the tables of the player's seat and, if `alone`, only its moves."""
+    shown = player.track.standing.seat
     with unverified_if_refused():
         races = list(replay.races())
-    if speed is None:
-        speed = 4.0 if sys.stdout.isatty() else 0.0
     for line in transcript.heading(replay.header, races[-1].deal):
         _print(settings, line)
     _print(settings, "")
@@ -142,18 +129,22 @@ def _print_race(
         if alone and isinstance(entry.event, Moved | Resigned) and entry.event.seat != shown:
             continue
         if speed:
-            time.sleep(min(max(0, entry.at - last) / 1000 / speed, idle_limit / 1000))
+            time.sleep(min(max(0, entry.at - last) / 1000 / speed, player.pause_ms / 1000))
         last = entry.at
         _print(settings, f"{since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}")
         restarted = isinstance(entry.event, Moved) and entry.event.move == RESTART and entry.event.seat == shown
         if isinstance(entry.event, Dealt) or (alone and restarted):
-            _print_board(settings, after, shown)
-    _print_board(settings, races[-1], shown)
+            _print_table(settings, after.seats[shown - 1].run)
+    _print_table(settings, races[-1].seats[shown - 1].run)
     for line in transcript.results(replay.standings, replay.header.game):
         _print(settings, line)
 
 
-@command("samedeal export calm-otter-42 -o race.json", "samedeal export race.json -o race.svg --seat 2 --at 1:48")
+@command(
+    "samedeal export calm-otter-42 -o race.json",
+    "samedeal export race.json -o race.svg --seat 2 --at 1:48",
+    instead_of_json="use --format json",
+)
 @click.argument("replay")
 @click.option(
     "--format",
@@ -161,60 +152,50 @@ def _print_race(
     type=click.Choice([*FORMATS, *PICTURES]),
     help="The format.  [default: from the extension of FILE]",
 )
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="The file to write.  [default: standard output]")
+@click.option("-o", "--output", type=FILE, help="The file to write.  [default: standard output]")
 @at_option
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
-@click.pass_context
-def export(
-    context: click.Context,
-    replay: str,
-    format_: str | None,
-    output: Path | None,
-    at: Moment | None,
-    seat: int | None,
-    speed: float | None,
-    idle_limit: int,
-) -> None:
+def export(settings: Settings, /, replay: str, format_: str | None, output: Path | None, **choices: Any) -> None:
     """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
     REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
     (one line per entry) is lossless. txt is a score sheet. svg is a picture of the standings and the tables at the end
     or at --at; with --seat, only that table. cast is an asciinema recording of the player, from the deal or --at on.
     """
-    settings: Settings = context.obj
-    if format_ is None:
-        format_ = output.suffix.removeprefix(".") if output else "json"
-        if format_ not in FORMATS and format_ not in PICTURES:
-            raise Misused(f"unknown file extension; use --format with one of {', '.join([*FORMATS, *PICTURES])}")
+    format_ = format_ or format_of(output, *FORMATS, *PICTURES)
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
-    _check_options(context, format_)
+    context = click.get_current_context()
+    only = {"at": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
+    for option in context.command.params:
+        formats, source = only.get(option.name or "", (format_,)), context.get_parameter_source(option.name or "")
+        if source is not click.core.ParameterSource.DEFAULT and format_ not in formats:
+            raise Misused(f"{option.opts[0]} is for {' and '.join(sorted(formats))}, not for {format_}")
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
         if format_ in PICTURES:
-            if format_ == "svg" and at is None:
-                speed = 0
-            player = player_of(loaded, seat=seat, at=at, speed=speed, pause_ms=idle_limit, plain=settings.plain)
+            if format_ == "svg" and choices["at"] is None:
+                choices["speed"] = 0
+            player = player_of(loaded, plain=settings.plain, **choices)
             player = replace(player, outcome=outcome(loaded, published_keys(settings, replay)))
-            data = PICTURES[format_](player, seat is not None)
+            data = PICTURES[format_](player, choices["seat"] is not None)
         else:
             data = FORMATS[format_](loaded)
     write_output(settings, output, data)
 
 
-def _check_options(context: click.Context, format_: str) -> None:
-    """Raises Misused for an option that does not apply to the format."""
-    for option, formats in (("at", PICTURES), ("seat", PICTURES), ("speed", {"cast"}), ("idle_limit", {"cast"})):
-        given = context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT
-        if given and format_ not in formats:
-            raise Misused(f"--{option.replace('_', '-')} is for {' and '.join(sorted(formats))}, not for {format_}")
+def format_of(output: Path | None, *formats: str) -> str:
+    """Return the format that the extension of a file names; json without a file. Raises Misused."""
+    format_ = output.suffix.removeprefix(".") if output else "json"
+    if format_ not in formats:
+        raise Misused(f"{output}: unknown file extension; use one of {', '.join(formats)}")
+    return format_
 
 
 @command("samedeal deal corners:42", "samedeal deal gallery:friday --json")
 @click.argument("code", type=DEAL, metavar="CODE")
-@click.pass_obj
 def deal(settings: Settings, code: Deal) -> None:
     """Show the cards of a deal before the first move. Needs no server.
 
@@ -224,13 +205,9 @@ def deal(settings: Settings, code: Deal) -> None:
         raise Misused(f"{code.game}: {TOO_OLD}")
     game = GAMES[code.game].from_seed(code.seed)
     name = f"{code.game}:{code.seed}"
-    if settings.json:
-        opening = {"table": game.view(), "notes": game.notes, "moves": game.moves()}
-        document = {"deal": name, "game": code.game, "rules": game.rules, **opening}
-        click.echo(msgspec.json.encode(document))
-    else:
-        _print(settings, f"{game.title} · deal {printable(name)}")
-        _print_table(settings, game)
+    opening = {"table": game.view(), "notes": game.notes, "moves": game.moves()}
+    document = {"deal": name, "game": code.game, "rules": game.rules, **opening}
+    show(settings, document, [f"{game.title} · deal {printable(name)}", *_table_lines(settings, game)])
 
 
 def _show_at(settings: Settings, player: Player) -> None:
@@ -239,26 +216,21 @@ def _show_at(settings: Settings, player: Player) -> None:
     index = track.index(player.n)
     when = f"move {index}, {clock(step.at)}" if index else "before the first move"
     _print(settings, f"{printable(track.standing.name)} · {when}{f' · {step.move}' if index else ''}")
-    _print(settings, "")
-    _print_table(settings, step.game)
-    _print(settings, "")
+    _print_table(settings, step)
 
 
-def _print_board(settings: Settings, race: Race, seat: int) -> None:
-    run = race.seats[seat - 1].run
-    if run:
-        _print(settings, "")
-        _print_table(settings, run.game)
-        _print(settings, "")
+def _print_table(settings: Settings, run: Run | Step | None) -> None:
+    """Print the table of an attempt or a step, if there is one, between empty lines."""
+    for line in ("", *_table_lines(settings, run.game), "") if run else ():
+        print_line(settings, line)
 
 
-def _print_table(settings: Settings, game: Game) -> None:
+def _table_lines(settings: Settings, game: Game) -> Iterator[str]:
     board = Board(table=game.view(), notes=game.notes, outcome=game.outcome, home=game.home, attempt=1, ply=0)
     width = min(100, shutil.get_terminal_size().columns)
-    for line in text_table.board_lines(
+    yield from text_table.board_lines(
         game.layout, game.fanned, board, width=width, ascii=settings.plain, color=settings.colored
-    ):
-        click.echo(line, color=settings.colored)
+    )
 
 
 def _print(settings: Settings, line: str) -> None:

@@ -10,8 +10,10 @@ from typing import Final
 
 import click
 
-from samedeal_cli.commands.invite import lan_address, qr_lines
+from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.commands.parameters import Number
 from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.net.addresses import own_addresses
 from samedeal_cli.settings import Settings, command
 
 PORT: Final = 8640
@@ -19,17 +21,20 @@ EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (only with --lan)
 OPEN: Final = "everyone on this network can connect; connections are not encrypted"
 
 
-@command("samedeal serve --lan", "samedeal serve --host 0.0.0.0 --public-url https://cards.example")
+@command(
+    "samedeal serve --lan",
+    "samedeal serve --host 0.0.0.0 --public-url https://cards.example",
+    instead_of_json="for a log in JSON, set SAMEDEAL_LOG_FORMAT=json",
+)
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
-@click.option("--port", type=click.IntRange(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
-@click.option("--workers", type=click.IntRange(1), help="Number of server processes.  [default: 1]")
+@click.option("--port", type=Number(0, 65535), help=f"The port to listen on.  [default: {PORT}]")
+@click.option("--workers", type=Number(1), help="Number of server processes.  [default: 1]")
 @click.option("--redis", metavar="URL", help="The store.  [default: an embedded one]")
 @click.option(
     "--data-dir", type=click.Path(file_okay=False), help="Directory of the embedded store and the signing key."
 )
 @click.option("--public-url", metavar="URL", help="The URL that other people use to reach the server.")
 @click.option("--lan", is_flag=True, help="Allow connections from your network, and show the link and a QR code.")
-@click.pass_obj
 def serve(
     settings: Settings,
     host: str | None,
@@ -46,22 +51,21 @@ def serve(
     listens on all addresses of this machine, and its links use the address on your network. Connections are not
     encrypted.
     """
-    check_installed()
+    check_installed(redis or os.environ.get("SAMEDEAL_REDIS_URL") or os.environ.get("REDIS_URL"))
     number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
     if lan:
         if host or public_url:
             raise Misused("--lan cannot be combined with --host or --public-url")
         if str(number) == "0":
             raise Misused("--lan needs a fixed port, not 0")
-        host, public_url = EVERYWHERE, f"http://{address_in_network()}:{number}"
+        host, public_url = EVERYWHERE, f"http://{lan_address()}:{number}"
     listens_on = host or os.environ.get("SAMEDEAL_HOST") or "127.0.0.1"
-    if str(number).isdecimal() and not _is_free(listens_on, int(number)):
-        free = next((other for other in range(int(number) + 1, 65536) if _is_free(listens_on, other)), 0)
+    if str(number).isdecimal() and not is_free(listens_on, int(number)):
+        free = next((other for other in range(int(number) + 1, 65536) if is_free(listens_on, other)), 0)
         raise Failure(f"port {number} is in use; try: samedeal serve {'--lan ' if lan else ''}--port {free}")
     if lan:
         settings.say(f"{public_url}: {OPEN}")
-        for line in qr_lines(f"{public_url}", ascii=settings.plain, color=settings.colored):
-            settings.say(line)
+        settings.say("\n".join(qr_lines(f"{public_url}", ascii=settings.plain, color=settings.colored)))
     if listens_on == "127.0.0.1" and not public_url and "SAMEDEAL_PUBLIC_URL" not in os.environ:
         settings.say("Only this machine can connect; to invite others, use samedeal serve --lan")
     other = "" if str(number) in ("0", str(PORT)) else f" --server http://127.0.0.1:{number}"
@@ -74,7 +78,7 @@ def serve(
     return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 (our own program)
 
 
-def _is_free(host: str, port: int) -> bool:
+def is_free(host: str, port: int) -> bool:
     """Return whether a server can listen on a port. Errors other than a port in use are left to the server."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         if os.name == "posix":
@@ -86,20 +90,24 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def check_installed() -> None:
-    """Raises Failure if a library that the server needs is not installed."""
+def check_installed(store: str | None = None) -> None:
+    """Raises Failure if the server cannot run here. Without a store, it needs the embedded one."""
     if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
         raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[server]'")
+    if sys.platform == "win32" and not store:
+        raise Failure("the embedded store does not run on Windows; run samedeal in WSL, or use serve --redis URL")
 
 
-def address_in_network() -> str:
+def lan_address() -> str:
     """Return this machine's address on its network. Raises Failure if it has none."""
-    if address := lan_address():
-        return address
+    for address in own_addresses():
+        if not address.startswith("127."):
+            return address
     raise Failure("this machine has no network address; use --host and --public-url")
 
 
 def server_command(host: str | None, port: int | None, workers: int | None = None) -> list[str]:
+    """Return the command that runs a server."""
     given = {"--host": host, "--port": port, "--workers": workers}
-    options = [str(word) for option, value in given.items() if value is not None for word in (option, value)]
+    options = [f"{option}={value}" for option, value in given.items() if value is not None]
     return [sys.executable, "-m", "samedeal_server", *options]

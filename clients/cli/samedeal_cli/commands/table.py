@@ -1,7 +1,6 @@
 """The command ``table``: the standings over several races."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -12,8 +11,7 @@ from samedeal.proof.verification import verify as verified
 from samedeal.scores.evening import BEST_OF, Evening, evening
 from samedeal.scores.results import RaceResult, in_order
 from samedeal.wire import codec
-from samedeal_cli.commands.games import print_item
-from samedeal_cli.commands.output import print_line
+from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
@@ -22,14 +20,13 @@ from samedeal_cli.render.phrases import counted, points
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
-LENGTHS: Final = tuple(map(str, BEST_OF))
-
 
 @command("samedeal table friday/*.json", "samedeal table calm-otter-42 brisk-heron-7 --best-of 3")
 @click.argument("replays", nargs=-1, required=True, metavar="FILES...")
-@click.option("--best-of", type=click.Choice(LENGTHS), help="Also say who has won the best of this many races.")
+@click.option(
+    "--best-of", type=click.Choice([*map(str, BEST_OF)]), help="Also say who has won the best of this many races."
+)
 @click.option("--no-verify", "trusted", is_flag=True, help="Do not verify the replays.")
-@click.pass_obj
 def table(settings: Settings, replays: Sequence[str], best_of: str | None, trusted: bool) -> None:
     """Print the standings over several races.
 
@@ -47,34 +44,27 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
     if settings.json:
         print_file(codec.encode(scores, "json"))
         return
-    print_table(settings, scores)
-    if best_of:
-        print_line(settings, _match(scores, best_of))
+    for line in _lines(scores, best_of):
+        print_line(settings, line)
 
 
-def print_table(settings: Settings, scores: Evening) -> None:
-    """Print the table of an evening; with exactly two players, only their points, such as ``ada 2 : 1 bo``."""
-    marks = seat_marks({number: row.name for number, row in enumerate(scores.table, start=1)})
-    shown = [
-        name_with_bot(f"{row.name}{mark}", row.bot) for row, mark in zip(scores.table, marks.values(), strict=True)
-    ]
-    if not shown:
-        click.echo("no race with two or more racers")
-    elif len(shown) == 2:
-        first, second = scores.table
-        print_line(settings, f"{shown[0]} {points(first.points)} : {points(second.points)} {shown[1]}")
+def _lines(scores: Evening, best_of: str | None) -> Iterator[str]:
+    """The table of an evening; with exactly two players, only their points, such as ``ada 2 : 1 bo``."""
+    rows = scores.table
+    marks = seat_marks({number: row.name for number, row in enumerate(rows, start=1)})
+    names = [name_with_bot(f"{row.name}{mark}", row.bot) for row, mark in zip(rows, marks.values(), strict=True)]
+    if not rows:
+        yield "no race with two or more racers"
+    elif len(rows) == 2:
+        yield f"{names[0]} {points(rows[0].points)} : {points(rows[1].points)} {names[1]}"
     else:
-        widest = max(map(len, shown))
-        for row, name in zip(scores.table, shown, strict=True):
-            facts = counted(row.points, "point"), counted(row.races, "race"), counted(row.wins, "win")
-            line = f"{row.place:>2}. {name:<{widest}}  {facts[0]:>12}  {facts[1]:>9}  {facts[2]:>7}"
-            print_item(line, f"{row.place}. {name}", *facts)
-
-
-def _match(scores: Evening, best_of: str) -> str:
-    winner = scores.best_of.get(best_of)
-    name = next((printable(row.name) for row in scores.table if row.player == winner), None)
-    return f"{name} has won the best of {best_of}." if name else f"Nobody has won the best of {best_of} yet."
+        yield from table_lines(
+            (f"{row.place:>2}. {name}", *map(counted, (row.points, row.races, row.wins), ("point", "race", "win")))
+            for row, name in zip(rows, names, strict=True)
+        )
+    if best_of:
+        winner = next((printable(row.name) for row in rows if row.player == scores.best_of.get(best_of)), None)
+        yield f"{winner or 'Nobody'} has won the best of {best_of}{'.' if winner else ' yet.'}"
 
 
 def _result(settings: Settings, replay: str, *, trusted: bool) -> RaceResult:

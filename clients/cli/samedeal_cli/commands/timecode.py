@@ -25,9 +25,8 @@ def parse_moment(text: str) -> Moment:
     text = text.strip().lower()
     if time := _TIME.fullmatch(text):
         hours, minutes, seconds, part = time.groups(default="0")
-        ms = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(
-            part.ljust(3, "9" if len(part) == 1 and time[4] else "0")
-        )
+        part = part.ljust(3, "9" if time[4] and len(part) == 1 else "0")
+        ms = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int(part)
         if int(seconds) < 60 and ms <= LONGEST_MS:
             return Moment(ms=ms)
     if move := _MOVE.fullmatch(text):

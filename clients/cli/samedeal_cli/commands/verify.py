@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-import msgspec
 from msgspec.structs import replace
 
 from samedeal.errors import Refused
@@ -14,7 +13,7 @@ from samedeal.proof.verification import UNCHECKED, Fact, outcome_of
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
-from samedeal_cli.commands.output import print_line
+from samedeal_cli.commands.output import print_line, show, table_lines
 from samedeal_cli.commands.parameters import FILE, KEY, RACE, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.receipts import files, in_file, lines
@@ -31,17 +30,11 @@ from samedeal_cli.settings import Settings, command
     "samedeal export calm-otter-42 --format json | samedeal verify -",
 )
 @click.argument("replay")
-@click.option("--key", "keys", type=KEY, multiple=True, metavar="HEX", help="Accept this public key as the signer.")
+@click.option("--key", "keys", type=KEY, multiple=True, help="Accept this public key as the signer.")
 @click.option(
-    "--receipts",
-    "given",
-    type=FILE,
-    multiple=True,
-    metavar="FILE",
-    help="Receipts to check against.  [default: those stored here]",
+    "--receipts", "given", type=FILE, multiple=True, help="Receipts to check against.  [default: those stored here]"
 )
 @click.option("--no-receipts", "alone", is_flag=True, help="Do not check receipts.")
-@click.pass_obj
 def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[Path, ...], alone: bool) -> int:
     """Verify a finished race, move by move.
 
@@ -60,30 +53,29 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
             facts = verified(log, keys or published, stored)
             count = sum(1 for _ in log.entries)
     except Refused as refused:
+        show(settings, {"ok": False, "code": refused.code, "detail": printable(refused.text)}, ())
         if settings.json:
-            _print_json({"ok": False, "code": refused.code, "detail": printable(refused.text)})
             return Unverified.exit_code
         raise Unverified(f"{printable(replay)}: {printable(refused.text)}") from refused
+    about_it = stored is None or stored.are_about(log.header)
     notes = {
         "signature": "" if keys else _key_note(log.signature.key, server, published),
-        "receipts": "" if given else _receipts_note(log.header, stored),
+        "receipts": "" if given else f" (stored here{'' if about_it else '; skip them with --no-receipts'})",
     }
     facts = tuple(replace(fact, note=fact.note + notes.get(fact.name, "")) for fact in facts)
     outcome = outcome_of(facts, key_known=bool(keys or published))
     holds = outcome != "refused"
-    if settings.json:
-        document = {"ok": holds, "outcome": outcome, "race": log.header.race, "game": log.header.game, "entries": count}
-        _print_json(document | {"digest": log.digest, "facts": facts})
-    else:
-        for fact in facts:
-            print_line(settings, _line(fact))
-        print_line(settings, _conclusion(log, count, facts, outcome))
+    document = {"ok": holds, "outcome": outcome, "race": log.header.race, "game": log.header.game, "entries": count}
+    show(
+        settings,
+        safe({**document, "digest": log.digest, "facts": facts}),
+        (*map(_line, facts), _conclusion(log, count, facts, outcome)),
+    )
     return 0 if holds else Unverified.exit_code
 
 
 @command("samedeal receipts", "samedeal receipts calm-otter-42 > for-bo.ndjson")
 @click.argument("race", type=RACE, required=False)
-@click.pass_obj
 def receipts(settings: Settings, race: Link | None) -> None:
     """List the races with stored receipts, or print the receipts of one for others to verify with.
 
@@ -93,15 +85,15 @@ def receipts(settings: Settings, race: Link | None) -> None:
     paths = files(race.race_id) if race else files()
     if race and not paths:
         raise Misused(f"no receipts of {race.race_id} are stored here")
-    for path in paths:
-        if race:
+    if race:
+        for path in paths:
             print_file(b"".join(lines(path)))
-            continue
-        name, at = path.name.partition(".")[0], path.stat().st_mtime
-        if settings.json:
-            _print_json({"race": name, "at": round(at * 1000), "file": str(path)})
-        else:
-            click.echo(f"{name:<24} {utc_time(round(at * 1000))}  {path}")
+        return
+    stored = [(path.name.partition(".")[0], round(path.stat().st_mtime * 1000), str(path)) for path in paths]
+    for name, at, file in stored:
+        show(settings, safe({"race": name, "at": at, "file": file}), ())
+    for line in () if settings.json else table_lines((name, utc_time(at), file) for name, at, file in stored):
+        print_line(settings, line)
 
 
 def load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
@@ -121,12 +113,6 @@ def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
 
 
-def _receipts_note(header: Header, stored: Receipts | None) -> str:
-    """A note on the use of stored receipts."""
-    another = stored is not None and not stored.are_about(header)
-    return " (stored here; skip them with --no-receipts)" if another else " (stored here)"
-
-
 def _line(fact: Fact) -> str:
     mark = "✔" if fact.holds else "·" if fact.note == UNCHECKED else "✘"
     where = f"entry {fact.entry}: " if fact.entry is not None and not fact.note.startswith("entry ") else ""
@@ -143,7 +129,3 @@ def _conclusion(log: Log, count: int, facts: tuple[Fact, ...], outcome: Outcome)
     if any(standing.outcome == "won" for standing in first):
         return f"{OUTCOMES[outcome]}: {race}, won by {names} in {clock(first[0].ms)}."
     return f"{OUTCOMES[outcome]}: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
-
-
-def _print_json(document: object) -> None:
-    click.echo(msgspec.json.encode(safe(document)))

@@ -1,9 +1,12 @@
 """The full screen: one Textual app, whose screens are races and replays."""
 
+import os
+import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -14,25 +17,28 @@ class FullScreen(App[None]):
     """Shows a screen, and those that it opens, until the user quits."""
 
     CSS = """
-    Screen, Footer, FooterKey, Input, OptionList { background: ansi_default; color: ansi_default; }
-    FooterKey .footer-key--key { color: ansi_bright_yellow; background: ansi_default; }
-    FooterKey .footer-key--description { color: ansi_default; background: ansi_default; }
-    FooterKey.-command-palette { border-left: none; margin: 0; padding: 0 1; }
+    Screen, Footer, FooterKey, Input, Input:focus, OptionList, OptionList:focus, CommandPalette > Vertical {
+        background: $background; background-tint: 0%; color: $foreground;
+    }
+    CanvasWidget { height: 1fr; }
     ModalScreen { align: center middle; background: transparent; }
-    .dialog { border: round ansi_default; background: ansi_default; padding: 0 1;
-              width: auto; height: auto; max-width: 100%; max-height: 100%; min-width: 36; }
+    .dialog { border: round $foreground; padding: 0 1; width: auto; height: auto;
+              max-width: 100%; max-height: 100%; min-width: 36; background: $background; color: $foreground; }
+    CommandPalette { background: transparent; }
+    CommandPalette #--input { border: hkey $foreground; }
+    SearchIcon { display: none; }
     """
     ALLOW_SELECT = False
-    COMMAND_PALETTE_DISPLAY = "^P"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", show=False, priority=True),
-        Binding("ctrl+q", "quit", show=False),
+        Binding("ctrl+q", "quit", show=False, priority=True),
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
 
     def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
-        super().__init__(ansi_color=True)
+        # Without colours, those of the terminal stay: Textual would replace its own by shades of grey.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         if not animation:
             self.animation_level = "none"
         self._first = first
@@ -50,3 +56,8 @@ class FullScreen(App[None]):
         """Quit as Ctrl-C does."""
         self.interrupted = True
         self.exit()
+
+    def action_suspend_process(self) -> None:
+        """Stop until the shell continues the program, then redraw everything."""
+        with suppress(SuspendNotSupported), self.suspend():
+            os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,111 +1,143 @@
 """A widget that shows a canvas, and the base of the screens that have one."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from functools import lru_cache, partial
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import ClassVar, Final
 
-from rich.ansi import SGR_STYLE_MAP
-from rich.color import Color
-from rich.segment import Segment
-from rich.style import Style as RichStyle
+from rich.text import Text
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import ActiveBinding
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.events import Key, MouseEvent
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.suggester import SuggestFromList
+from textual.theme import Theme
 from textual.widget import Widget
 from textual.widgets import Footer, Input
 
-from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
+from samedeal_cli.render.canvas import Canvas, Palette, ansi
 from samedeal_cli.render.themes import look
+from samedeal_cli.state.actions import Entry, footer, key_name
+
+MAX_INPUT: Final = 64
+MORE: Final = Entry("ctrl+p", "more", "")
+"""The command palette in the footer."""
 
 
 class CanvasWidget(Widget):
     """Shows a canvas."""
 
-    DEFAULT_CSS = "CanvasWidget { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
-
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[list[Span]] = []
-        self._look = look("terminal")
+        self.look: Palette | None = None
+        self._rows: list[str] = []
         self.canvas = Canvas(1, 1)
 
     def show(self, canvas: Canvas, look: Palette) -> None:
         """Show another canvas, redrawing only the lines that differ."""
-        rows, before = list(canvas.rows()), self._rows
-        redraw_all = look != self._look or canvas.width != self.canvas.width or len(rows) != len(before)
-        self.canvas, self._rows, self._look = canvas, rows, look
-        if redraw_all:
-            self.refresh()
-            return
-        changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if row != before[at]]
+        rows, before = [ansi(row, look) for row in canvas.rows()], self._rows
+        redraw_all = look != self.look or canvas.width != self.canvas.width or len(rows) != len(before)
+        self.canvas, self._rows, self.look = canvas, rows, look
+        changed = [Region(0, at, canvas.width, 1) for at, row in enumerate(rows) if redraw_all or row != before[at]]
         if changed:
             self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
         """Render one line."""
         if y >= len(self._rows):
-            return Strip.blank(self.size.width, _rich_style(Style(), self._look))
-        segments = [Segment(span.text, _rich_style(span.style, self._look)) for span in self._rows[y]]
-        return Strip(segments, self.canvas.width)
+            return Strip.blank(self.size.width, self.rich_style)
+        return Strip(Text.from_ansi(self._rows[y]).render(self.app.console)).apply_style(self.rich_style)
+
+
+class LineInput(Input):
+    """A line to type above the footer, with history and completion."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "submit", "accept", key_display="Enter"),
+        Binding("tab", "cursor_right", "complete", key_display="Tab"),
+        Binding("up", "recall(1)", "previous", key_display="↑"),
+        Binding("down", "recall(-1)", show=False),
+        Binding("escape", "close", "close", key_display="Esc"),
+    ]
+
+    def __init__(self, placeholder: str, completions: Sequence[str], history: Sequence[str]) -> None:
+        """Complete with `completions`; recall `history`, oldest first."""
+        suggester = SuggestFromList(completions, case_sensitive=False)
+        super().__init__(compact=True, max_length=MAX_INPUT, suggester=suggester, placeholder=placeholder)
+        self._history, self._recalled = history, 0
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.focus()
+
+    def action_recall(self, step: int) -> None:
+        """Put an earlier line in this one."""
+        self._recalled = min(len(self._history), max(0, self._recalled + step))
+        self.value = self._history[-self._recalled] if self._recalled else ""
+        self.cursor_position = len(self.value)
+
+    def action_close(self) -> None:
+        """Close the line."""
+        self.remove()
 
 
 class CanvasScreen(Screen[None]):
-    """A screen with a canvas above a footer. Its actions are those that `working_labels` returns."""
+    """A screen with a canvas above a footer. It receives every key, unless a line is being typed."""
 
     AUTO_FOCUS = ""
-    DEFAULT_CSS = "CanvasScreen CanvasWidget { height: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
         self.widget = CanvasWidget()
-        self._labels: dict[int, str] = {}
+        self._entries: Sequence[Entry] = ()
 
     def compose(self) -> ComposeResult:
         """Yield the canvas and the footer."""
         yield self.widget
-        yield Footer(compact=True)
+        yield Footer(compact=True, show_command_palette=False)
 
-    def show(self, canvas: Canvas, look: Palette, labels: dict[int, str]) -> None:
-        """Show a canvas, and the labels of the bindings that work now by their numbers, in the footer's order."""
-        self.widget.show(canvas, look)
-        if labels != self._labels:
-            self._labels = labels
+    def show(self, canvas: Canvas, look: Palette, entries: Sequence[Entry]) -> None:
+        """Show a canvas, and the actions that work now in the footer."""
+        if look != self.widget.look:
+            theme = textual_theme(look)
+            self.app.register_theme(theme)
+            self.app.theme = theme.name
+        if self.widget.canvas.width != canvas.width or entries != self._entries:
+            self._entries = entries
             self.refresh_bindings()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Return whether an action works now."""
-        return action != "act" or (parameters[0] in self._labels and not self.query(Input))
+        self.widget.show(canvas, look)
 
     @property
     def active_bindings(self) -> dict[str, ActiveBinding]:
-        """The bindings that work now, with labels for the state, in the footer's order."""
-        active = super().active_bindings
-        numbers = {f"act({number})": number for number in self._labels}
-        order = {key: numbers.get(bound.binding.action, -1) for key, bound in active.items()}
-        places = {number: place for place, number in enumerate(self._labels)}
-        labelled = {}
-        for key in sorted(active, key=lambda key: places.get(order[key], -1)):
-            bound = active[key]
-            if (number := order[key]) >= 0:
-                label = self._labels[number]
-                bound = bound._replace(binding=replace(bound.binding, description=label, show=bool(label)))
-            labelled[key] = bound
-        return labelled
+        """The bindings that the footer shows: the actions that work now, or those of the line that is being typed."""
+        if self.query(LineInput):
+            return super().active_bindings
+        entries = footer([*self._entries, MORE], self.size.width)
+        bindings = (Binding(key, f"app.simulate_key({key!r})", label) for key, label, _, _ in entries)
+        return {
+            each.key: ActiveBinding(self, each.with_key(each.key, key_name(each.key)), True, "") for each in bindings
+        }
+
+    def ask_for_line(self, placeholder: str, completions: Sequence[str] = (), history: Sequence[str] = ()) -> None:
+        """Open a line to type, above the footer."""
+        self.mount(LineInput(placeholder, completions, history), before=self.query_one(Footer))
 
     def palette(self) -> Iterator[SystemCommand]:
         """Yield every action that works now, with its key."""
-        helps = {bound.binding.action: bound.binding for _, bound in super().active_bindings.items()}
-        for number in self._labels:
-            binding = helps.get(f"act({number})")
-            if binding and binding.description:
-                name = binding.description[0].upper() + binding.description[1:]
-                yield SystemCommand(name, f"key: {binding.key_display}", partial(self.action_act, number))
+        for key, _, text, _ in self._entries:
+            if text:
+                yield SystemCommand(text[0].upper() + text[1:], f"key: {key_name(key)}", partial(self.press, key))
 
-    def action_act(self, number: int) -> None:
-        """Do an action, given its number."""
+    def on_key(self, event: Key) -> None:
+        """Press a key, unless a line is being typed."""
+        if not self.query(LineInput):
+            event.stop()
+            typed = event.character if event.is_printable and event.key != "space" else None
+            self.press(typed or event.key)
+
+    def press(self, key: str) -> None:
+        """Handle a key: the character that it types, or a name such as ``space`` or ``left``."""
         raise NotImplementedError
 
     def spot_at(self, event: MouseEvent) -> str | None:
@@ -114,22 +146,27 @@ class CanvasScreen(Screen[None]):
         return next((name for name, spot in self.widget.canvas.spots.items() if spot.contains(row, column)), None)
 
 
-def pressed_key(event: Key) -> str:
-    """Return the character that a key types, or its name, such as ``space`` or ``left``."""
-    if event.key in ("space", "enter", "escape", "backspace", "tab"):
-        return event.key
-    if event.character and event.character.isprintable():
-        return event.character
-    return event.key
-
-
-def _rich_style(style: Style, look: Palette) -> RichStyle:
-    return _cached_rich_style(style, look.sgr.get(style.ink, ""), look.text, look.ground)
-
-
-@lru_cache(1024)
-def _cached_rich_style(style: Style, code: str, text: str, ground: str) -> RichStyle:
-    base = RichStyle(color=text or None, bgcolor=ground or None, bold=style.bold, dim=style.dim, reverse=style.reverse)
-    if code.startswith("38;2;"):
-        return base + RichStyle.from_color(Color.from_rgb(*map(int, code.split(";")[2:])))
-    return base + RichStyle.parse(SGR_STYLE_MAP[int(code)]) if code else base
+def textual_theme(palette: Palette) -> Theme:
+    """Return the theme that gives Textual's widgets the colours of the canvas."""
+    text, ground = palette.text or "ansi_default", palette.ground or "ansi_default"
+    key = palette.color["letter"] if palette.ground else "ansi_bright_yellow" if palette.sgr else text
+    return Theme(
+        f"race-{ground}-{key}".replace("#", ""),
+        primary=key,
+        foreground=text,
+        background=ground,
+        surface=ground,
+        panel=ground,
+        boost=ground,
+        ansi=not palette.ground,
+        dark=palette != look("light"),
+        variables={
+            "footer-key-foreground": key,
+            "footer-background": ground,
+            "ansi-background": ground,
+            "border": text,
+            "block-cursor-foreground": text,
+            "block-cursor-background": ground,
+            "block-cursor-text-style": "reverse",
+        },
+    )

@@ -9,7 +9,6 @@ from samedeal.race.seat import Standing
 from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import clock, evening_phrase, short_result
-from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -17,7 +16,6 @@ TWO_COLUMNS: Final = 72
 """The minimum width for a second column."""
 
 NEWS: Final = Style("news")
-BAR: Final = Style("bar")
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
 
 
@@ -38,25 +36,23 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
         canvas.write(1, 2, f" {fitted(text, canvas.width - 6, '…')} ", NEWS)
 
 
-def notice_lines(state: RaceState, width: int) -> Sequence[tuple[str, Style]]:
-    """Return the notice or the pending move."""
-    if not state.notice:
-        return [(f"> {state.pending}", DIM)] if state.pending else []
-    mark = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "")
-    return [(text, TONES[state.notice.tone]) for text in _wrapped(mark + state.notice.text, width)]
-
-
-def draw_messages(state: RaceState, canvas: Canvas, row: int, lines: int) -> None:
-    """Draw the notice or the pending move, and below it the latest news."""
-    width = canvas.width - 2
-    shown = notice_lines(state, width)[:lines]
-    for line, (text, style) in enumerate(shown, start=row):
-        canvas.cards(line, 1, text, style)
-    used = len(shown)
-    if state.rivals_hidden and state.stage == "running":
-        return
-    room = max(0, lines - (max(used, 1) if state.stage == "running" else used))
-    news = state.news[-room:] if room else ()
+def draw_messages(
+    state: RaceState, canvas: Canvas, row: int, lines: int, advice: tuple[str, Style] = ("", BOLD)
+) -> None:
+    """Draw the advice, below it the notice or the pending move, and at the end the latest news."""
+    width, running = canvas.width - 2, state.stage == "running"
+    notice, style = (f"> {state.pending}" if state.pending else ""), DIM
+    if state.notice:
+        notice = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "") + state.notice.text
+        style = TONES[state.notice.tone]
+    notices = wrap(notice, width, break_on_hyphens=False)
+    room = min(2, lines - len(notices))
+    texts = wrap(advice[0], width, break_on_hyphens=False, max_lines=room, placeholder="…") if room > 0 else []
+    shown = [*((text, advice[1]) for text in texts), *((text, style) for text in notices)][:lines]
+    for line, (text, ink) in enumerate(shown, start=row):
+        canvas.cards(line, 1, text, ink)
+    room = lines - len(texts) - max(len(notices), int(running))
+    news = state.news[-room:] if room > 0 and not (running and state.rivals_hidden) else ()
     for line, item in enumerate(news, start=row + lines - len(news)):
         time = f"{clock(item.ms)[:-2]:>5}  " if item.ms is not None else ""
         canvas.write(line, 1, fitted(time + item.text, width, "…"), NEWS)
@@ -79,13 +75,3 @@ def top_ranking(state: RaceState, most: int) -> Sequence[Standing | Ghost]:
 def result_of(state: RaceState, racer: Standing | Ghost) -> str:
     """Return a racer's result in a few characters."""
     return short_result(state.header.game if state.header else "", racer.home, racer.goal)
-
-
-def ending(state: RaceState) -> str:
-    """Return how and why your attempt ended, if it is over."""
-    board = state.view.board if state.view else None
-    return advice(board) if board and board.outcome != "playing" else ""
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    return wrap(text, width, break_on_hyphens=False) or [""]

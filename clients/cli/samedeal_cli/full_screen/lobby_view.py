@@ -5,29 +5,20 @@ from typing import Final
 
 from samedeal.race.events import Header
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.full_screen.drawing import (
-    TWO_COLUMNS,
-    draw_heading,
-    draw_messages,
-)
+from samedeal_cli.full_screen.drawing import TWO_COLUMNS, draw_heading, draw_messages
 from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import bot_mark, clock, played_for_score
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
-DIGITS: Final = {
-    "0": ("███", "█ █", "█ █", "█ █", "███"),
-    "1": (" █ ", "██ ", " █ ", " █ ", "███"),
-    "2": ("███", "  █", "███", "█  ", "███"),
-    "3": ("███", "  █", "███", "  █", "███"),
-    "4": ("█ █", "█ █", "███", "  █", "  █"),
-    "5": ("███", "█  ", "███", "  █", "███"),
-    "6": ("███", "█  ", "███", "█ █", "███"),
-    "7": ("███", "  █", "  █", "  █", "  █"),
-    "8": ("███", "█ █", "███", "█ █", "███"),
-    "9": ("███", "█ █", "███", "  █", "███"),
-}
+DIGITS: Final = (
+    "███  █  ███ ███ █ █ ███ ███ ███ ███ ███",
+    "█ █ ██    █   █ █ █ █   █     █ █ █ █ █",
+    "█ █  █  ███ ███ ███ ███ ███   █ ███ ███",
+    "█ █  █  █     █   █   █ █ █   █ █ █   █",
+    "███ ███ ███ ███   █ ███ ███   █ ███ ███",
+)
 SPECTATORS: Final = {
     "progress": "see scores only",
     "after": "see all after the end",
@@ -45,14 +36,21 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     canvas.write(2, 1, "invite", DIM)
     canvas.cards(2, 10, fitted(state.link, canvas.width - 11, "…"), BOLD)
     canvas.spots["key:y"] = Spot(2, 10, min(cells(state.link), canvas.width - 11))
-    canvas.write(4, 1, fitted(state.invitation, canvas.width - 2, "…"), BOLD)
+    if state.view and state.view.host and state.game and not state.is_host:
+        text = f"{state.view.host.name} invites you to {state.game.title}"
+        canvas.write(4, 1, fitted(text, canvas.width - 2, "…"), BOLD)
     right = canvas.width // 2 + 1 if canvas.width >= TWO_COLUMNS else 28
     canvas.write(5, 1, "RACERS", BOLD)
     canvas.write(5, right, "THIS RACE", BOLD)
     last = bottom - 4
     _draw_racers(state, canvas, 6, last, right - 2)
     if header:
-        _draw_deal(canvas, 3, header)
+        canvas.write(3, 1, "deal", DIM)
+        fits = len(header.commitment) + 18 <= canvas.width
+        text = header.commitment if fits else f"{header.commitment[:20]} … {header.commitment[-20:]}"
+        seed = header.seed is not None
+        deal = f"{header.game}:{header.seed}" if seed else f"sha256 {text}"
+        canvas.write(3, 10, fitted(deal, canvas.width - 10, "…"), PLAIN if seed else DIM)
     if header and state.game:
         for row, (name, text) in zip(range(6, last), settings_of_race(header, state.game), strict=False):
             canvas.write(row, right, name, DIM)
@@ -63,34 +61,14 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
 
 def _status(state: RaceState) -> str:
     """Return what the race is waiting for, and how much longer it waits."""
-    if state.left_ms is None:
-        return _waiting_for(state)
-    seconds = -(-state.left_ms // 1000)
+    seconds = None if state.left_ms is None else -(-state.left_ms // 1000)
     if state.me and state.me.outcome != "ready":
-        return f"Press r within {seconds} s, or the race starts without you."
-    return f"{_waiting_for(state)} Starts in {seconds} s without the others."
-
-
-def _waiting_for(state: RaceState) -> str:
-    if state.me is None:
-        return "You are watching. The race starts when everyone is ready."
-    if state.me.outcome != "ready":
-        return "Press r when you are ready."
+        late = f"within {seconds} s, or the race starts without you"
+        return f"Press r {'when you are ready' if seconds is None else late}."
     others = [standing.name for standing in state.standings if standing.outcome != "ready"]
-    if others:
-        return f"You are ready. Waiting for {', '.join(others)}."
-    return "You are ready. Invite friends: press y to copy the link."
-
-
-def _draw_deal(canvas: Canvas, row: int, header: Header) -> None:
-    canvas.write(row, 1, "deal", DIM)
-    if header.seed is not None:
-        canvas.write(row, 10, fitted(f"{header.game}:{header.seed}", canvas.width - 11, "…"))
-        return
-    text = f"sha256 {header.commitment}"
-    if 10 + len(text) >= canvas.width:
-        text = f"sha256 {header.commitment[:20]} … {header.commitment[-20:]}"
-    canvas.write(row, 10, text, DIM)
+    text = f"Waiting for {', '.join(others)}." if others else "Invite friends: press y to copy the link."
+    text = f"You are ready. {text}" if state.me else "You are watching. The race starts when everyone is ready."
+    return text if seconds is None else f"{text} Starts in {seconds} s without the others."
 
 
 def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: int) -> None:
@@ -119,15 +97,9 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     yield "undo", "until a card turns up" if options.undo else "off"
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]
-    if header.seed is not None:
-        yield "shuffle", "from a known seed"
-    elif header.daily:
-        yield "shuffle", "deal of the day"
-    else:
-        yield (
-            "shuffle",
-            f"secret, {options.filter.partition('/')[0]}" if options.filter != "any" else "secret, provably fair",
-        )
+    secret = "provably fair" if options.filter == "any" else options.filter.partition("/")[0]
+    daily = "deal of the day" if header.daily else f"secret, {secret}"
+    yield "shuffle", daily if header.seed is None else "from a known seed"
     for name, value in header.variant.items():
         yield name, value if isinstance(value, str) else "on" if value else "off"
     yield "countdown", f"{options.start_delay_ms / 1000:g} s"
@@ -138,11 +110,11 @@ def draw_countdown(state: RaceState, canvas: Canvas) -> None:
     seconds = -(-(state.left_ms or 0) // 1000)
     draw_heading(state, canvas, f"starts in {seconds} s" if seconds else "finding a deal…")
     canvas.line(canvas.height - 2)
-    digits = str(seconds)
-    middle, column = canvas.height // 2 - 3, (canvas.width - 8 * len(digits) + 2) // 2
-    for index, digit in enumerate(digits):
-        for line, pixels in enumerate(DIGITS[digit], start=middle):
-            canvas.write(line, column + 8 * index, "".join(pixel * 2 for pixel in pixels), GOOD)
+    middle = canvas.height // 2 - 3
+    for line, pixels in enumerate(DIGITS, start=middle):
+        digits = (pixels[4 * int(digit) :][:3] for digit in str(seconds))
+        canvas.center(line, "".join(pixel * 2 for pixel in " ".join(digits)), GOOD)
     names = ", ".join(standing.name for standing in state.standings)
-    for line, (text, style) in enumerate(((names, BOLD), ("Everyone gets the same deal.", DIM)), start=middle + 7):
-        canvas.center(line, fitted(text, canvas.width - 4, "…"), style)
+    canvas.center(middle + 7, fitted(names, canvas.width - 4, "…"), BOLD)
+    if len(state.standings) > 1:
+        canvas.center(middle + 8, "Everyone gets the same deal.", DIM)

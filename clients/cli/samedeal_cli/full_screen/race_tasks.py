@@ -10,35 +10,26 @@ from typing import Any, Final
 import msgspec
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import Receipts
-from samedeal.proof.verification import verify
-from samedeal.race.events import Header
-from samedeal.replays.replay import read
-from samedeal.wire.documents import RacePar
+from samedeal.scores.tallies import Versus
+from samedeal.wire.documents import Daily, PlayerPage, RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
 from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen
-from samedeal_cli.full_screen.race_scores import fetch_scores
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
-from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.net.verification import verify_race
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_update
-from samedeal_cli.state.race_commands import (
-    AddBot,
-    Command,
-    PlayMove,
-    RaceAgain,
-    RemovePlayer,
-    Step,
-)
+from samedeal_cli.state.race_commands import AddBot, Command, PlayMove, RaceAgain, RemovePlayer, Step
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
 REPLAY_TIMEOUT_S: Final = 10.0
-"""How long to wait for the replay after a race."""
+"""How long to wait for the replay after a race, and until the race counts."""
 PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
+MAX_RIVALS: Final = 3
+"""Against how many racers the records are shown."""
 
 TOO_LATE: Final = ("untimely", "race-full")
 """The codes with which the server refuses a seat in a race that can still be watched."""
@@ -75,10 +66,6 @@ class RaceTasks(CanvasScreen):
         """Show a step's state and run its command."""
         raise NotImplementedError
 
-    def _copy_link(self) -> None:
-        """Copy the link of the race."""
-        raise NotImplementedError
-
     async def on_unmount(self) -> None:
         """Cancel all tasks, which closes the connection."""
         for task in tuple(self._tasks):
@@ -92,8 +79,7 @@ class RaceTasks(CanvasScreen):
         self._show(replace(self.state, **fields))
 
     def _update_snapshot(self) -> None:
-        connection = self.connection
-        if connection:
+        if connection := self.connection:
             now = connection.view, connection.standings, connection.left_ms, connection.ghosts
             rematch = self.state.rematch
             self._show(race_update.update(self.state, *now))
@@ -114,6 +100,13 @@ class RaceTasks(CanvasScreen):
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
             self.app.exit()
+
+    async def _try(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do some work, and show its failure as a notice."""
+        try:
+            await work
+        except (Refused, Failure) as error:
+            self._change(notice=Notice(reason(error), "bad"))
 
     async def _send(self, command: Command) -> None:
         """Send a command to the server and show the answer."""
@@ -141,8 +134,7 @@ class RaceTasks(CanvasScreen):
                 case _:
                     raise AssertionError(command)
         except (Refused, Declined) as refused:
-            text = refused.text if isinstance(refused, Refused) else refused.format_message()
-            self._show(race_update.move_refused(self.state, text))
+            self._show(race_update.move_refused(self.state, reason(refused)))
             return
         except Failure:
             return  # _receive gets the same error, and ends the app
@@ -150,31 +142,34 @@ class RaceTasks(CanvasScreen):
         self._take_step(race_update.handle_queued_key(self.state))
 
     async def _react(self, reaction: ReactionName) -> None:
-        if connection := self.connection:
-            try:
-                self._show(race_update.reaction_sent(self.state, await connection.react(reaction)))
-            except Refused as refused:
-                self._change(notice=Notice(refused.text, "bad"))
-            except Failure:
-                return  # _receive gets the same error, and ends the app
+        if self.connection:
+            self._show(race_update.reaction_sent(self.state, await self.connection.react(reaction)))
+
+    def _copy_link(self) -> None:
+        self.app.copy_to_clipboard(self.state.link)
+        self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
+
+    async def _copy_result(self) -> None:
+        text = await asyncio.to_thread(self._api.share_text, self.state.race_id, self.state.seat)
+        self.app.copy_to_clipboard(text)
+        self._change(notice=Notice(f"Sent to the terminal's clipboard: {text.splitlines()[0]}"))
 
     async def _race_again(self, command: RaceAgain) -> None:
         """Join the rematch, race against the ghosts, or open a race like this one if the user has no seat in it."""
-        header, rematch, connection = self.state.header, self.state.rematch, self.connection
+        header, connection = self.state.header, self.connection
         if header is None or connection is None:
             return
-        if command.ghosts:
-            rematch = None
+        rematch = None if command.ghosts else self.state.rematch
         race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
         if self.state.me or not rematch:
-            has_seat = self.state.me is not None and (self.state.stage == "over" or header.follows)
-            body = rematch_request(header.race, command.game) if has_seat else request_like(header)
-            body = ghost_request(header.race) if command.ghosts else body
-            try:
-                opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
-            except Failure as failure:
-                self._change(notice=Notice(failure.format_message(), "bad"))
-                return
+            if command.ghosts:
+                body = ghost_request(header.race)
+            elif self.state.may_rematch:
+                body = rematch_request(header.race, command.game)
+            else:  # another deal with the same game and options
+                options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
+                body = race_request(header.game, None, options, variants=variants)
+            opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
             race_id, link = opened.race, opened.link
         if self._race_task:
             self._race_task.cancel()
@@ -219,7 +214,7 @@ class RaceTasks(CanvasScreen):
                     await asyncio.gather(
                         self._fetch_evening(race_id),
                         self._verify(race_id, connection),
-                        self._fetch_scores(race_id, connection),
+                        self._fetch_scores(connection),
                         self._fetch_par(race_id),
                     )
                 with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
@@ -242,20 +237,17 @@ class RaceTasks(CanvasScreen):
             self._take_step(race_update.handle_queued_key(self.state))
 
     async def _verify(self, race_id: str, connection: Connection) -> None:
-        try:
-            data = await fetch_archived(self._api, race_id, REPLAY_TIMEOUT_S)
-            keys = await asyncio.to_thread(self._api.keys)
-        except Failure as failure:
-            self._change(unverified_reason=f"not verified: {failure.format_message()}")
+        outcome, detail, facts = await verify_race(self._api, connection)
+        if outcome is None:
+            self._change(unverified_reason=f"not verified: {detail}")
             return
-        try:
-            checks = await asyncio.to_thread(run_checks, data, keys, connection.receipts)
-            self._change(checks=checks, key_known=bool(keys))
-        except Refused as refused:
-            if refused.code == "unsupported-version":
-                self._change(unverified_reason=f"not verified: {refused.text}")
-            else:
-                self._change(checks=(Check("replay", False, refused.text),))
+        where = ("" if fact.entry is None else f" (entry {fact.entry})" for fact in facts)
+        checks = tuple(Check(fact.name, fact.holds, fact.note + at) for fact, at in zip(facts, where, strict=True))
+        self._change(checks=checks or (Check("replay", False, detail),), key_known=outcome == "verified")
+
+    async def _fetch(self, path: str, **query: object) -> bytes:
+        token = self.connection.token if self.connection else None
+        return await asyncio.to_thread(self._api.fetch, path, query=query, token=token)
 
     async def _fetch_evening(self, race_id: str) -> None:
         with suppress(Failure):  # an older server has no evenings
@@ -263,39 +255,40 @@ class RaceTasks(CanvasScreen):
             if race_id == self.state.race_id:
                 self._change(evening=evening)
 
-    async def _fetch_scores(self, race_id: str, connection: Connection) -> None:
-        async for fields in fetch_scores(self._api, connection):
-            if race_id == self.state.race_id:
-                self._change(**fields)
+    async def _fetch_scores(self, connection: Connection) -> None:
+        """Fetch the results of the day, your own scores and your records. Errors leave them out."""
+        header, welcome = connection.header, connection.welcome
+        with suppress(Failure):
+            if header.daily:
+                self._change(daily=self._api.read(await self._fetch(f"/daily/{header.date}/{header.game}"), Daily))
+        if welcome is None or connection.view.seat is None:
+            return
+        deadline, own, rivals = time.monotonic() + REPLAY_TIMEOUT_S, f"/players/{welcome.player}", list[str]()
+        with suppress(Failure):
+            while not rivals and time.monotonic() < deadline:
+                page = self._api.read(await self._fetch(own, limit=5), PlayerPage)
+                rivals = [racer.player for race in page.races if race.race == header.race for racer in race.racers]
+                if rivals:
+                    self._change(scores=page.scores)
+                else:
+                    await asyncio.sleep(0.5)
+            for rival in [rival for rival in rivals if rival != welcome.player][:MAX_RIVALS]:
+                record = self._api.read(await self._fetch(f"{own}/versus/{rival}"), Versus)
+                self._change(records=(*self.state.records, record))
 
     async def _fetch_par(self, race_id: str) -> None:
         """Poll par until it is complete; give up at the first error."""
-        deadline = time.monotonic() + PAR_TIMEOUT_S
-        while time.monotonic() < deadline:
-            try:
-                data = await asyncio.to_thread(
-                    self._api.fetch, f"/races/{race_id}/par", query={"seat": self.state.seat}
-                )
+        deadline, seat = time.monotonic() + PAR_TIMEOUT_S, self.state.seat
+        with suppress(Failure):
+            while time.monotonic() < deadline:
+                data = await self._fetch(f"/races/{race_id}/par", seat=seat)
                 if self._api.read(data, ParProgress).done is None:
-                    for racer in self._api.read(data, RacePar).racers:
-                        if racer.seat == self.state.seat:
-                            self._change(par=racer.squares)
+                    racers = self._api.read(data, RacePar).racers
+                    self._change(par=next((racer.squares for racer in racers if racer.seat == seat), ()))
                     return
-            except Failure:
-                return
-            await asyncio.sleep(1)
+                await asyncio.sleep(1)
 
 
-def request_like(header: Header) -> dict[str, object]:
-    """Return the body of a request for a race with the same game and options, on another deal."""
-    options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
-    return race_request(header.game, None, options, variants=variants)
-
-
-def run_checks(data: bytes, keys: tuple[str, ...], receipts: Receipts) -> tuple[Check, ...]:
-    """Verify a replay with its server's keys and the receipts of the race. Raises Refused for an invalid replay."""
-    facts = verify(read(data), keys, receipts)
-    return tuple(
-        Check(fact.name, fact.holds, fact.note if fact.entry is None else f"{fact.note} (entry {fact.entry})")
-        for fact in facts
-    )
+def reason(error: Refused | Failure) -> str:
+    """Return why something failed."""
+    return error.text if isinstance(error, Refused) else error.format_message()

@@ -28,28 +28,12 @@ def draw_screen(state: RaceState, width: int, height: int) -> Canvas:
 
 
 def _draw_stage(state: RaceState, canvas: Canvas) -> None:
-    match state.stage:
-        case "connecting":
-            _draw_connecting(state, canvas)
-        case "open":
-            draw_lobby(state, canvas)
-        case "countdown":
-            draw_countdown(state, canvas)
-        case "running":
-            draw_running(state, canvas)
-        case _:
-            draw_results(state, canvas)
+    STAGES.get(state.stage, draw_results)(state, canvas)
     if state.connection_error:
-        text = f" {state.connection_error}: reconnecting.{_seat_status(state)} "
+        clock_runs = ", the clock runs" if state.stage != "open" else ""
+        seat = f" {seat_phrase(state.stage, state.away_s).capitalize()}{clock_runs}." if state.seat is not None else ""
+        text = f" {state.connection_error}: reconnecting.{seat} "
         canvas.write(1, 0, fitted(text, canvas.width, "…").center(canvas.width, "─"), BANNER)
-
-
-def _seat_status(state: RaceState) -> str:
-    """Return what happens to the seat while the connection is lost."""
-    if state.seat is None:
-        return ""
-    clock_runs = ", the clock runs" if state.stage != "open" else ""
-    return f" {seat_phrase(state.stage, state.away_s).capitalize()}{clock_runs}."
 
 
 def _draw_connecting(state: RaceState, canvas: Canvas) -> None:
@@ -66,3 +50,11 @@ def _draw_too_small(canvas: Canvas) -> None:
     canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
     canvas.center(canvas.height - 1, "q quit", DIM)
     canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
+
+
+STAGES: Final = {
+    "connecting": _draw_connecting,
+    "open": draw_lobby,
+    "countdown": draw_countdown,
+    "running": draw_running,
+}

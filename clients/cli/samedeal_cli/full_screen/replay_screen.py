@@ -7,35 +7,24 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
-from textual.binding import Binding, BindingType
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
-from textual.widgets import Footer
 
 from samedeal.proof.outcomes import Outcome
-from samedeal_cli.full_screen.canvas_widget import CanvasScreen
-from samedeal_cli.full_screen.dialogs import LineInput, TextDialog
+from samedeal_cli.full_screen.canvas_widget import CanvasScreen, LineInput
+from samedeal_cli.full_screen.dialogs import TextDialog
 from samedeal_cli.full_screen.replay_view import MARKS, draw_screen
-from samedeal_cli.full_screen.texts import help_lines, key_name, key_names
+from samedeal_cli.full_screen.texts import help_lines
 from samedeal_cli.render.canvas import Palette
-from samedeal_cli.state.replay_state import KEYS, Player
+from samedeal_cli.state.actions import help_rows
+from samedeal_cli.state.replay_state import ACTIONS, Player
 
 FRAME_S: Final = 0.05
-ALONE: Final = ("tab", "shift+tab", "c")
-"""The keys without effect in a replay of one racer."""
 
 
 class ReplayScreen(CanvasScreen):
     """Shows one replay until the user closes it."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *(
-            Binding(keys.replace(" ", ","), f"act({number})", text, key_display=key_name(keys.split()[0]))
-            for number, (keys, _, text) in enumerate(KEYS)
-        ),
-        *(Binding(str(digit), f"press('{digit}')", show=False) for digit in range(10)),
-    ]
 
     def __init__(self, player: Player, look: Palette, verify: Callable[[], Outcome]) -> None:
         """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread."""
@@ -61,7 +50,7 @@ class ReplayScreen(CanvasScreen):
         name = self.spot_at(event) or ""
         kind, _, what = name.partition(":")
         if kind == "key":
-            self.action_press(what)
+            self.press(what)
         elif kind == "timeline":
             spot = self.widget.canvas.spots[name]
             share = (event.screen_x - spot.column) / (spot.width - 1)
@@ -71,33 +60,26 @@ class ReplayScreen(CanvasScreen):
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:
         """Go to the next move."""
-        self.action_press("right")
+        self.press("right")
 
     def on_mouse_scroll_up(self, _event: MouseScrollUp) -> None:
         """Go to the previous move."""
-        self.action_press("left")
+        self.press("left")
 
-    def action_act(self, number: int) -> None:
-        """Press a key, given its number."""
-        self.action_press(KEYS[number][0].split()[0])
-
-    def action_press(self, key: str) -> None:
-        """Press a key, given its character or name."""
+    def press(self, key: str) -> None:
+        """Handle a key."""
         match key:
-            case "q":
-                if len(self.app.screen_stack) > 1:
-                    self.dismiss()
-                else:
+            case "q" | "escape":
+                if self.app.screen_stack[0] is self:
                     self.app.exit()
+                else:
+                    self.dismiss()
             case "?":
-                keys = [*((key_names(keys), text) for keys, _, text in KEYS), ("0-9", "jump to a tenth of the race")]
-                marks = [(sign, kind) for kind, (sign, _) in MARKS.items()]
-                help_ = (("Keys", keys), ("Marks", marks))
-                self.app.push_screen(TextDialog("Replay", lambda width: help_lines(help_, width), self._look))
+                keys = [*help_rows(ACTIONS), ("0-9", "jump to a tenth of the race")]
+                sections = ("Keys", keys), ("Marks", [(sign, kind) for kind, (sign, _) in MARKS.items()])
+                self.app.push_screen(TextDialog("Replay", lambda width: help_lines(sections, width), self._look))
             case "/":
-                line = LineInput(placeholder="a time such as 1:48 or a move such as m35")
-                self.mount(line, before=self.query_one(Footer))
-                line.focus()
+                self.ask_for_line("a time such as 1:48 or a move such as m35")
             case _:
                 self._show(self.player.on_key(key))
 
@@ -115,11 +97,9 @@ class ReplayScreen(CanvasScreen):
 
     def _show(self, player: Player) -> None:
         self.player = player
-        alone = len(player.recording.tracks) == 1
-        labels = {number: label for number, (keys, label, _) in enumerate(KEYS) if not (alone and keys in ALONE)}
-        if player.playing:
-            labels[0] = "pause"
-        self.show(draw_screen(player, self.size.width, self.size.height), self._look, labels)
+        *entries, quit_ = (action.entry(player) for action in ACTIONS if action.works(player))
+        entries.append(quit_ if self.app.screen_stack[0] is self else quit_._replace(label="back"))
+        self.show(draw_screen(player, self.size.width, self.size.height), self._look, entries)
 
     async def _check(self) -> None:
         outcome = await asyncio.to_thread(self._verify)

@@ -6,6 +6,7 @@ from typing import Final
 from samedeal.game import Game
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
+from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
 from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_result
 from samedeal_cli.render.table_view import Marks, TableDrawing
@@ -15,13 +16,11 @@ from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, 
 from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import SPEEDS, Player
 
-LEAST_WIDTH, LEAST_HEIGHT = 60, 20
-"""The smallest screen with a table; smaller ones show a single line."""
 LIST_FROM: Final = 80
 """The minimum width for a list of moves beside the table."""
 WIDE_LIST: Final = 36
-SHORT: Final = 16
-"""The maximum width of a name when all racers are on one line."""
+SHORT: Final = 4
+"""The minimum width of a name when all racers are on one line."""
 
 MARKS: Final[dict[MarkKind, tuple[str, Style]]] = {
     "home": ("•", Style("good")),
@@ -44,7 +43,7 @@ VERDICTS: Final[Mapping[Outcome | None, tuple[str, Style]]] = {
 def draw_screen(player: Player, width: int, height: int) -> Canvas:
     """Draw the player's position."""
     canvas = Canvas(max(1, width), max(1, height))
-    if width < LEAST_WIDTH or height < LEAST_HEIGHT:
+    if width < LEAST[0] or height < LEAST[1]:
         _one_line(player, canvas)
     else:
         _draw_heading(player, canvas)
@@ -72,7 +71,7 @@ def _one_line(player: Player, canvas: Canvas) -> None:
     track = player.track
     moves = f"{track.index(player.n)}/{len(track.steps) - 1}"
     line = f"{racer_name(player, track)}  {moves}  {clock(int(player.at))}  {_home(track, player.n)}"
-    canvas.write(0, 0, f"{line}  needs {LEAST_WIDTH}x{LEAST_HEIGHT}, has {canvas.width}x{canvas.height}")
+    canvas.write(0, 0, f"{line}  needs {LEAST[0]}x{LEAST[1]}, has {canvas.width}x{canvas.height}")
 
 
 def _draw_heading(player: Player, canvas: Canvas) -> None:
@@ -124,28 +123,21 @@ def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
 
 
 def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, marked: bool = True) -> None:
-    """Draw a table and mark the cards of the last move. Its places cannot be clicked."""
+    """Draw a table and mark the cards of the last move."""
     index = track.index(player.n)
     game = track.steps[index].game
     changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
-    spots = dict(canvas.spots)
     area = room._replace(height=room.height - 1)
     marks = Marks(picked=changed)
     TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
-    canvas.spots = spots
     facts = " · ".join(filter(None, [with_cards(game.why_over), *game.facts]))
     canvas.write(room.row + room.height - 1, room.column, facts, DIM, most=room.width)
 
 
 def _arrived(old: Game, new: Game) -> set[str]:
     """Return the places with a new face-up card on top."""
-    tops = {place: pile[-1] for place, pile in new.table.piles.items() if pile and place not in new.hidden}
-    return {place for place, top in tops.items() if (top, len(new.table[place])) != _top(old, place)}
-
-
-def _top(game: Game, place: str) -> tuple[str, int]:
-    pile = game.table[place]
-    return (pile[-1], len(pile)) if pile else ("", 0)
+    piles = {place: (pile, old.table[place]) for place, pile in new.table.piles.items() if place not in new.hidden}
+    return {place for place, (pile, was) in piles.items() if pile and (pile[-1:], len(pile)) != (was[-1:], len(was))}
 
 
 # Moves.
@@ -184,8 +176,7 @@ def _draw_move(player: Player, canvas: Canvas, row: int) -> None:
     track, index = player.track, player.track.index(player.n)
     step = track.steps[index]
     column = canvas.write(row, 1, f"{index}/{len(track.steps) - 1}  ", BOLD)
-    game = track.step(player.n).game
-    right = result_phrase(game.slug, game.home, game.goal)
+    right = result_phrase(step.game.slug, step.game.home, step.game.goal)
     end = canvas.width - 1 - cells(right)
     canvas.write(row, end, right)
     if index:
@@ -245,48 +236,35 @@ def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
 
 
 def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
-    """Draw the progress of all racers: one line each if there is room, else all on one line."""
+    """Draw the progress of all racers: one line each if there is room, else as many as fit on one line."""
     tracks = player.recording.tracks
+    longest = max(cells(racer_name(player, track)) for track in tracks)
     if rows == 1:
-        _draw_racers_on_one_line(player, canvas, row)
+        needed = 4 + max(cells(score_text(track, player.n)) for track in tracks)
+        room = canvas.width // len(tracks) - needed
+        bar, most, column = 6 if room >= longest + 7 else 0, min(longest, max(SHORT, room)), 1
+        first = player.watched if room < SHORT else 0
+        for index in [*range(first, len(tracks)), *range(first)]:
+            if column + needed + most + bar - 2 <= canvas.width:
+                column = 2 + _draw_racer(player, canvas, Spot(row, column, most), index, bar)
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
-    longest = min(24, max(cells(racer_name(player, track)) for track in tracks))
-    bar = min(40, canvas.width - longest - 32)
+    most = min(24, longest)
     for line, index in enumerate(range(first, first + rows), start=row):
-        track, watched = tracks[index], index == player.watched
-        canvas.write(
-            line,
-            1,
-            f"{'▸' if watched else ' '}{racer_name(player, track)}",
-            BOLD if watched else PLAIN,
-            most=longest + 1,
-        )
-        column = draw_bar(track, player.n, canvas, line, longest + 4, bar)
-        canvas.write(line, column, f" {score_text(track, player.n):>7}  {outcome_text(track, player.n)}")
-        canvas.spots[f"racer:{track.standing.seat}"] = Spot(line, 0, canvas.width)
+        column = _draw_racer(player, canvas, Spot(line, 1, most), index, min(40, canvas.width - most - 32))
+        canvas.write(line, column, f"  {outcome_text(tracks[index], player.n)}")
 
 
-def _draw_racers_on_one_line(player: Player, canvas: Canvas, row: int) -> None:
-    """Draw as many racers as fit on one line, always with the watched one; with bars if there is room."""
-    tracks = player.recording.tracks
-    names = [cells(racer_name(player, track)) for track in tracks]
-    counts = [cells(score_text(track, player.n)) for track in tracks]
-    needed = sum(min(name, SHORT) + count + 4 for name, count in zip(names, counts, strict=True))
-    bar = 6 if needed + 7 * len(tracks) <= canvas.width else 0
-    most = SHORT if needed <= canvas.width else max(4, canvas.width // len(tracks) - max(counts) - 4)
-    column = 1
-    order = [*range(player.watched, len(tracks)), *range(player.watched)] if most < SHORT else range(len(tracks))
-    for index in order:
-        track, watched = tracks[index], index == player.watched
-        if column + min(names[index], most) + 2 + bar + counts[index] > canvas.width:
-            break
-        start = column
-        column = canvas.write(row, column, "▸" if watched else " ", BOLD)
-        column = canvas.write(row, column, racer_name(player, track), BOLD if watched else PLAIN, most=most) + 1
-        column = draw_bar(track, player.n, canvas, row, column, bar) + bool(bar)
-        column = canvas.write(row, column, score_text(track, player.n)) + 2
-        canvas.spots[f"racer:{track.standing.seat}"] = Spot(row, start, column - start)
+def _draw_racer(player: Player, canvas: Canvas, room: Spot, index: int, bar: int) -> int:
+    """Draw a racer's name in a room, a bar and the score, and return the column after them."""
+    track, watched = player.recording.tracks[index], index == player.watched
+    name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
+    canvas.write(room.row, room.column, name, BOLD if watched else PLAIN, most=room.width + 1)
+    column = draw_bar(track, player.n, canvas, room.row, room.column + room.width + 2, bar) + bool(bar)
+    longest = max(cells(score_text(each, player.n)) for each in player.recording.tracks)
+    column = canvas.write(room.row, column, f"{score_text(track, player.n):>{longest}}")
+    canvas.spots[f"racer:{track.standing.seat}"] = room._replace(width=column - room.column)
+    return column
 
 
 def draw_bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:

@@ -6,18 +6,8 @@ from typing import Final
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal.wire.documents import Result
-from samedeal_cli.full_screen.drawing import (
-    BAR,
-    NEWS,
-    TONES,
-    TWO_COLUMNS,
-    draw_bar,
-    draw_heading,
-    ending,
-    result_of,
-    top_ranking,
-)
+from samedeal.wire.documents import Daily
+from samedeal_cli.full_screen.drawing import NEWS, TONES, TWO_COLUMNS, draw_bar, draw_heading, result_of, top_ranking
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
 from samedeal_cli.render.phrases import (
@@ -31,12 +21,12 @@ from samedeal_cli.render.phrases import (
     utc_time,
     versus_phrase,
 )
+from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
 SQUARES: Final = {"solved": ("★", GOOD), "better": ("▲", BAD), "equal": ("=", PLAIN), "worse": ("▼", Style("diamond"))}
 """The result of one of the computer's plays, compared with the player's."""
-LEGEND: Final = {"solved": "solved", "better": "better", "equal": "equal", "worse": "worse"}
 PODIUM: Final = 6
 """The height of the podium, with an empty line."""
 LABELS: Final = 11
@@ -60,7 +50,11 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     row = _draw_own_result(state, canvas, 4 if cancelled else 2)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
         row = _draw_podium(state, canvas, row, racers[:3])
-    _draw_ranking(state, canvas, row, last - 1)
+    shown = top_ranking(state, max(1, last - 1 - row))
+    for line, racer in enumerate(shown, start=row):
+        _draw_racer(state, canvas, line, racer)
+    if len(state.ranking) > len(shown):
+        canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
         canvas.write(line, 1, label, DIM)
         column = LABELS
@@ -82,8 +76,8 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
         style = GOOD if standing.seat == state.seat else BOLD
         canvas.write(row + top, column + (width - cells(name)) // 2, name, style)
         for line in range(top + 1, height + 1):
-            canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), BAR)
-        canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), BAR)
+            canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), Style("bar"))
+        canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), Style("bar"))
     return row + PODIUM
 
 
@@ -96,21 +90,10 @@ def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
         return row + 2
     result = result_phrase(state.header.game if state.header else "", me.home, me.goal)
     canvas.write(row, 1, f"You: {outcome_phrase(me.outcome)}, {result}", BOLD)
-    if cause := ending(state):
-        canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
-        row += 1
-    return row + 2
-
-
-def _draw_ranking(state: RaceState, canvas: Canvas, row: int, last: int) -> int:
-    shown = top_ranking(state, max(1, last - row))
-    for racer in shown:
-        _draw_racer(state, canvas, row, racer)
-        row += 1
-    if len(state.ranking) > len(shown):
-        canvas.write(row, 1, f"   of {counted(len(state.ranking), 'racer')}", DIM)
-        row += 1
-    return row
+    board = state.view.board if state.view else None
+    cause = advice(board) if board and board.outcome != "playing" else ""
+    canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
+    return row + (3 if cause else 2)
 
 
 def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost) -> None:
@@ -137,9 +120,9 @@ def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Gh
 def _facts(state: RaceState, width: int) -> Iterator[Line]:
     """Yield records, the results of the day, the deal, the verdict of the verification, and par."""
     if state.records:
-        yield "versus", [(", ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
+        yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
     if state.daily:
-        yield "daily", [(_daily_text(state), NEWS)]
+        yield "daily", [(_daily_text(state.daily), NEWS)]
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]
     elif state.header and state.header.daily:
@@ -150,26 +133,23 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
         for start in range(0, len(squares), width):
             yield "" if start else "par", squares[start : start + width]
-        counts = (f"{SQUARES[kind][0]} {state.par.count(kind)} {text}" for kind, text in LEGEND.items())
+        counts = (f"{sign} {state.par.count(kind)} {kind}" for kind, (sign, _) in SQUARES.items())
         yield "computer", [("  ".join(counts), DIM)]
 
 
-def _daily_text(state: RaceState) -> str:
+def _daily_text(daily: Daily) -> str:
     """Return your place among the day's players, and the best of them."""
-    daily = state.daily
-    if daily is None:
-        return ""
     place = f"You are {daily.yours.place} of {counted(daily.players, 'player')}: " if daily.yours else ""
-    return place + ", ".join(
-        f"{each.place}. {each.name} {_short_result(daily.game, each)}" for each in daily.results[:3]
-    )
-
-
-def _short_result(game: str, result: Result) -> str:
-    return clock(result.ms) if result.outcome == "won" else short_result(game, result.home, result.goal)
+    results = []
+    for each in daily.results[:3]:
+        result = clock(each.ms) if each.outcome == "won" else short_result(daily.game, each.home, each.goal)
+        results.append(f"{each.place}. {each.name} {result}")
+    return place + ", ".join(results)
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:
+    if state.header and state.header.daily and not (state.view and state.view.deal):
+        return "can be verified once the deal is public", DIM
     if state.unverified_reason:
         return state.unverified_reason, NEWS
     if not state.checks:

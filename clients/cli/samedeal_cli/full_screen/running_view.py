@@ -1,20 +1,11 @@
 """The running race: the table, the clock, the standings and the move line."""
 
-from textwrap import wrap
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.full_screen.drawing import (
-    TWO_COLUMNS,
-    draw_bar,
-    draw_heading,
-    draw_messages,
-    notice_lines,
-    result_of,
-    top_ranking,
-)
+from samedeal_cli.full_screen.drawing import TWO_COLUMNS, draw_bar, draw_heading, draw_messages, result_of, top_ranking
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
 from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase, short_result, waiting_phrase
@@ -51,18 +42,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
         canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
-    needed = len(notice_lines(state, canvas.width - 2))
-    used = _draw_instruction(state, canvas, messages, min(2, message_lines - needed))
-    draw_messages(state, canvas, messages + used, message_lines - used)
-
-
-def _draw_instruction(state: RaceState, canvas: Canvas, row: int, most: int) -> int:
-    """Draw what to do now, on at most this many lines; return how many it took."""
-    text, style = instruction(state)
-    lines = wrap(text, canvas.width - 2, break_on_hyphens=False, max_lines=most, placeholder="…") if most > 0 else []
-    for line, part in enumerate(lines, start=row):
-        canvas.cards(line, 1, part, style)
-    return len(lines)
+    draw_messages(state, canvas, messages, message_lines, instruction(state))
 
 
 def instruction(state: RaceState) -> tuple[str, Style]:
@@ -119,25 +99,25 @@ def _draw_tables(state: RaceState, canvas: Canvas, area: Spot, count: int) -> No
         end = canvas.write(pane.row, pane.column, name, BOLD, most=pane.width - cells(result))
         canvas.write(pane.row, end, result, DIM)
         if game:
-            spots = dict(canvas.spots)
             below = pane._replace(row=pane.row + 1, height=pane.height - 1)
             TableDrawing(canvas, below, game.layout, game.fanned, board.table, labels=game.labels).draw()
-            canvas.spots = spots | {f"seat:{standing.seat}": pane._replace(height=1)}
+        canvas.spots[f"seat:{standing.seat}"] = pane._replace(height=1)
 
 
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     game = state.game
     if not state.board or not game:
-        canvas.write(area.row + area.height // 2, area.column, _no_table(state).center(area.width), DIM)
+        text = "Spectators cannot see the tables of this race."
+        if state.me and state.me.outcome == "scratched":
+            text = "You are not in this race: your nonce did not reach the server in time."
+        canvas.write(area.row + area.height // 2, area.column, text.center(area.width), DIM)
         return
-    table, faint = state.predicted
-    selection = state.selection
+    (table, faint), selection = state.predicted, state.selection
     marks = Marks(faint=faint)
     if state.can_play:
         picks = selection.picks
         marks = Marks(selection.keys, selection.choices, bool(picks), picks, selection.cursor, faint)
-    drawing = TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards)
-    drawing.draw()
+    TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards).draw()
 
 
 def _score(state: RaceState) -> str:
@@ -148,12 +128,6 @@ def _score(state: RaceState) -> str:
     attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
     result = short_result(state.game.slug, board.home, state.game.goal)
     return f"{attempt}{left}   {result}   {counted(board.ply, 'move')}"
-
-
-def _no_table(state: RaceState) -> str:
-    if state.me and state.me.outcome == "scratched":
-        return "You are not in this race: your nonce did not reach the server in time."
-    return "Spectators cannot see the tables of this race."
 
 
 def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> None:
@@ -187,7 +161,10 @@ def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
         row += 1
     watched = next((standing for standing in state.standings if standing.seat == state.watched_seat), None)
     if watched and end - row >= 4:
-        for line, text in enumerate(_details(watched, state.levels.get(watched.seat))):
+        attempts = "" if watched.attempts < 2 else f", attempt {watched.attempts}"
+        name = watched.name + bot_mark(watched.bot, state.levels.get(watched.seat))
+        best = f"best at {clock(watched.ms)}" if watched.home else "no cards home yet"
+        for line, text in enumerate((name, f"{outcome_phrase(watched.outcome)}{attempts}", best)):
             canvas.write(end - 3 + line, left, fitted(text, SIDE - 1, "…"), DIM if line else BOLD)
 
 
@@ -217,12 +194,6 @@ def _result(state: RaceState, racer: Standing | Ghost) -> str:
     if racer.outcome == "scratched":
         return "scratched"
     return result if result.startswith("score") else f"{outcome_phrase(racer.outcome)} {racer.home}"
-
-
-def _details(standing: Standing, level: str | None) -> list[str]:
-    attempts = "" if standing.attempts < 2 else f", attempt {standing.attempts}"
-    best = f"best at {clock(standing.ms)}" if standing.home else "no cards home yet"
-    return [standing.name + bot_mark(standing.bot, level), f"{outcome_phrase(standing.outcome)}{attempts}", best]
 
 
 def one_line_standings(state: RaceState) -> str:

@@ -8,27 +8,13 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
 from samedeal_cli.render.phrases import bot_mark, counted, game_scores_phrase, personal_phrases, versus_phrase
+from samedeal_cli.state.actions import help_rows
 from samedeal_cli.state.race_actions import SECTIONS
 from samedeal_cli.state.race_commands import Text
 from samedeal_cli.state.race_state import Check, RaceState
 
 GOOD: Final = Style("good", bold=True)
 BAD: Final = Style("bad", bold=True)
-KEY_NAMES: Final = {
-    "space": "Space",
-    "enter": "Enter",
-    "escape": "Esc",
-    "backspace": "Bksp",
-    "tab": "Tab",
-    "shift+tab": "Shift+Tab",
-    "left": "←",
-    "right": "→",
-    "up": "↑",
-    "down": "↓",
-    "home": "Home",
-    "end": "End",
-    "f1": "F1",
-}
 
 Lines = Sequence[tuple[str, Style]]
 MOUSE: Final = (
@@ -37,7 +23,10 @@ MOUSE: Final = (
     ("double click", "send the card home"),
     ("right click", "drop the card on the best pile"),
 )
-OTHERS: Final = (("^P", "find and run any command that works now"), ("^Z", "suspend; fg returns"), ("^C", "quit"))
+OTHERS: Final = (
+    "Everywhere",
+    (("^P", "find and run any command that works now"), ("^Z", "suspend; fg returns"), ("^C", "quit")),
+)
 PILES: Final = (
     ("letters, digits", "each pile has the key beside its name: pick it up, then press the key of its target"),
     ("the same again", "send the picked card home, or put it down"),
@@ -49,22 +38,21 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
     """Return the lines of a text, wrapped to a width."""
     match text:
         case "help":
-            sections = ((title, actions) for title, _, actions in SECTIONS)
-            helps = [
-                (title, [(key_names(each.keys), each.help) for each in actions if each.help])
-                for title, actions in sections
-            ]
-            playing, *others = helps
-            return help_lines([("Playing", [*PILES, *playing[1]]), ("Mouse", MOUSE), *others], width)
+            playing, *others = [(title, help_rows(actions)) for title, _, actions in SECTIONS]
+            return help_lines([("Playing", [*PILES, *playing[1]]), ("Mouse", MOUSE), *others, OTHERS], width)
         case "rules":
-            return [(line, PLAIN) for line in _rules(state.game.slug if state.game else "", width)]
+            from samedeal_cli.commands.games import rules_lines
+
+            slug = state.game.slug if state.game else ""
+            unknown = ["This version does not include the rules of this game."]
+            return [(line, PLAIN) for line in (rules_lines(slug, width) if slug in GAMES else unknown)]
         case "link":
             qr_code = qr_lines(state.link, ascii=state.ascii)
             return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in qr_code)]
         case "checks":
             return list(_check_lines(state.checks, width))
         case "evening":
-            return list(_score_lines(state))
+            return [(part, style) for line, style in _score_lines(state) for part in wrap(line, width) or [""]]
 
 
 def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width: int) -> Lines:
@@ -76,26 +64,6 @@ def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width:
         for key, description in keys:
             lines += [(line, PLAIN) for line in _wrapped(f"  {key:<17} ", description, width)]
     return lines
-
-
-def key_name(key: str) -> str:
-    """Return a key as the footer and the help name it."""
-    if key.startswith("ctrl+"):
-        return f"^{key[5:].upper()}"
-    return KEY_NAMES.get(key, key)
-
-
-def key_names(keys: str) -> str:
-    """Return the names of keys separated by spaces."""
-    return ", ".join(map(key_name, keys.split()))
-
-
-def _rules(slug: str, width: int) -> Iterable[str]:
-    from samedeal_cli.commands.games import rules_lines
-
-    if slug not in GAMES:
-        return ["This version does not include the rules of this game."]
-    return rules_lines(slug, width)
 
 
 def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Style]]:

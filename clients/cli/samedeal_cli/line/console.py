@@ -6,9 +6,10 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from textwrap import wrap
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from samedeal_cli.render.text_width import cells
 
@@ -18,35 +19,51 @@ PROMPT: Final = "> "
 
 
 class Console:
-    """Standard input and output, with a prompt that stays below the output."""
+    """Standard input and output, with a prompt that stays below the output.
+
+    On a terminal with GNU readline, the prompt has line editing and history. The unfinished line is known, so output
+    can be written above it.
+    """
 
     def __init__(self, *, silent: bool, prompts: bool, wrap_width: int | None) -> None:
         """`silent` writes nothing; `wrap_width` is the width at which sentences wrap, or None for never."""
         self._silent, self._prompts, self._wrap_width = silent, prompts and not silent, wrap_width
         self._prompt_shown = False
-        self._editor: Editor | None = None
+        """Whether the prompt is on the last line, with the unfinished input."""
+        self._requested = threading.Semaphore(0)
+        self._readline: Any = None
 
     def input_lines(self, words: Callable[[], Iterable[str]]) -> AsyncGenerator[str, None]:
         """The lines of standard input. The Tab key completes `words`."""
-        self._editor = Editor.here(words) if self._prompts else None
-        return self._editor.lines() if self._editor else typed_lines()
+        self._readline = _readline() if self._prompts else None
+        if self._readline is None:
+            return threaded(_typed_lines())
+        self._readline.parse_and_bind("set enable-bracketed-paste off")
+        self._readline.parse_and_bind("tab: complete")
+        self._readline.set_completer_delims(" ")
+        self._readline.set_completer(
+            lambda prefix, n: [*(word for word in words() if word.startswith(prefix)), None][n]
+        )
+        self._readline.set_pre_input_hook(partial(setattr, self, "_prompt_shown", True))
+        return self._edited_lines()
 
     def write(self, *lines: str) -> None:
         """Write lines above the prompt and the unfinished input, if any."""
         if self._silent or not lines:
             return
-        at_prompt = self._at_prompt
+        at_prompt = self._prompt_shown
         if at_prompt:
-            sys.stdout.write("\r\x1b[K" if self._editor else "\r")
+            sys.stdout.write("\r\x1b[K" if self._readline else "\r")
         for line in lines:
             sys.stdout.write(f"{self._wrapped(line)}\n")
         if at_prompt:
-            sys.stdout.write(f"{PROMPT}{self._editor.typed if self._editor else ''}")
+            sys.stdout.write(f"{PROMPT}{self._readline.get_line_buffer() if self._readline else ''}")
         sys.stdout.flush()
 
     def prompt(self) -> None:
-        if self._editor:
-            self._editor.ask()
+        """Show the prompt for one more line."""
+        if self._readline:
+            self._requested.release()
         elif self._prompts:
             self._prompt_shown = True
             sys.stdout.write(PROMPT)
@@ -58,14 +75,30 @@ class Console:
 
     def leave_prompt(self) -> None:
         """Leave the prompt. It is not shown again."""
-        if self._at_prompt:
-            self._prompt_shown, self._editor = False, None
+        if self._prompt_shown:
+            self._prompt_shown, self._readline = False, None
             sys.stdout.write("\n")
             sys.stdout.flush()
 
-    @property
-    def _at_prompt(self) -> bool:
-        return self._editor.shown if self._editor else self._prompt_shown
+    async def _edited_lines(self) -> AsyncGenerator[str, None]:
+        """Yield the requested lines. Restores the terminal at the end."""
+        import termios
+
+        before = termios.tcgetattr(0)
+        try:
+            async for line in threaded(self._input_lines()):
+                yield line
+        finally:
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+    def _input_lines(self) -> Iterator[str]:
+        with suppress(EOFError, OSError):
+            while self._requested.acquire():
+                try:
+                    line = input(PROMPT)
+                finally:
+                    self._prompt_shown = False
+                yield line
 
     def _wrapped(self, line: str) -> str:
         """Break a long sentence between words. Links and deal codes stay whole."""
@@ -96,81 +129,23 @@ async def threaded(lines: Iterable[str]) -> AsyncGenerator[str, None]:
         yield line
 
 
-def typed_lines() -> AsyncGenerator[str, None]:
+def _typed_lines() -> Iterator[str]:
     """Yield the lines of standard input, a terminal, a pipe or a file, without their line ends."""
-
-    def lines() -> Iterator[str]:
-        rest = b""
-        while data := _read():
-            *whole, rest = (rest + data).split(b"\n")
-            for line in whole:
-                yield line.decode(errors="replace").rstrip("\r")
-        if rest:
-            yield rest.decode(errors="replace")
-
-    return threaded(lines())
+    rest = b""
+    while data := _read():
+        *whole, rest = (rest + data).split(b"\n")
+        yield from (line.decode(errors="replace").rstrip("\r") for line in whole)
+    if rest:
+        yield rest.decode(errors="replace")
 
 
-class Editor:
-    """A prompt at a terminal with line editing and history.
-
-    It knows the unfinished line, so that output can be written above it.
-    """
-
-    def __init__(self, readline: Any, words: Callable[[], Iterable[str]]) -> None:
-        """The Tab key completes `words`."""
-        self._readline = readline
-        self._requested = threading.Semaphore(0)
-        self.shown = False
-        """Whether the prompt is shown on the last line, with the unfinished input."""
-        readline.parse_and_bind("set enable-bracketed-paste off")
-        readline.parse_and_bind("tab: complete")
-        readline.set_completer_delims(" ")
-        readline.set_completer(lambda prefix, n: [*(word for word in words() if word.startswith(prefix)), None][n])
-        readline.set_pre_input_hook(self._show)
-
-    @classmethod
-    def here(cls, words: Callable[[], Iterable[str]]) -> Self | None:
-        """Return an editor if there is a terminal and GNU readline."""
-        if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "dumb") == "dumb":
-            return None
-        try:
+def _readline() -> Any:
+    """Return the readline module if there is a terminal and it is GNU readline, else None."""
+    if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        with suppress(ImportError):
             readline: Any = import_module("readline")
-        except ImportError:
-            return None
-        return cls(readline, words) if "GNU" in (readline.__doc__ or "") else None
-
-    @property
-    def typed(self) -> str:
-        return str(self._readline.get_line_buffer())
-
-    def ask(self) -> None:
-        """Show the prompt for one more line."""
-        self._requested.release()
-
-    async def lines(self) -> AsyncGenerator[str, None]:
-        """Yield the requested lines. Restores the terminal at the end."""
-        import termios
-
-        before = termios.tcgetattr(0)
-        try:
-            async for line in threaded(self._input_lines()):
-                yield line
-        finally:
-            termios.tcsetattr(0, termios.TCSADRAIN, before)
-
-    def _input_lines(self) -> Iterator[str]:
-        with suppress(EOFError, OSError):
-            while True:
-                self._requested.acquire()
-                try:
-                    line = input(PROMPT)
-                finally:
-                    self.shown = False
-                yield line
-
-    def _show(self) -> None:
-        self.shown = True
+            return readline if "GNU" in (readline.__doc__ or "") else None
+    return None
 
 
 def _read() -> bytes:

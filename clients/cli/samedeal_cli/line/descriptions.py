@@ -1,6 +1,5 @@
 """How line mode describes cards, tables and standings: as a picture or in words."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Final
@@ -9,16 +8,8 @@ from samedeal.race.seat import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
-from samedeal_cli.render.phrases import (
-    RANKS,
-    card_name,
-    clock,
-    pile_sentence,
-    result_phrase,
-    standing_sentence,
-    with_unique_names,
-)
-from samedeal_cli.render.text_table import advice, board_lines, card_text, facts, standings_lines
+from samedeal_cli.render import phrases
+from samedeal_cli.render.text_table import WIRE_CARD, advice, board_lines, card_text, facts, standings_lines
 from samedeal_cli.settings import Settings, program
 
 HELP: Final = {
@@ -45,7 +36,6 @@ HELP: Final = {
 }
 TWO_COLUMNS: Final = 70
 """Minimum terminal width for help in two columns."""
-_CARD: Final = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 
 
 class Descriptions:
@@ -57,7 +47,7 @@ class Descriptions:
         self._places = [place for place in game.layout.split() if place != "."]
 
     def card(self, card: str) -> str:
-        return card_text(card, ascii=self._ascii) if self._pictures else card_name(card)
+        return card_text(card, ascii=self._ascii) if self._pictures else phrases.card_name(card)
 
     def table(self, board: Board) -> Iterable[str]:
         if self._pictures:
@@ -78,9 +68,8 @@ class Descriptions:
             return standings_lines(
                 standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
             )
-        named = with_unique_names(standings)
-        racers, game = len(standings), self._game.slug
-        return [standing_sentence(standing, racers, levels.get(standing.seat), game) for standing in named]
+        named, sentence = phrases.with_unique_names(standings), phrases.standing_sentence
+        return [sentence(each, len(named), levels.get(each.seat), self._game.slug) for each in named]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""
@@ -93,14 +82,14 @@ class Descriptions:
 
     def progress(self, board: Board) -> str:
         """How many cards are home, or the score."""
-        return result_phrase(self._game.slug, board.home, self._game.goal)
+        return phrases.result_phrase(self._game.slug, board.home, self._game.goal)
 
     def _pile(self, board: Board, place: str) -> str:
         """A pile or, if it is empty, which card belongs there and whether a move can fill it now."""
         rank = self._game.labels.get(place)
-        reserved = f", for {'an' if rank in ('A', '8') else 'a'} {RANKS.get(rank, rank)}" if rank else ""
+        reserved = f", for {'an' if rank in ('A', '8') else 'a'} {phrases.RANKS.get(rank, rank)}" if rank else ""
         fills = any(move.endswith(place) for move in board.moves or ())
-        return pile_sentence(place, board.table[place], f"{reserved}{', accepts a card now' if fills else ''}")
+        return phrases.pile_sentence(place, board.table[place], f"{reserved}{', accepts a card now' if fills else ''}")
 
     def help(self, example: str) -> Iterator[str]:
         """The help text. `example` is a move."""
@@ -118,7 +107,7 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
     card = text.upper().replace("10", "T")
     if not text:
         return "which card? For example, p 6h finds the six of hearts"
-    if not _CARD.fullmatch(card):
+    if not WIRE_CARD.fullmatch(card):
         return f"{text!r} is not a valid card (try 6h, 10s or qd)"
     if not board:
         return no_table
@@ -128,14 +117,14 @@ def find_card(board: Board | None, text: str, no_table: str) -> str:
         for above, other in enumerate(reversed(pile))
         if other == card
     ]
-    return f"{card_name(card)}: {'; '.join(positions) or 'not visible'}"
+    return f"{phrases.card_name(card)}: {'; '.join(positions) or 'not visible'}"
 
 
 def outcome_phrase(board: Board, standing: Standing | None, stop: str = "resign") -> str:
     """Describe the outcome of the player's game, and how to continue. `stop` is the command that stops for good."""
     match board.outcome:
         case "won":
-            return f"you have won in {clock(standing.ms) if standing else '?'}"
+            return f"you have won in {phrases.clock(standing.ms) if standing else '?'}"
         case "playing":
             return "you are playing again"
         case outcome:

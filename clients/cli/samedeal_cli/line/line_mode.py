@@ -14,33 +14,12 @@ from samedeal.race.server_bots import Level
 from samedeal_cli.commands.games import TOO_OLD, rules_lines
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
 from samedeal_cli.line.narrator import Narrator
-from samedeal_cli.render.phrases import (
-    change_sentence,
-    clock,
-    reaction_named,
-    waiting_phrase,
-    with_unique_names,
-)
+from samedeal_cli.render.phrases import change_sentence, clock, reaction_named, waiting_phrase, with_unique_names
 from samedeal_cli.render.text_table import with_cards
 
 T = TypeVar("T")
 QUIT: Final = ("quit", "q", "exit")
-BEFORE_THE_DEAL: Final = (
-    "",
-    "?",
-    "h",
-    "help",
-    "rules",
-    "ready",
-    "unready",
-    "start",
-    "bot",
-    "remove",
-    "standings",
-    "clock",
-    "last",
-    "react",
-)
+_BEFORE_THE_DEAL: Final = re.compile(r"(\?|h|help|rules|ready|unready|start|bot|remove|standings|clock|last|react)?")
 """Commands that a script may send before the cards are dealt. All others wait for the deal."""
 _LIKE_A_MOVE: Final = re.compile(r"([a-z]\d[+-]?)+|w|draw|deal|redeal|undo|restart")
 LINGER_S: Final = 2.0
@@ -115,7 +94,7 @@ class LineMode(Narrator):
 
     async def _execute(self, line: str) -> None:
         word, _, rest = line.lower().partition(" ")
-        if not self._interactive and word not in BEFORE_THE_DEAL:
+        if not self._interactive and not _BEFORE_THE_DEAL.fullmatch(word):
             await self._started.wait()
         if self._question:
             (action, otherwise), self._question = self._question, None
@@ -144,7 +123,7 @@ class LineMode(Narrator):
                 self._say(find_card(self._board, rest.strip(), self._no_table))
             case "scan":
                 self._say(*self._describe.piles(self._board, rest.strip()) if self._board else (self._no_table,))
-            case "ready":
+            case "ready" | "y" | "yes" if word == "ready" or self._awaits_ready:
                 await self._set_ready()
             case "unready":
                 if await self._request(self._connection.ready(False)):
@@ -155,18 +134,20 @@ class LineMode(Narrator):
                 await self._add_bot(rest.strip())
             case "remove" if self._connection.view.stage == "open":
                 await self._choose_player(rest.strip())
-            case "y" | "yes" if self._awaits_ready:
-                await self._set_ready()
             case "react":
                 await self._react(rest.strip())
-            case "resign" | "finish" if self._interactive:
-                self._question = self._resign, "not resigned"
-                self._say(f"{self._stop} for good? (y)")
             case "resign" | "finish":
-                await self._resign()
+                await self._confirm(self._stop, self._resign, "not resigned")
             case _:
                 await self._move(word)
         return None
+
+    async def _confirm(self, what: str, action: Callable[[], Awaitable[None]], otherwise: str) -> None:
+        """Do something that cannot be undone, after a confirmation if a person types."""
+        if not self._interactive:
+            return await action()
+        self._question = action, otherwise
+        return self._say(f"{what} for good? (y)")
 
     async def _move(self, move: str) -> None:
         if self._connection.seat is None:
@@ -180,15 +161,13 @@ class LineMode(Narrator):
         if not view or not before or not view.board:
             return None
         after = view.board
-        self._last_event = move
-        if after.attempt != before.attempt:
-            self._last_event += f": attempt {after.attempt}"
-        else:
-            self._last_event += f": {change_sentence(before, after, self._describe.card)}"
+        restarted = after.attempt != before.attempt
+        effect = f"attempt {after.attempt}" if restarted else change_sentence(before, after, self._describe.card)
+        self._last_event = f"{move}: {effect}"
         self._say(f"ok {after.ply}: {self._last_event}")
         if after.home != before.home and self._boards != "picture":
             self._say(self._describe.progress(after))
-        if self._boards == "picture" or after.attempt != before.attempt:
+        if self._boards == "picture" or restarted:
             self._show_boards()
         elif (advice := self._describe.advice(after)) != self._describe.advice(before):
             self._say(advice)
@@ -203,12 +182,9 @@ class LineMode(Narrator):
         racers = with_unique_names(self._connection.standings)
         others = [standing for standing in racers if standing.seat != self._connection.seat]
         waiting = [standing.name for standing in others if standing.outcome == "waiting"]
-        if waiting:
-            self._say(f"you are ready; waiting for {', '.join(waiting)}")
-        elif not others and self._connection.view.stage == "open" and self._connection.header.options.max_racers > 1:
-            self._say("you are ready; waiting for an opponent")
-        else:
-            self._say("you are ready")
+        if not others and self._connection.view.stage == "open" and self._connection.header.options.max_racers > 1:
+            waiting = ["an opponent"]
+        self._say(f"you are ready; waiting for {', '.join(waiting)}" if waiting else "you are ready")
 
     async def _add_bot(self, level: str) -> None:
         if level and level not in get_args(Level):
@@ -217,14 +193,11 @@ class LineMode(Narrator):
             await self._request(self._connection.add_bot(cast("Level | None", level or None)))
 
     async def _choose_player(self, name: str) -> None:
-        """Remove a player by name, after a confirmation if a person types."""
+        """Remove a player by name."""
         named = (each for each in with_unique_names(self._connection.standings) if each.name.lower() == name)
         if (player := next(named, None)) is None:
             return self._refuse(f"there is no player {name}" if name else "type remove and a name")
-        if not self._interactive:
-            return await self._remove(player)
-        self._question = partial(self._remove, player), "not removed"
-        return self._say(f"remove {player.name} for good? (y)")
+        return await self._confirm(f"remove {player.name}", partial(self._remove, player), "not removed")
 
     async def _remove(self, player: Standing) -> None:
         if await self._request(self._connection.remove(player.seat)):
@@ -251,11 +224,9 @@ class LineMode(Narrator):
 
     async def _react(self, text: str) -> None:
         try:
-            reaction = reaction_named(text)
+            await self._request(self._connection.react(reaction_named(text)))
         except Refused as refused:
-            return self._refuse(refused.text)
-        await self._request(self._connection.react(reaction))
-        return None
+            self._refuse(refused.text)
 
     async def _request(self, request: Awaitable[T]) -> T | None:
         """Return the response, or print the refusal and return None."""

@@ -1,6 +1,7 @@
 """The narrator of line mode: says what happens in a race, one fact per line."""
 
 import asyncio
+from itertools import chain
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
@@ -12,15 +13,7 @@ from samedeal_cli.line.console import Console
 from samedeal_cli.line.descriptions import Descriptions, next_commands
 from samedeal_cli.line.json_lines import print_event
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
-from samedeal_cli.render.phrases import (
-    clock,
-    deal_phrase,
-    ghost_sentence,
-    reaction_phrase,
-    seat_phrase,
-    utc_time,
-    with_unique_names,
-)
+from samedeal_cli.render import phrases
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_news import ghost_news, race_news
 
@@ -45,16 +38,11 @@ class Narrator:
         shown, so that no line is redrawn. `away_s` is how long the server holds the seat after a disconnect before the
         countdown, in seconds.
         """
-        self._connection, self._game = connection, game
+        self._connection, self._game, self._json, self._away_s = connection, game, settings.json, away_s
         self._boards, self._interactive, self._width = boards, interactive, width
-        self._away_s = away_s
-        self._console = Console(
-            silent=settings.json,
-            prompts=interactive and not settings.screen_reader,
-            wrap_width=width if boards == "picture" else None,
-        )
+        prompts, wrap_width = interactive and not settings.screen_reader, width if boards == "picture" else None
+        self._console = Console(silent=settings.json, prompts=prompts, wrap_width=wrap_width)
         self._say = self._console.write
-        self._json = settings.json
         self._describe = Descriptions(game, settings, boards=boards, width=width)
         self._standings: dict[int, Standing] = {}
         self._ghosts: tuple[Ghost, ...] = ()
@@ -80,18 +68,15 @@ class Narrator:
                 self._update()
             case Reaction(seat=seat, reaction=reaction):
                 name = self._standings[seat].name if seat in self._standings else f"seat {seat}"
-                self._say(f": {name}: {reaction_phrase(reaction)}")
+                self._say(f": {name}: {phrases.reaction_phrase(reaction)}")
 
     def _update(self, *, late: bool = False) -> None:
         """Print what has changed since the last update. `late` means that the player missed it."""
-        before = self._standings
-        self._standings = {standing.seat: standing for standing in with_unique_names(self._connection.standings)}
-        ghosts, self._ghosts = self._ghosts, self._connection.ghosts
-        news_of_ghosts = () if self._connection.over else ghost_news(ghosts, self._ghosts, self._game.slug)
-        for text in (
-            *race_news(before, self._standings, self._connection.seat, self._connection.view.levels, self._game.slug),
-            *news_of_ghosts,
-        ):
+        connection, slug = self._connection, self._game.slug
+        before, self._standings = self._standings, self._standings_by_seat
+        ghosts, self._ghosts = self._ghosts, connection.ghosts
+        news = race_news(before, self._standings, connection.seat, connection.view.levels, slug)
+        for text in chain(news, () if connection.over else ghost_news(ghosts, self._ghosts, slug)):
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
@@ -106,14 +91,14 @@ class Narrator:
         self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         if host and host.seat != connection.seat:
             self._say(f"{host.name} invites you to {self._game.title}")
-        goal = f"{self._game.goal} cards to play home"
-        self._say(f"{deal_phrase(connection.header)}, time limit {clock(options.limit_ms)}, {goal}")
+        limit, goal = f"time limit {phrases.clock(options.limit_ms)}", f"{self._game.goal} cards to play home"
+        self._say(f"{phrases.deal_phrase(connection.header)}, {limit}, {goal}")
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
             self._say("you are watching")
             if connection.view.stage in ("running", "over"):
-                self._standings = {standing.seat: standing for standing in with_unique_names(connection.standings)}
+                self._standings = self._standings_by_seat
             if connection.view.stage == "running":
                 self._show_standings()
         self._update(late=True)
@@ -126,7 +111,7 @@ class Narrator:
             case "countdown":
                 self._say(f"starts in {-(-(self._connection.left_ms or 0) // 1000)} s")
             case "running":
-                left = clock(self._connection.left_ms or 0)
+                left = phrases.clock(self._connection.left_ms or 0)
                 self._say(f"the race is running: {left} left" if late else f"go: {left} left")
                 self._started.set()
                 if (own := self._connection.standing) and own.outcome == "scratched":
@@ -134,8 +119,6 @@ class Narrator:
                 self._show_boards()
             case "over" | "cancelled":
                 self._show_end()
-            case _:
-                pass
 
     def _show_end(self) -> None:
         self._started.set()
@@ -145,7 +128,8 @@ class Narrator:
         header, deal = self._connection.header, self._connection.view.deal
         sealed = header.daily and not deal
         if sealed:
-            self._say(f"the race is over; the deal and the replay are sealed until {utc_time(header.reveals_at)}")
+            until = phrases.utc_time(header.reveals_at)
+            self._say(f"the race is over; the deal and the replay are sealed until {until}")
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         self._show_standings()
@@ -185,6 +169,11 @@ class Narrator:
         self._print_event("refused", detail=why)
 
     @property
+    def _standings_by_seat(self) -> dict[int, Standing]:
+        """The standings, with unique names."""
+        return {standing.seat: standing for standing in phrases.with_unique_names(self._connection.standings)}
+
+    @property
     def _board(self) -> Board | None:
         return self._connection.view.board
 
@@ -209,7 +198,7 @@ class Narrator:
 
     @property
     def _seat_phrase(self) -> str:
-        return seat_phrase(self._connection.view.stage, self._away_s)
+        return phrases.seat_phrase(self._connection.view.stage, self._away_s)
 
     def _show_boards(self, *, requested: bool = False) -> None:
         """Show the player's own table, or all visible ones to spectators and on request."""
@@ -227,6 +216,6 @@ class Narrator:
     def _show_standings(self) -> None:
         connection = self._connection
         self._say(*self._describe.standings(connection.standings, connection.seat, connection.view.levels))
-        self._say(*(ghost_sentence(ghost, self._game.slug) for ghost in connection.ghosts))
+        self._say(*(phrases.ghost_sentence(ghost, self._game.slug) for ghost in connection.ghosts))
         if watching := connection.view.watching:
             self._say(f"{watching} watching")

@@ -14,14 +14,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 def server_address(text: str) -> str:
     """Parse a server's address as typed by a user. Raises Misused."""
     address = (text if "://" in text else f"http://{text}").rstrip("/")
-    try:
+    with suppress(ValueError):
         parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) and not parts.query
-    except ValueError:
-        good = False
-    if not good:
-        raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
-    return address
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not parts.query:
+            return address
+    raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
 
 
 def is_local(server: str) -> bool:
@@ -38,12 +35,10 @@ def origin(url: str) -> tuple[str, str, int]:
 
 def may_redirect(url: str, target: str) -> bool:
     """Return whether to follow a redirect: within one origin, or from http to https on one host and default ports."""
-    try:
+    with suppress(ValueError):
         (scheme, host, port), target_origin = origin(url), origin(target)
-    except ValueError:
-        return False
-    upgraded = scheme == "http" and port == 80 and target_origin == ("https", host, 443)
-    return target_origin == (scheme, host, port) or upgraded
+        return target_origin in ((scheme, host, port), ("https", host, 443) if (scheme, port) == ("http", 80) else ())
+    return False
 
 
 def canonical_address(server: str) -> str:

@@ -21,8 +21,7 @@ def connect(
     on_message: Callable[[FromServer], None] | None = None,
 ) -> Connection:
     """Return an unopened connection to a race, with `reactions` if requested. A player with a seat returns to it."""
-    unnamed, token = "bot" if bot else settings.name, guests.environment_token(settings, server)
-    credentials = guests.credentials(server, name, unnamed=unnamed, token=token)
+    credentials = guests.credentials_of(settings, server, name, unnamed="bot" if bot else "")
 
     def on_welcome(welcome: Welcome) -> None:
         if welcome.token and credentials.name:

@@ -5,12 +5,10 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from secrets import token_bytes
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
@@ -28,14 +26,7 @@ from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.pending_requests import PendingRequests
 from samedeal_cli.net.receipts import ReceiptBook
 from samedeal_cli.net.sanitise import safe
-from samedeal_cli.net.transport import (
-    PROGRAM,
-    TRANSIENT_CODES,
-    TemporarilyRefused,
-    Transport,
-    UnknownToken,
-    refusal,
-)
+from samedeal_cli.net.transport import PROGRAM, TRANSIENT_CODES, TemporarilyRefused, Transport, UnknownToken, refusal
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 MAX_RECONNECT_S = 300.0
@@ -48,8 +39,7 @@ _QUEUE_SIZE: Final = 1024
 Answer = TypeVar("Answer", bound=m.Reply)
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(NamedTuple):
     """The connection was lost and is being reopened. The race's clock keeps running.
 
     The seat is reserved, but before the countdown only for a short time.
@@ -58,8 +48,7 @@ class Lost:
     why: str
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(NamedTuple):
     """The connection is back. `view` is the current view."""
 
     view: m.View
@@ -110,7 +99,6 @@ class Connection(LiveView):
         self._nonce = b""  # once it is revealed
         self._nonce_id: int | None = None  # the id of the request that revealed it on this socket
         self._seen_open = False  # whether a view before the countdown was received
-        self._revealing: asyncio.Task[None] | None = None
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
         self._pending = PendingRequests()
@@ -119,18 +107,25 @@ class Connection(LiveView):
         self._is_open = False
         self._moving = asyncio.Lock()
         self._failure: Failure | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        """Connect and take the seat, without retrying. Raises Unreachable or Declined."""
-        await self._connect()
-        self._task = asyncio.create_task(self._run())
+        """Connect and take the seat, without retrying; as a new guest if the server does not know the token.
+
+        Raises Unreachable or Declined.
+        """
+        try:
+            await self._join()
+        except UnknownToken:
+            if not self.name:
+                raise
+            self.token = None
+            await self._join()
+        self._tasks.append(asyncio.create_task(self._run()))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for task in filter(None, (self._task, self._revealing)):
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
@@ -195,17 +190,8 @@ class Connection(LiveView):
 
     # Connecting.
 
-    async def _connect(self) -> None:
-        """Open a socket and take the seat; as a new guest if the server does not know the token."""
-        try:
-            await self._join()
-        except UnknownToken:
-            if not self.name:
-                raise
-            self.token = None
-            await self._join()
-
     async def _join(self) -> None:
+        """Open a socket and take the seat."""
         transport = await Transport.open(self.server, self.race_id, self._form)
         try:
             async with asyncio.timeout(GREETING_S):
@@ -258,23 +244,20 @@ class Connection(LiveView):
                     self._apply_view(message)
                     if message.re == request_id:
                         break
-                case _:
-                    pass
         if self._book is None:
             raise Unreachable(self.server, "the server did not send the race header")
 
     async def _reconnect(self) -> None:
         """Take the seat again, with exponential backoff and jitter."""
-        deadline = time.monotonic() + MAX_RECONNECT_S
-        for attempt in count():
-            longest = min(LONGEST_BACKOFF_S, BACKOFF_S * 2 ** min(attempt, 10))
+        deadline, longest = time.monotonic() + MAX_RECONNECT_S, BACKOFF_S
+        while True:
             await asyncio.sleep(random.uniform(0, longest))  # noqa: S311 (no secret)
             try:
                 return await self._join()  # an unknown token ends the race here: the device has logged out
             except (Unreachable, TemporarilyRefused):
                 if time.monotonic() > deadline:
                     raise
-        raise AssertionError
+            longest = min(LONGEST_BACKOFF_S, 2 * longest)
 
     # The background task.
 
@@ -331,8 +314,10 @@ class Connection(LiveView):
                 self._publish(message)
             case m.Reaction(re=None):
                 self._publish(message)
-            case m.Problem():
-                self._handle_problem(message)
+            case m.Problem(re=re, code=code):
+                if re is not None and re == self._nonce_id and code in TRANSIENT_CODES:
+                    self._tasks.append(asyncio.create_task(self._reveal_nonce_again()))
+                self._pending.refuse(message, self.view)
             case _:
                 self._pending.resolve(message)
 
@@ -349,11 +334,6 @@ class Connection(LiveView):
             self.header, self._book = safe(header), ReceiptBook(header, self._keep_in, sent=sent)
         if header != self._book.header:
             raise Failure(f"{self.race_id} is no longer the race you joined: the server has opened it again")
-
-    def _handle_problem(self, problem: m.Problem) -> None:
-        if problem.re is not None and problem.re == self._nonce_id and problem.code in TRANSIENT_CODES:
-            self._revealing = asyncio.create_task(self._reveal_nonce_again())
-        self._pending.refuse(problem, self.view)
 
     async def _reveal_nonce(self) -> None:
         """During the countdown of a sealed deal, reveal the nonce, once per socket in case it was lost."""

@@ -2,11 +2,11 @@
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from getpass import getuser
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -27,8 +27,7 @@ class Guest(Struct, frozen=True):
     token: str
 
 
-@dataclass(frozen=True)
-class Credentials:
+class Credentials(NamedTuple):
     """The credentials for a server: a token, the name of a new guest, or both."""
 
     name: str | None
@@ -53,6 +52,12 @@ def warn_if_token_unused(settings: Settings, server: str, name: str | None) -> N
         )
 
 
+def credentials_of(settings: Settings, server: str, name: str | None, unnamed: str = "") -> Credentials:
+    """Choose the credentials for a server: a given name, else SAMEDEAL_TOKEN, else `unnamed` or the default name."""
+    token = environment_token(settings, server)
+    return credentials(server, name, unnamed=unnamed or settings.name, token=token)
+
+
 def credentials(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Credentials:
     """Choose the credentials for a server: a given name first, then `token`, then `unnamed` or the account name."""
     if name is None and token:
@@ -60,6 +65,11 @@ def credentials(server: str, name: str | None, *, unnamed: str = "", token: str 
     name = name or unnamed or account_name()
     guest = find(server, name)
     return Credentials(name, guest.token if guest else None)
+
+
+def default_name(settings: Settings) -> str:
+    """Return the user's name without ``--as``."""
+    return settings.name or account_name()
 
 
 def account_name() -> str:
@@ -76,6 +86,14 @@ def save(guest: Guest) -> None:
     with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
         file.write(msgspec.json.format(msgspec.json.encode(guest)))
     os.replace(file.name, path)
+
+
+def owned(settings: Settings, name: str | None) -> Guest:
+    """Return the user's guest on the current server. Raises Misused if it is not stored."""
+    server, name = settings.address, name or default_name(settings)
+    if guest := find(server, name):
+        return guest
+    raise not_found(name, server)
 
 
 def find(server: str, name: str) -> Guest | None:

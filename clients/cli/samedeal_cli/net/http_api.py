@@ -1,12 +1,13 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
 import os
-from collections.abc import Sequence
-from http.client import HTTPException
-from typing import IO, Any, Final, TypeVar
-from urllib.error import HTTPError, URLError
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http.client import HTTPException, HTTPResponse
+from typing import Final, TypeVar
+from urllib.error import URLError
 from urllib.parse import quote, urlencode, urljoin
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
 
 import msgspec
 from msgspec import Struct
@@ -20,12 +21,15 @@ from samedeal_cli.net.addresses import is_local, may_redirect
 from samedeal_cli.net.sanitise import safe, safe_text
 
 T = TypeVar("T")
+Query = Mapping[str, object] | None
+"""The query of a URL. Values of None are left out."""
 BASE = "/api/v1"
 DOCUMENT_BYTES: Final = 4 * 2**20
 """Maximum size of a JSON document or a picture."""
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
+REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
 """The characters with which share texts surround names that are written from right to left."""
 
@@ -87,16 +91,16 @@ class Api:
     """
 
     def __init__(self, server: str, *, timeout: float = 10.0) -> None:
-        self.server = server
-        self._timeout = timeout
+        self.server, self._timeout = server, timeout
+        proxies = [ProxyHandler({})] if is_local(server) else []
+        self._opener = build_opener(*proxies, _AnyStatus)
 
     def answers(self) -> bool:
         """Return whether the server responds."""
-        try:
+        with suppress(Failure):
             self.download("/healthz", base="")
-        except Failure:
-            return False
-        return True
+            return True
+        return False
 
     def games(self) -> Sequence[GameDescription]:
         return self.read(self.fetch("/games"), GameList).games
@@ -114,11 +118,10 @@ class Api:
 
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""
-        try:
-            data = self.fetch("/.well-known/samedeal", base="")
-        except Declined:
-            return ()
-        return tuple(known.key for known in self.read(data, WellKnown).keys)
+        with suppress(Declined):
+            known = self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown)
+            return tuple(each.key for each in known.keys)
+        return ()
 
     def share_text(self, race_id: str, seat: int | None) -> str:
         """Return a race as a line of text, with the result of a seat or all results, and its link on a second line."""
@@ -128,10 +131,9 @@ class Api:
 
     def away_s(self) -> float | None:
         """Return how long a seat is held after a disconnect before the countdown, in seconds; None if it is unknown."""
-        try:
+        with suppress(Failure):
             return self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown).limits.away_seconds
-        except Failure:
-            return None
+        return None
 
     def create_login_code(self, token: str) -> bytes:
         """Create a code that logs in another device of the guest with a token. Return a LoginCode as JSON."""
@@ -143,38 +145,25 @@ class Api:
 
     def log_out(self, token: str) -> None:
         """Revoke a token."""
-        self._request(f"{self.server}{BASE}/guests/logout", b"", PROBLEM_BYTES, token)
+        self._request(f"{BASE}/guests/logout", None, PROBLEM_BYTES, b"", token)
 
     def fetch(
-        self,
-        path: str,
-        *,
-        body: object = None,
-        query: dict[str, object] | None = None,
-        base: str = BASE,
-        token: str | None = None,
+        self, path: str, *, body: object = None, query: Query = None, base: str = BASE, token: str | None = None
     ) -> bytes:
         """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined.
 
         A guest's `token` is also sent after a redirect, which can only lead to the same host.
         """
-        url = _url(f"{self.server}{base}{path}", query)
-        data = self._request(url, None if body is None else msgspec.json.encode(body), DOCUMENT_BYTES, token)
+        encoded = None if body is None else msgspec.json.encode(body)
+        data = self._request(base + path, query, DOCUMENT_BYTES, encoded, token)
         try:
             return _safe_json(data)
         except (ValueError, RecursionError) as error:
             raise self._misunderstood(error) from error
 
-    def download(
-        self,
-        path: str,
-        *,
-        query: dict[str, object] | None = None,
-        base: str = BASE,
-        most_bytes: int = DOCUMENT_BYTES,
-    ) -> bytes:
+    def download(self, path: str, *, query: Query = None, base: str = BASE, most_bytes: int = DOCUMENT_BYTES) -> bytes:
         """Return the exact bytes of the response to a GET; not safe to print. Raises Unreachable and Declined."""
-        return self._request(_url(f"{self.server}{base}{path}", query), None, most_bytes)
+        return self._request(base + path, query, most_bytes)
 
     def read(self, data: bytes, kind: type[T]) -> T:
         """Decode a document, ignoring fields that this version does not know. Raises Unreachable if it is invalid."""
@@ -184,72 +173,60 @@ class Api:
             raise self._misunderstood(error) from error
         return document
 
-    def _request(self, url: str, body: bytes | None, most_bytes: int, token: str | None = None) -> bytes:
+    def _request(
+        self, path: str, query: Query, most_bytes: int, body: bytes | None = None, token: str | None = None
+    ) -> bytes:
         """Return the body of the response, following allowed redirects. A POST is never redirected."""
+        url = f"{self.server}{path}"
+        if given := {name: value for name, value in (query or {}).items() if value is not None}:
+            url += f"?{urlencode(given)}"
+        headers = {"Accept": "application/json"}
+        headers |= {"Content-Type": "application/json"} if body is not None else {}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
         for _ in range(MAX_REDIRECTS + 1):
-            request = Request(url, data=body, headers={"Accept": "application/json"})  # noqa: S310 (http only, checked)
-            if body is not None:
-                request.add_header("Content-Type", "application/json")
-            if token:
-                request.add_header("Authorization", f"Bearer {token}")
+            request = Request(url, body, headers)  # noqa: S310 (http only, checked)
             try:
-                with self._opener().open(request, timeout=self._timeout) as response:
-                    return self._read_bounded(response, most_bytes)
-            except HTTPError as error:
-                with error:
-                    if not (target := _redirect(url, error)):
-                        raise self._refused(error.code, self._read_bounded(error, PROBLEM_BYTES)) from error
-                if body is not None or not may_redirect(url, target):
-                    raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed") from error
-                url = target
-            except URLError as error:
-                raise Unreachable(self.server, plain(error.reason)) from error
+                with self._opener.open(request, timeout=self._timeout) as response:
+                    location = response.headers.get("Location")
+                    if response.status not in REDIRECTS or not location:
+                        return self._body(response, most_bytes)
+                    target = urljoin(url, location)
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(self.server, plain(error)) from error
+            if body is not None or not may_redirect(url, target):
+                raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed")
+            url = target
         raise BadAnswer(self.server, "too many redirects")
 
-    def _read_bounded(self, response: IO[bytes], most_bytes: int) -> bytes:
-        try:
-            data = response.read(most_bytes + 1)
-        except (OSError, HTTPException) as error:
-            raise Unreachable(self.server, plain(error)) from error
+    def _body(self, response: HTTPResponse, most_bytes: int) -> bytes:
+        """Return the body of a response. Raises BadAnswer if it is too large, and Declined for an error."""
+        good = 200 <= response.status < 300
+        most_bytes = most_bytes if good else PROBLEM_BYTES
+        data = response.read(most_bytes + 1)
         if len(data) > most_bytes:
             raise BadAnswer(self.server, f"the response is larger than {most_bytes} bytes")
-        return data
+        if good:
+            return data
+        try:
+            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
+        except (ValueError, RecursionError) as error:
+            text = f"{self.server} answered with status {response.status}; is it a Same Deal server?"
+            raise Declined("", text) from error
+        text = (problem.detail or problem.title).rstrip(".")
+        where = f" on {self.server}" if text.endswith("not found") else ""
+        raise Declined(problem.code, text + where)
 
     def _misunderstood(self, error: Exception) -> Unreachable:
         return Unreachable(self.server, f"not a valid Same Deal response: {plain(error)}")
 
-    def _opener(self) -> OpenerDirector:
-        proxies = [ProxyHandler({})] if is_local(self.server) else []
-        return build_opener(*proxies, _NoRedirects)
 
-    def _refused(self, status: int, data: bytes) -> Failure:
-        try:
-            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
-        except (ValueError, RecursionError):
-            return Declined("", f"{self.server} answered with status {status}; is it a Same Deal server?")
-        text = (problem.detail or problem.title).rstrip(".")
-        where = f" on {self.server}" if text.endswith("not found") else ""
-        return Declined(problem.code, text + where)
+class _AnyStatus(HTTPErrorProcessor):
+    """Returns every response. Otherwise, urllib follows redirects to any server, and reads their whole bodies."""
 
+    def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:
+        return response
 
-class _NoRedirects(HTTPRedirectHandler):
-    """Disables urllib's redirects, which go to any server and read whole bodies."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-def _url(address: str, query: dict[str, object] | None) -> str:
-    given = {name: value for name, value in (query or {}).items() if value is not None}
-    return address + (f"?{urlencode(given)}" if given else "")
-
-
-def _redirect(url: str, error: HTTPError) -> str | None:
-    """Return the target of a redirect, if the response is one."""
-    location = error.headers.get("Location")
-    return urljoin(url, location) if error.code in (301, 302, 303, 307, 308) and location else None
+    https_response = http_response
 
 
 def _safe_json(data: bytes) -> bytes:
@@ -259,6 +236,8 @@ def _safe_json(data: bytes) -> bytes:
 
 def plain(reason: object) -> str:
     """Describe an error in words that are safe to print, without error numbers and addresses."""
+    if isinstance(reason, URLError):
+        reason = reason.reason
     if isinstance(reason, ConnectionError) and reason.errno:
         return os.strerror(reason.errno)
     if isinstance(reason, OSError) and reason.strerror:

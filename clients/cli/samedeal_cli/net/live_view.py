@@ -16,12 +16,10 @@ class LiveView:
         self.view: View
         self.standings: tuple[Standing, ...] = ()
         self.ghosts: tuple[Ghost, ...] = ()
-        self._viewed_at = 0.0
-        self._standings_n = -1
+        self._viewed_at, self._standings_n = 0.0, -1
 
     def apply_view(self, view: View) -> None:
-        self.view = view
-        self._viewed_at = time.monotonic()
+        self.view, self._viewed_at = view, time.monotonic()
         self.apply_standings(view)
 
     def apply_standings(self, message: View | Progress) -> None:

@@ -19,8 +19,7 @@ class Nonces:
 
     def __init__(self, key: bytes, book: Path | None = None) -> None:
         """`book` is the file that records revealed nonces; without one, they are kept in memory."""
-        self._key = key
-        self._book = book
+        self._key, self._book = key, book
         self._opened: list[str] = []
         """Revealed nonces that are not in the file."""
 
@@ -40,7 +39,8 @@ class Nonces:
         With `opened` false, it is the nonce to commit to; with true, the one to reveal in the current countdown, even
         if it was revealed before.
         """
-        count = self._lines().count(_line(seat))
+        recorded = self._book.read_text().splitlines() if self._book and self._book.exists() else []
+        count = [*recorded, *self._opened].count(_line(seat))
         return hmac_digest(self._key, f"{seat}|{max(0, count - opened)}".encode(), "sha256")
 
     def note(self, seat: str) -> None:
@@ -54,10 +54,6 @@ class Nonces:
             except OSError as error:
                 warn("cannot record that your nonce for this race was revealed", error)
         self._opened.append(_line(seat))
-
-    def _lines(self) -> list[str]:
-        recorded = self._book.read_text().splitlines() if self._book and self._book.exists() else []
-        return recorded + self._opened
 
 
 def _line(seat: str) -> str:

@@ -20,7 +20,7 @@ class PendingRequests:
     """The requests of a client that wait for an answer, by id."""
 
     def __init__(self) -> None:
-        self._by_id: dict[int, _Pending] = {}
+        self._by_id: dict[int | None, _Pending] = {}
 
     async def answer(self, request: m.Request, send: Callable[[m.Request], Awaitable[None]]) -> m.FromServer:
         """Send a request and return its answer. Raises Refused, or Declined for a code that this version lacks."""
@@ -34,22 +34,21 @@ class PendingRequests:
 
     def resolve(self, message: m.FromServer) -> bool:
         """Return whether a message answers a pending request."""
-        pending = self._by_id.get(message.re) if message.re is not None else None
+        pending = self._by_id.get(message.re)
         if pending and not pending.answer.done():
             pending.answer.set_result(message)
         return pending is not None
 
     def refuse(self, problem: m.Problem, view: m.View) -> None:
         """Handle a problem. `view` answers a request that was executed when it was first sent."""
-        pending = self._by_id.get(problem.re) if problem.re is not None else None
+        pending = self._by_id.get(problem.re)
         if not pending or pending.answer.done():
             return
         if pending.resent and problem.code in ("untimely", "not-playing") and not isinstance(pending.request, m.Move):
             pending.answer.set_result(view)  # the first request was executed, and only its response was lost
-        elif problem.code in CODES:
-            pending.answer.set_exception(Refused(problem.code, problem.detail))
         else:
-            pending.answer.set_exception(Declined(problem.code, problem.detail))
+            error = Refused if problem.code in CODES else Declined
+            pending.answer.set_exception(error(problem.code, problem.detail))
 
     async def resend(self, send: Callable[[m.Request], Awaitable[None]]) -> None:
         """Send all requests again, on a new socket."""

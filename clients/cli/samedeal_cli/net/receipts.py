@@ -11,22 +11,14 @@ from secrets import token_hex
 from typing import Any, Final
 
 from samedeal.errors import Refused
-from samedeal.proof.receipts import (
-    MAX_LINE_BYTES,
-    HeaderReceipt,
-    NonceReceipt,
-    Receipt,
-    Receipts,
-    header_line,
-    line,
-    read,
-)
+from samedeal.proof import receipts as proof
 from samedeal.race.events import Header
 from samedeal_cli.failure import Misused, warn
 from samedeal_cli.settings import state_dir
 
 MAX_BYTES: Final = 2**24
 """Maximum size of a file. A long race needs half a megabyte."""
+FOLDER: Final = "receipts"
 YEAR_S: Final = 365 * 86_400
 """How long files are stored after the last write."""
 
@@ -44,20 +36,19 @@ class ReceiptBook:
         """
         self.header = header
         self._lines: dict[bytes, None] = {}
-        self._size = 0
-        self._full = False
+        self._size, self._full = 0, False
         self._path = _new_path(folder, header.race) if folder else None
-        self._add(line(HeaderReceipt(header)) if sent is None else header_line(sent))
+        self._add(proof.line(proof.HeaderReceipt(header)) if sent is None else proof.header_line(sent))
 
     @property
-    def receipts(self) -> Receipts:
+    def receipts(self) -> proof.Receipts:
         """The receipts so far. Raises Refused("unsupported-version") if the header has unknown fields."""
-        (receipts,) = read(self._lines)
+        (receipts,) = proof.read(self._lines)
         return receipts
 
-    def note(self, receipt: Receipt) -> None:
+    def note(self, receipt: proof.Receipt) -> None:
         """Store a receipt. If this fails, warn once and store no more; the game continues."""
-        self._add(line(receipt), sync=isinstance(receipt, NonceReceipt))
+        self._add(proof.line(receipt), sync=isinstance(receipt, proof.NonceReceipt))
 
     def _add(self, text: bytes, *, sync: bool = False) -> None:
         if self._full or text in self._lines:
@@ -68,7 +59,11 @@ class ReceiptBook:
             if self._size > MAX_BYTES:
                 raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
             if self._path:
-                _append(self._path, text, sync=sync)
+                with open(self._path, "ab", opener=partial(os.open, mode=0o600)) as file:
+                    file.write(text)
+                    file.flush()
+                    if sync:  # wait until the data is on disk
+                        os.fsync(file.fileno())
         except OSError as error:
             self._full = True
             warn("no more receipts of this race are stored", error)
@@ -77,14 +72,14 @@ class ReceiptBook:
 def files(race_id: str = "*") -> list[Path]:
     """Return the files of a race, or all files, oldest first."""
     with suppress(OSError):
-        return sorted(_folder(state_dir()).glob(f"{race_id}.*.ndjson"), key=lambda path: path.stat().st_mtime)
+        return sorted((state_dir() / FOLDER).glob(f"{race_id}.*.ndjson"), key=lambda path: path.stat().st_mtime)
     return []
 
 
-def in_file(path: Path) -> list[Receipts]:
+def in_file(path: Path) -> list[proof.Receipts]:
     """Return the receipts of each race in a file. Raises Misused, and Refused("unsupported-version") as ``read``."""
     try:
-        return read(lines(path))
+        return proof.read(lines(path))
     except Refused as refused:
         if refused.code == "unsupported-version":
             raise
@@ -96,11 +91,11 @@ def lines(path: Path) -> Iterator[bytes]:
     left = MAX_BYTES
     try:
         with path.open("rb") as file:
-            while text := file.readline(MAX_LINE_BYTES + 1):
+            while text := file.readline(proof.MAX_LINE_BYTES + 1):
                 left -= len(text)
                 if left < 0:
                     raise Misused(f"{path}: larger than the {MAX_BYTES} bytes allowed for a receipts file")
-                if text.endswith(b"\n") or len(text) > MAX_LINE_BYTES:
+                if text.endswith(b"\n") or len(text) > proof.MAX_LINE_BYTES:
                     yield text
     except OSError as error:
         raise Misused(f"{path}: {error.strerror}") from error
@@ -108,23 +103,10 @@ def lines(path: Path) -> Iterator[bytes]:
 
 def _new_path(folder: Path, race_id: str) -> Path:
     """Return an unused path for a race. Deletes files that are a year old."""
-    path = _folder(folder) / f"{race_id}.{token_hex(8)}.ndjson"
+    path = folder / FOLDER / f"{race_id}.{token_hex(8)}.ndjson"
     with suppress(OSError):  # writing will raise it again
         path.parent.mkdir(mode=0o700, exist_ok=True)
         for old in path.parent.glob("*.ndjson"):
             if old.stat().st_mtime < time.time() - YEAR_S:
                 old.unlink()
     return path
-
-
-def _append(path: Path, text: bytes, *, sync: bool) -> None:
-    """Append to a file. `sync` waits until the data is on disk."""
-    with open(path, "ab", opener=partial(os.open, mode=0o600)) as file:
-        file.write(text)
-        file.flush()
-        if sync:
-            os.fsync(file.fileno())
-
-
-def _folder(state: Path) -> Path:
-    return state / "receipts"

@@ -6,7 +6,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import SEEK_END, BytesIO
 from os import fstat
 from pathlib import Path
@@ -22,6 +22,8 @@ from samedeal_cli.settings import Settings
 
 MAX_BYTES_IN_LINES: Final = 2**29
 """Maximum size of a replay with one entry per line. The largest valid one has about 100 MB."""
+ARCHIVE_S: Final = 15.0
+"""Maximum time until a server publishes the replay of a finished race."""
 _CHUNK = 2**16
 _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 """The start of a replay: a JSON object, or a MessagePack map whose first field is the format."""
@@ -55,17 +57,11 @@ def load_replay(settings: Settings, replay: str) -> Replay:
     with open_replay(settings, replay) as log:
         if isinstance(log, Replay):
             return log
-        return Replay(
-            format=FORMATS[log.header.format],
-            header=log.header,
-            entries=tuple(log.entries),
-            digest=log.digest,
-            signature=log.signature,
-            standings=log.standings,
-        )
+        same = {name: getattr(log, name) for name in ("header", "digest", "signature", "standings")}
+        return Replay(format=FORMATS[log.header.format], entries=tuple(log.entries), **same)
 
 
-async def fetch_archived(api: Api, race_id: str, timeout_s: float) -> bytes:
+async def fetch_archived(api: Api, race_id: str, timeout_s: float = ARCHIVE_S) -> bytes:
     """Return the replay of a race that has just ended, as JSON. Waits until the server has archived it."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -96,25 +92,19 @@ def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """Open the replay as a seekable file."""
     if source := server_and_race(settings, replay):
-        server, race = source
-        yield BytesIO(Api(server).download(f"/replays/{race}.msgpack", most_bytes=MAX_BYTES))
+        yield BytesIO(Api(source[0]).download(f"/replays/{source[1]}.msgpack", most_bytes=MAX_BYTES))
         return
-    if replay == "-":
-        with _copy(sys.stdin.buffer) as copy:
-            yield copy
-        return
-    if Path(replay).is_dir():
+    is_stdin = replay == "-"
+    if not is_stdin and Path(replay).is_dir():
         raise Misused(f"{replay} is a directory, not a replay")
     try:
-        file = Path(replay).open("rb")  # noqa: SIM115 (closed below)
+        opened = nullcontext(sys.stdin.buffer) if is_stdin else Path(replay).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
         raise Misused(f"{replay}: {error.strerror}") from error
-    with file:
-        if stat.S_ISREG(fstat(file.fileno()).st_mode):
-            yield file
-        else:
-            with _copy(file) as copy:
-                yield copy
+    with opened as file:
+        seekable = not is_stdin and stat.S_ISREG(fstat(file.fileno()).st_mode)
+        with nullcontext(file) if seekable else _copy(file) as copy:
+            yield copy
 
 
 def _copy(source: BinaryIO) -> BinaryIO:

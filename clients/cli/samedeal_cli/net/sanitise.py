@@ -25,13 +25,22 @@ def safe_text(text: str, keep: str = "") -> str:
     return "".join(character if character.isprintable() or character in keep else REPLACEMENT for character in text)
 
 
-def safe(value: T) -> T:
+def safe(value: T, field: str = "") -> T:
     """Return a copy of decoded data in which every string is safe, including the keys of dictionaries.
 
-    Walks lists, tuples, dictionaries and msgspec structs; other values are returned unchanged. Raises RecursionError
-    for data that is nested too deeply.
+    Walks lists, tuples, dictionaries and msgspec structs; other values are returned unchanged. `field` is the name of
+    the field with the value. Raises RecursionError for data that is nested too deeply.
     """
-    return cast(T, _safe(value, ""))
+    data: Any = value
+    if isinstance(data, str):
+        data = safe_text(data, "\n" if field in MULTILINE else "")
+    elif isinstance(data, dict):
+        data = {safe(key): safe(item, key) for key, item in data.items()}
+    elif isinstance(data, list | tuple):
+        data = type(data)(safe(item, field) for item in data)
+    elif names := getattr(data, "__struct_fields__", None):  # a Struct; importing msgspec is slow
+        data = type(data)(**{name: safe(getattr(data, name), name) for name in names})
+    return cast(T, data)
 
 
 def print_file(data: bytes) -> None:
@@ -45,18 +54,6 @@ def print_file(data: bytes) -> None:
 def json_escaped(data: bytes) -> bytes:
     r"""Write every unprintable character of JSON, except line feeds, as ``\uXXXX``."""
     return _NOT_ASCII.sub(_escaped, data.decode("utf-8", "replace")).encode()
-
-
-def _safe(value: Any, field: str) -> Any:
-    if isinstance(value, str):
-        return safe_text(value, "\n" if field in MULTILINE else "")
-    if isinstance(value, dict):
-        return {_safe(key, ""): _safe(item, key) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_safe(item, field) for item in value)
-    if names := getattr(value, "__struct_fields__", None):  # a Struct; importing msgspec is slow
-        return type(value)(**{name: _safe(getattr(value, name), name) for name in names})
-    return value
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidURI
@@ -52,14 +52,6 @@ class TemporarilyRefused(Declined):
     """The server could not accept the client at the moment."""
 
 
-class Received(NamedTuple):
-    """A message as decoded. Its strings are not sanitised."""
-
-    message: FromServer
-    header: dict[str, Any]
-    """The race header of a view, with the fields that this version does not know; empty if it has none."""
-
-
 class Transport:
     """An open WebSocket."""
 
@@ -89,15 +81,18 @@ class Transport:
         """Send a request. Raises ConnectionClosed."""
         await self._socket.send(encode(request, self._form))
 
-    async def receive(self) -> Received:
-        """Return the next message of a known type. Raises ConnectionClosed, or Failure for an invalid message."""
+    async def receive(self) -> tuple[FromServer, dict[str, Any]]:
+        """Return the next message of a known type, not sanitised, and the race header as sent, with all its fields.
+
+        Only a View can have a header. Raises ConnectionClosed, or Failure for an invalid message.
+        """
         while True:
             packet = await self._socket.recv()
             data = packet.encode() if isinstance(packet, str) else packet
             try:
                 message = decode_from_server(data, self._form)
                 has_header = isinstance(message, View) and message.header
-                return Received(message, header_sent(data, self._form) if has_header else {})
+                return message, header_sent(data, self._form) if has_header else {}
             except UnknownMessage:
                 continue  # from a newer server
             except (Malformed, Refused) as error:

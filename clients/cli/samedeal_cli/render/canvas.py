@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.text_table import SUIT_OF, find_cards
+from samedeal_cli.render.text_table import find_cards
 from samedeal_cli.render.text_width import cells, graphemes
 
 Ink = Literal["", "spade", "heart", "diamond", "club", "good", "bad", "news", "place", "letter", "target", "bar"]
@@ -24,7 +25,6 @@ class Style(NamedTuple):
 PLAIN: Final = Style()
 BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
-
 
 PANE: Final = 38
 """The minimum width of each table when several are shown."""
@@ -62,7 +62,8 @@ class Canvas:
         self.width, self.height = width, height
         self.spots: dict[str, Spot] = {}
         """What can be clicked, by name: a place of the table, or a key such as ``key:u``."""
-        self._rows = [[(" ", PLAIN)] * width for _ in range(height)]
+        self.grid = [[Span(" ", PLAIN)] * width for _ in range(height)]
+        """The cells of all lines; the right half of a wide character is empty."""
 
     def write(self, row: int, column: int, text: str, style: Style = PLAIN, *, most: int | None = None) -> int:
         """Write one line of text, at most `most` cells of it, and return the column after it."""
@@ -91,63 +92,46 @@ class Canvas:
     def cards(self, row: int, column: int, text: str, style: Style = PLAIN, *, most: int | None = None) -> int:
         """Write a text with every card in the ink of its suit."""
         end = self.write(row, column, text, style, most=most)
-        for start, stop, suit in find_cards(text):
+        for start, stop, ink in find_cards(text):
             before = cells(text[:start])
             width = min(end - column - before, cells(text[start:stop]))
-            self.paint(Spot(row, column + before, max(0, width)), ink=SUIT_OF[suit])
+            self.paint(Spot(row, column + before, max(0, width)), ink=ink)
         return end
 
     def paint(self, spot: Spot, **changes: Any) -> None:
         """Change the given attributes of the style in a rectangle."""
-        for row in range(max(0, spot.row), min(self.height, spot.row + spot.height)):
+        for row in self.grid[max(0, spot.row) : max(0, spot.row + spot.height)]:
             for column in range(max(0, spot.column), min(self.width, spot.column + spot.width)):
-                text, style = self._rows[row][column]
-                self._rows[row][column] = text, style._replace(**changes)
+                row[column] = Span(row[column].text, row[column].style._replace(**changes))
 
     def in_ascii(self) -> None:
         """Replace the program's own non-ASCII characters; names stay as they are."""
-        self._rows = [[(text.translate(_ASCII), style) for text, style in row] for row in self._rows]
+        self.grid = [[Span(text.translate(_ASCII), style) for text, style in row] for row in self.grid]
 
     def rows(self) -> Iterator[list[Span]]:
-        """Yield the lines from the top, each as few spans as possible."""
-        for row in self._rows:
-            yield _spans(row)
-
-    def cells(self) -> list[list[Span]]:
-        """Return the cells of all lines; the right half of a wide character is empty."""
-        return [[Span(*cell) for cell in row] for row in self._rows]
+        """Return the lines from the top, each as few spans as possible."""
+        return map(_spans, self.grid)
 
     def text(self) -> list[str]:
         """Return the lines without styles and trailing blanks."""
-        return ["".join(span.text for span in row).rstrip() for row in self.rows()]
+        return ["".join(cell.text for cell in row).rstrip() for row in self.grid]
 
     def changes(self, since: "Canvas") -> Iterator[tuple[int, int, list[Span]]]:
         """Yield the differences from a canvas of the same size: row, column and spans."""
-        for number, (row, before) in enumerate(zip(self._rows, since._rows, strict=True)):
+        for number, (row, before) in enumerate(zip(self.grid, since.grid, strict=True)):
             for first, last in _stretches([column for column in range(self.width) if row[column] != before[column]]):
-                while first and row[first][0] == "":  # write a wide character as a whole
-                    first -= 1
-                while last < self.width and row[last][0] == "":
-                    last += 1
-                yield number, first, _spans(row[first:last])
+                start, end = _whole(row, first, last)
+                yield number, start, _spans(row[start:end])
 
     def _put(self, row: int, column: int, grapheme: str, wide: int, style: Style) -> None:
-        line = self._rows[row]
+        line = self.grid[row]
         if wide == 0:  # a combining mark without a base belongs to the character before it
             if column:
-                text, before = line[column - 1]
-                line[column - 1] = text + grapheme, before
+                line[column - 1] = Span(line[column - 1].text + grapheme, line[column - 1].style)
             return
-        start = column
-        while start and line[start][0] == "":  # overwriting a part of a wide character blanks the rest
-            start -= 1
-        if start < column:
-            line[start:column] = [(" ", line[start][1])] * (column - start)
-        line[column : column + wide] = [(grapheme, style), *[("", style)] * (wide - 1)]
-        after = column + wide
-        while after < self.width and line[after][0] == "":
-            line[after] = " ", line[after][1]
-            after += 1
+        start, end = _whole(line, column, column + wide)  # overwriting a part of a wide character blanks the rest
+        line[start:end] = [Span(" ", before) for _, before in line[start:end]]
+        line[column : column + wide] = [Span(grapheme, style), *[Span("", style)] * (wide - 1)]
 
 
 def panes(canvas: Canvas, room: Spot, count: int) -> Iterator[Spot]:
@@ -161,8 +145,17 @@ def panes(canvas: Canvas, room: Spot, count: int) -> Iterator[Spot]:
         yield Spot(room.row, column + 1, each - 3, room.height)
 
 
-def _spans(row: list[tuple[str, Style]]) -> list[Span]:
-    return [Span("".join(text for text, _ in group), style) for style, group in groupby(row, key=lambda cell: cell[1])]
+def _spans(row: list[Span]) -> list[Span]:
+    return [Span("".join(cell.text for cell in group), style) for style, group in groupby(row, attrgetter("style"))]
+
+
+def _whole(row: list[Span], start: int, end: int) -> tuple[int, int]:
+    """Extend a range of cells so that it contains wide characters as a whole."""
+    while start and not row[start].text:
+        start -= 1
+    while end < len(row) and not row[end].text:
+        end += 1
+    return start, end
 
 
 def _stretches(columns: list[int]) -> Iterator[tuple[int, int]]:
@@ -186,15 +179,9 @@ class Palette(NamedTuple):
 
 def ansi(row: list[Span], palette: Palette) -> str:
     """Return a line with the escape sequences of a terminal."""
-    return "".join(_ansi(span, palette) for span in row)
-
-
-def _ansi(span: Span, palette: Palette) -> str:
-    style = span.style
-    codes = [
-        *(["1"] if style.bold else []),
-        *(["2"] if style.dim else []),
-        *(["7"] if style.reverse else []),
-        *([code] if (code := palette.sgr.get(style.ink)) else []),
-    ]
-    return f"\x1b[{';'.join(codes)}m{span.text}\x1b[0m" if codes else span.text
+    line = ""
+    for text, style in row:
+        attributes = (("1", style.bold), ("2", style.dim), ("7", style.reverse), (palette.sgr.get(style.ink), True))
+        codes = [code for code, used in attributes if code and used]
+        line += f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes else text
+    return line

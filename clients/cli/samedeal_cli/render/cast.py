@@ -8,7 +8,6 @@ from typing import Final
 from samedeal_cli.full_screen.replay_view import best_phrase, draw_screen, outcome_text, racer_name
 from samedeal_cli.render.canvas import Palette, Span, ansi
 from samedeal_cli.render.themes import look
-from samedeal_cli.state.recording import Mark
 from samedeal_cli.state.replay_state import Player
 
 WIDTH, HEIGHT = 80, 24
@@ -23,19 +22,12 @@ def cast(player: Player) -> Iterator[str]:
 
     The player sets the speed and the longest pause. The output is deterministic.
     """
-    palette = look("terminal")
     player = replace(player, playing=True, interactive=False)
-    recording = player.recording
-    yield _line(
-        {
-            "version": 2,
-            "width": WIDTH,
-            "height": HEIGHT,
-            "timestamp": recording.dealt_at // 1000,
-            "title": f"{recording.game.title} · {racer_name(player, player.track)}",
-            "env": {"TERM": "xterm-256color"},
-        }
-    )
+    palette, recording = look("terminal"), player.recording
+    size: dict[str, object] = {"version": 2, "width": WIDTH, "height": HEIGHT}
+    title = f"{recording.game.title} · {racer_name(player, player.track)}"
+    about = {"timestamp": recording.dealt_at // 1000, "title": title, "env": {"TERM": "xterm-256color"}}
+    yield _line(size | about)
     at, canvas = 0.0, draw_screen(player, WIDTH, HEIGHT)
     yield _event(at, "o", _BEGIN + "".join(_put(row, 0, spans, palette) for row, spans in enumerate(canvas.rows())))
     while (due := player.due) is not None:
@@ -47,17 +39,13 @@ def cast(player: Player) -> Iterator[str]:
             yield _event(at, "o", changed)
         for mark in player.track.marks:
             if before.n < mark.n <= player.n and mark.kind in ("home", "end"):
-                yield _event(at, "m", _label(player, mark))
+                label = outcome_text if mark.kind == "end" else best_phrase
+                yield _event(at, "m", label(player.track, mark.n))
     yield _event(at, "o", _END)
 
 
 def _put(row: int, column: int, spans: list[Span], palette: Palette) -> str:
     return f"\x1b[{row + 1};{column + 1}H{ansi(spans, palette)}"
-
-
-def _label(player: Player, mark: Mark) -> str:
-    track = player.track
-    return outcome_text(track, mark.n) if mark.kind == "end" else best_phrase(track, mark.n)
 
 
 def _event(at: float, kind: str, data: str) -> str:

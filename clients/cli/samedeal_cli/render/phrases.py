@@ -1,9 +1,10 @@
 """Cards, moves, standings and times in words."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
+from operator import eq
 from typing import Final, cast, get_args
 
 from msgspec.structs import replace
@@ -29,9 +30,7 @@ _SECRET: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}(\.\d+)?\b")
 
 def card_name(card: str) -> str:
     """Return the name of a card: ``6 of hearts``."""
-    if card == BACK:
-        return "a face-down card"
-    return f"{RANKS.get(card[0], card[0])} of {SUITS[card[1]]}"
+    return "a face-down card" if card == BACK else f"{RANKS.get(card[0], card[0])} of {SUITS[card[1]]}"
 
 
 def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
@@ -45,8 +44,18 @@ def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
 
 def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
     """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
-    moved, hidden = _moved(before.table, after.table, card), _hidden_left(before.table, after.table)
-    return ", ".join([*moved, *hidden]) or "nothing moved"
+    moved, hidden = [], []
+    for place, pile in after.table.items():
+        old = before.table[place]
+        added = pile[sum(takewhile(bool, map(eq, old, pile))) :]
+        if BACK in added:
+            moved.append(f"{place} {len(pile)} face down")
+        elif added:
+            cards = " and ".join(map(card, added)) if len(added) <= 4 else f"{len(added)} cards"
+            moved.append(f"{cards} to {place}")
+        if BACK in old and len(pile) < len(old):
+            hidden.append(f"{place} {len(pile)}")
+    return ", ".join(moved + hidden) or "nothing moved"
 
 
 def counted(number: float, noun: str) -> str:
@@ -66,8 +75,7 @@ def result_phrase(game: str, home: int, goal: int) -> str:
 
 def short_result(game: str, home: int, goal: int) -> str:
     """Return a result in a few characters: ``24/44`` or, where only the score counts, ``score 65``."""
-    text = result_phrase(game, home, goal)
-    return text if text.startswith("score") else f"{home}/{goal}"
+    return result_phrase(game, home, goal) if played_for_score(game) else f"{home}/{goal}"
 
 
 def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int | None) -> str:
@@ -77,7 +85,8 @@ def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int
         return ""
     if len(names) > MAX_NAMES:
         names[MAX_NAMES - 1 :] = [f"{len(names) - MAX_NAMES + 1} more"]
-    text = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    *others, last = names
+    text = f"{', '.join(others)} and {last}" if others else last
     return f"Waiting for {text}" + (f", at most {clock(left_ms, tenths=False)} left." if left_ms is not None else ".")
 
 
@@ -118,24 +127,21 @@ def bot_mark(bot: bool, level: str | None = None) -> str:
 
 def standing_sentence(standing: Standing, racers: int, level: str | None = None, game: str = "") -> str:
     """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``. `level` is that of a server bot."""
-    parts = [f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"]
+    name = f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"
     if standing.outcome in ("waiting", "ready", "scratched"):
-        return f"{parts[0]}, {standing.outcome}"
-    parts += [result_phrase(game, standing.home, standing.goal), standing.outcome]
-    if standing.attempts > 1:
-        parts.append(f"attempt {standing.attempts}")
-    if standing.home:
-        parts.append(f"at {clock(standing.ms)}")
-    return ", ".join(parts)
+        return f"{name}, {standing.outcome}"
+    return _racer_sentence(name, standing, game, f"attempt {standing.attempts}" if standing.attempts > 1 else "")
 
 
 def ghost_sentence(ghost: Ghost, game: str = "") -> str:
     """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
     name = f"ghost {ghost.name}{bot_mark(ghost.bot)}"
-    if ghost.outcome == "ready":
-        return name
-    at = [f"at {clock(ghost.ms)}"] if ghost.home else []
-    return ", ".join([name, result_phrase(game, ghost.home, ghost.goal), ghost.outcome, *at])
+    return name if ghost.outcome == "ready" else _racer_sentence(name, ghost, game)
+
+
+def _racer_sentence(name: str, racer: Standing | Ghost, game: str, attempt: str = "") -> str:
+    at = f"at {clock(racer.ms)}" if racer.home else ""
+    return ", ".join(filter(None, [name, result_phrase(game, racer.home, racer.goal), racer.outcome, attempt, at]))
 
 
 def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
@@ -151,18 +157,17 @@ def evening_phrase(evening: Evening, best_of: int = 1) -> str:
     With `best_of` a number of races, also who has won the match.
     """
     marks = seat_marks({number: row.name for number, row in enumerate(evening.table)})
-    names = [f"{row.name}{mark}" for row, mark in zip(evening.table, marks.values(), strict=True)]
-    scores = [points(row.points) for row in evening.table]
-    if len(names) == 2:
-        text = f"{names[0]} {scores[0]} : {scores[1]} {names[1]}"
+    rows = [(row, f"{row.name}{marks[number]}", points(row.points)) for number, row in enumerate(evening.table)]
+    if len(rows) == 2:
+        (_, one, ones), (_, other, others) = rows
+        text = f"{one} {ones} : {others} {other}"
     else:
-        rows = zip(evening.table, names, scores, strict=True)
         text = " · ".join(f"{row.place}. {name} {score}" for row, name, score in rows)
     if best_of == 1 or not text:
         return text
     winner = evening.best_of.get(f"{best_of}")
-    name = next((name for row, name in zip(evening.table, names, strict=True) if row.player == winner), None)
-    return f"{text} · {f'{name} wins the best of {best_of}' if name else f'best of {best_of}'}"
+    name = next((f"{name} wins the " for row, name, _ in rows if row.player == winner), "")
+    return f"{text} · {name}best of {best_of}"
 
 
 def points(number: float) -> str:
@@ -205,29 +210,3 @@ def deal_phrase(header: Header) -> str:
     if header.seed is not None:
         return f"open deal {header.game}:{header.seed}"
     return f"daily deal of {header.date}" if header.daily else "sealed deal"
-
-
-def _moved(
-    before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]], card: Callable[[str], str]
-) -> Iterator[str]:
-    for place, pile in after.items():
-        added = _added(before.get(place, []), pile)
-        if BACK in added:
-            yield f"{place} {len(pile)} face down"
-        elif len(added) > 4:
-            yield f"{len(added)} cards to {place}"
-        elif added:
-            yield f"{' and '.join(map(card, added))} to {place}"
-
-
-def _hidden_left(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for place, pile in before.items():
-        left = after.get(place, [])
-        if BACK in pile and len(left) < len(pile):
-            yield f"{place} {len(left)}"
-
-
-def _added(before: Sequence[str], after: Sequence[str]) -> Sequence[str]:
-    """Return the cards that a move has added to a pile."""
-    same = takewhile(lambda cards: cards[0] == cards[1], zip(before, after, strict=False))
-    return after[len(list(same)) :]

@@ -34,7 +34,7 @@ _WORDS: Final = re.compile(r"\S+(?: \S+)*")
 def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
     """Return a picture of a canvas; `title` and `description` are for screen readers."""
     width, height = canvas.width * CELL_WIDTH + 2 * MARGIN, canvas.height * CELL_HEIGHT + 2 * MARGIN
-    rows = canvas.cells()
+    rows = canvas.grid
     body = [*_cards(rows), *(part for number, row in enumerate(rows) for part in _row(row, number))]
     return "\n".join(
         [
@@ -78,10 +78,7 @@ def _cards(rows: list[list[Span]]) -> Iterator[str]:
                 right = next((at for at in range(column + 1, len(row)) if row[at].text == "┐"), None)
                 below = next((at for at in range(number + 1, len(rows)) if rows[at][column].text != "│"), len(rows))
                 if right and below < len(rows) and rows[below][column].text in "└┌":
-                    yield (
-                        f'<rect class="card" x="{_x(column + 0.5)}" y="{_y(number + 0.5)}"'
-                        f' width="{_x(right - column)}" height="{_y(below - number)}" rx="4"/>'
-                    )
+                    yield _rect("card", column + 0.5, number + 0.5, right - column, below - number, ' rx="4"')
 
 
 def _row(row: list[Span], number: int) -> Iterator[str]:
@@ -91,17 +88,16 @@ def _row(row: list[Span], number: int) -> Iterator[str]:
             yield _rect(_class(style._replace(dim=False, bold=False)), first, number, width, 1)
         if text[0] in _BLOCKS:
             x, y, wide, high, dense = _BLOCKS[text[0]]
-            yield _rect(
-                _class(style._replace(dim=False)), first + x, number + y + 0.1 * high, width * wide, 0.8 * high, dense
-            )
+            left, top, opacity = first + x, number + y + 0.1 * high, f' fill-opacity="{dense:g}"' if dense < 1 else ""
+            yield _rect(_class(style._replace(dim=False)), left, top, width * wide, 0.8 * high, opacity)
         elif text[0] in _ARMS:
             yield f'<path class="{_class(style, bold=text[0] == "━")}" d="{_lines(text, first, number)}"/>'
         else:
             kind = f"{_class(style)} on" if style.reverse else _class(style)
             for words in _WORDS.finditer(text):
-                column, width = first + cells(text[: words.start()]), cells(words[0])
+                x, y = (first + cells(text[: words.start()])) * CELL_WIDTH, (number + 0.75) * CELL_HEIGHT
                 yield (
-                    f'<text class="{kind}" x="{_x(column)}" y="{_y(number + 0.75)}" textLength="{_x(width)}"'
+                    f'<text class="{kind}" x="{x:g}" y="{y:g}" textLength="{cells(words[0]) * CELL_WIDTH}"'
                     f' lengthAdjust="spacingAndGlyphs">{_text(words[0])}</text>'
                 )
 
@@ -139,9 +135,9 @@ def _lines(text: str, first: int, number: int) -> str:
     return "".join(parts)
 
 
-def _rect(kind: str, column: float, row: float, width: float, height: float, opacity: float = 1) -> str:
-    fill = f' fill-opacity="{opacity:g}"' if opacity < 1 else ""
-    return f'<rect class="{kind}" x="{_x(column)}" y="{_y(row)}" width="{_x(width)}" height="{_y(height)}"{fill}/>'
+def _rect(kind: str, column: float, row: float, width: float, height: float, more: str = "") -> str:
+    x, y, width, height = column * CELL_WIDTH, row * CELL_HEIGHT, width * CELL_WIDTH, height * CELL_HEIGHT
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"{more}/>'
 
 
 def _class(style: Style, *, bold: bool = False) -> str:
@@ -150,14 +146,6 @@ def _class(style: Style, *, bold: bool = False) -> str:
 
 def _name(ink: str) -> str:
     return f"i{ink or 'plain'}"
-
-
-def _x(column: float) -> str:
-    return f"{column * CELL_WIDTH:g}"
-
-
-def _y(row: float) -> str:
-    return f"{row * CELL_HEIGHT:g}"
 
 
 def _text(text: str) -> str:

@@ -10,7 +10,7 @@ from samedeal.cards import BACK
 from samedeal.names import seat_marks
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import bot_mark, clock, result_phrase
+from samedeal_cli.render.phrases import bot_mark, clock, played_for_score, result_phrase
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -19,25 +19,21 @@ GAP: Final = "  "
 DEEPEST: Final = 10
 """How many cards of a hanging pile are drawn."""
 
-SUIT_OF: Final[dict[str, Literal["spade", "heart", "diamond", "club"]]] = {
-    "S": "spade",
-    "H": "heart",
-    "D": "diamond",
-    "C": "club",
-}
-"""Suits by their letters."""
-
-_LETTERS: Final = {sign: letter for letter, sign in SUITS.items()}
+Suit = Literal["spade", "heart", "diamond", "club"]
+_INKS: Final[Mapping[str, Suit]] = {"♠": "spade", "♥": "heart", "♦": "diamond", "♣": "club"}
 _COLORS: Final = {"♥": "91", "H": "91", "♦": "94", "D": "94", "♣": "32", "C": "32"}
 _CARD = re.compile(r"(?<![A-Za-z0-9])(10|[2-9AJQK])([♠♥♦♣SHCD])(?![A-Za-z0-9])")
-_WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
+WIRE_CARD = re.compile(r"\b[A2-9TJQK][SHCD]\b")
 _PLACE = re.compile(r"(?<![A-Za-z0-9])[a-z]\d(?![A-Za-z0-9])")
 
 WIDEST: Final = 12
 """The maximum distance of columns without fans."""
 
-Row = list[str]
+Row = tuple[str, ...]
 """The places of one row of a layout; ``.`` is a gap."""
+Rows = tuple[Row, ...]
+Widths = tuple[tuple[str, int], ...]
+"""The widths of places."""
 Piles = Mapping[str, Sequence[str]]
 """The drawn cards of each place, bottom to top."""
 
@@ -56,9 +52,9 @@ def board_lines(
     The piles of a fanned row without gaps hang down. A number such as ``+3`` replaces cards that do not fit. Other
     piles also show their bottom card if there is room: ``4♣▸7♣``.
     """
-    rows = [line.split() for line in layout.strip().splitlines()]
+    rows = [tuple(line.split()) for line in layout.strip().splitlines()]
     piles = {place: [card_text(card, ascii=ascii) for card in pile] for place, pile in board.table.items()}
-    grid = [row for row in rows if not flows(row) and not hangs(row, fanned)]
+    grid = tuple(row for row in rows if not flows(row) and not hangs(row, fanned))
     starts = _columns(grid, piles, fanned, width)
     lines: list[str] = []
     for row in rows:
@@ -69,14 +65,14 @@ def board_lines(
         else:
             lines.append(_row_line(row, starts, piles, fanned, ascii))
     lines.append(GAP.join([f"home {board.home}", *facts(board)]))
-    return [colored(line.rstrip(), color) for line in lines]
+    return [_colored(line.rstrip()) if color else line.rstrip() for line in lines]
 
 
 def standings_lines(
     standings: Sequence[Standing],
     *,
     seat: int | None = None,
-    levels: Mapping[int, str] | None = None,
+    levels: Mapping[int, str] = {},
     width: int = 80,
     ascii: bool = False,  # noqa: A002
     game: str = "",
@@ -86,17 +82,20 @@ def standings_lines(
     """
     marks = seat_marks({standing.seat: standing.name for standing in standings})
     most = max(8, min(24, width - 50))
-    names = [_name(standing, marks[standing.seat], most, (levels or {}).get(standing.seat)) for standing in standings]
+    names = [_name(standing, marks[standing.seat], most, levels.get(standing.seat)) for standing in standings]
     longest = max(map(cells, names), default=0)
     bar = max(4, min(20, width - longest - 46))
-    return [
-        (
+    full, empty, lines = "#" if ascii else "█", "." if ascii else "░", []
+    for standing, name in zip(standings, names, strict=True):
+        done = round(standing.progress * bar)
+        line = (
             f"{'>' if standing.seat == seat else ' '}{standing.place:>2} {name}{' ' * (longest - cells(name))} "
-            f"{_bar(standing.progress, bar, ascii)} {_result(standing, game)} {standing.outcome:<9}"
-            f"{_attempts(standing):>12} {clock(standing.ms) if standing.home else '':>8}"
-        ).rstrip()
-        for standing, name in zip(standings, names, strict=True)
-    ]
+            f"{full * done}{empty * (bar - done)} {_result(standing, game)} {standing.outcome:<9}"
+            f"{f'attempt {standing.attempts}' if standing.attempts > 1 else '':>12}"
+            f" {clock(standing.ms) if standing.home else '':>8}"
+        )
+        lines.append(line.rstrip())
+    return lines
 
 
 def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
@@ -109,7 +108,7 @@ def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
 
 def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
     """Replace the cards in a text of the server by their display texts."""
-    return _WIRE_CARD.sub(lambda match: card(match[0]), text)
+    return WIRE_CARD.sub(lambda match: card(match[0]), text)
 
 
 def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
@@ -124,18 +123,16 @@ def facts(board: Board) -> Sequence[str]:
     return tuple(map(with_cards, texts))
 
 
-def colored(line: str, color: bool) -> str:
+def _colored(line: str) -> str:
     """Color the cards of a line by suit, and dim the names of places."""
-    if not color:
-        return line
     line = _PLACE.sub(lambda place: f"\x1b[2m{place[0]}\x1b[22m", line)
     return _CARD.sub(lambda card: f"\x1b[{code}m{card[0]}\x1b[39m" if (code := _COLORS.get(card[2])) else card[0], line)
 
 
-def find_cards(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the cards of a drawn line: start, end and the letter of the suit."""
+def find_cards(text: str) -> Iterator[tuple[int, int, Suit]]:
+    """Yield the cards of a drawn line: start, end and suit."""
     for card in _CARD.finditer(text):
-        yield card.start(), card.end(), _LETTERS.get(card[2], card[2])
+        yield card.start(), card.end(), _INKS[SUITS.get(card[2], card[2])]
 
 
 # Rows and columns.
@@ -151,7 +148,7 @@ def hangs(row: Row, fanned: Collection[str]) -> bool:
     return all(place in fanned for place in row)
 
 
-def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: int) -> list[int]:
+def _columns(rows: Rows, piles: Piles, fanned: Collection[str], width: int) -> list[int]:
     """Return where each column starts, and the end of the last.
 
     Without fans, columns are evenly spaced. Otherwise a fan uses the gaps to its right, and fans share the rest of the
@@ -162,38 +159,31 @@ def _columns(rows: Sequence[Row], piles: Piles, fanned: Collection[str], width: 
     if not fans:
         step = min(width // count, WIDEST)
         return [step * column for column in range(count + 1)]
-    needs = {place: 12 if place in fanned else 8 for row in rows for place in row if place != "."}
-    preferred = {place: 2 + sum(1 + len(card) for card in piles[place]) + len(GAP) for place in fans}
+    needs = tuple((place, 12 if place in fanned else 8) for row in rows for place in row if place != ".")
+    preferred = tuple((place, 2 + sum(1 + len(card) for card in piles[place]) + len(GAP)) for place in fans)
     return [*spread(rows, needs, preferred, width + len(GAP))[:-1], width + len(GAP)]
 
 
-def spread(rows: Sequence[Row], needs: Mapping[str, int], preferred: Mapping[str, int], width: int) -> list[int]:
+@lru_cache(256)  # the same table is drawn after every move
+def spread(rows: Rows, least: Widths, preferred: Widths, width: int) -> Sequence[int]:
     """Return where each column starts, and the end of the last, so that each place gets the room that it needs.
 
     The rest of the width goes, cell by cell, to the place that is furthest from its preferred width.
     """
-    return list(_spread(tuple(map(tuple, rows)), tuple(needs.items()), tuple(preferred.items()), width))
-
-
-@lru_cache(256)
-def _spread(
-    rows: tuple[tuple[str, ...], ...], least: tuple[tuple[str, int], ...], most: tuple[tuple[str, int], ...], width: int
-) -> list[int]:
-    """Cached, because the same table is drawn after every move."""
-    needs, preferred = dict(least), dict(most)
-    count, growing = max(map(len, rows), default=1), list(preferred)
+    needs, wanted = dict(least), dict(preferred)
+    count, growing = max(map(len, rows), default=1), list(wanted)
     starts = _starts(rows, needs, count)
     while growing:
-        place = max(growing, key=lambda place: preferred[place] - needs[place])
+        place = max(growing, key=lambda place: wanted[place] - needs[place])
         wider = {**needs, place: needs[place] + 1}
-        if preferred[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
+        if wanted[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
             growing.remove(place)
         else:
             needs, starts = wider, tried
     return starts
 
 
-def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int) -> list[int]:
+def _starts(rows: Rows, needs: Mapping[str, int], count: int) -> list[int]:
     """Return the leftmost starts that give each place the room that it needs."""
     starts = [len(GAP) * column for column in range(count + 1)]
     for column in range(count):
@@ -205,7 +195,7 @@ def _starts(rows: Sequence[Sequence[str]], needs: Mapping[str, int], count: int)
     return starts
 
 
-def next_column(row: Sequence[str], column: int) -> int:
+def next_column(row: Row, column: int) -> int:
     """Return the column that limits a place to the right."""
     return next((later for later in range(column + 1, len(row)) if row[later] != "."), len(row))
 
@@ -215,29 +205,33 @@ def _row_line(row: Row, starts: Sequence[int], piles: Piles, fanned: Collection[
     for column, place in enumerate(row):
         if place != ".":
             room = starts[next_column(row, column)] - starts[column] - len(place) - 1
-            text = _fan(piles[place], room - len(GAP)) if place in fanned else _pile(piles[place], room - 1, plain)
+            fan = wrapped_pile(piles[place], room - len(GAP), 1) if place in fanned else []
+            text = " ".join(fan) or _pile(piles[place], room - 1, plain)
             line = f"{line:<{starts[column]}}{place} {text}"
     return line
 
 
-def _fan(pile: Sequence[str], room: int) -> str:
-    """Return the top cards that fit, after the number of those that do not."""
-    if not pile:
-        return EMPTY
-    hidden = 0
-    while hidden < len(pile) - 1 and len(" ".join(with_count(pile, hidden))) > room:
-        hidden += 1
-    return " ".join(with_count(pile, hidden))
-
-
-def with_count(pile: Sequence[str], hidden: int) -> list[str]:
-    """Replace the lowest cards of a pile by their number, as in ``+3``."""
-    return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
+def wrapped_pile(pile: Sequence[str], width: int, most: int) -> list[str]:
+    """Wrap a pile into lines; a number such as ``+3`` replaces the lower cards for which `most` lines are too few."""
+    for hidden in range(max(1, len(pile))):
+        lines: list[str] = []
+        for word in _with_count(pile, hidden):
+            if lines and len(lines[-1]) + 1 + len(word) <= width:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+        if len(lines) <= most:
+            break
+    return lines
 
 
 def top_cards(pile: Sequence[str], room: int) -> list[str]:
     """Return the top cards that fit, after the number of those that do not."""
-    return with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
+    return _with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
+
+
+def _with_count(pile: Sequence[str], hidden: int) -> list[str]:
+    return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
 def _pile(pile: Sequence[str], room: int, plain: bool) -> str:
@@ -274,14 +268,6 @@ def _name(standing: Standing, mark: str, most: int, level: str | None) -> str:
 
 def _result(standing: Standing, game: str) -> str:
     """Return a result in seven characters: `` 24/44 `` or, in a game played for its score, ``score 65``."""
-    text = result_phrase(game, standing.home, standing.goal)
-    return text if text.startswith("score") else f"{standing.home:>3}/{standing.goal:<3}"
-
-
-def _attempts(standing: Standing) -> str:
-    return f"attempt {standing.attempts}" if standing.attempts > 1 else ""
-
-
-def _bar(share: float, width: int, plain: bool) -> str:
-    full = round(share * width)
-    return ("#" if plain else "█") * full + ("." if plain else "░") * (width - full)
+    if played_for_score(game):
+        return result_phrase(game, standing.home, standing.goal)
+    return f"{standing.home:>3}/{standing.goal:<3}"

@@ -11,11 +11,9 @@ def cells(text: str) -> int:
 
 
 def graphemes(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the characters that a reader sees, combining marks included, each with its width in cells."""
-    if text.isascii():
-        yield from ((character, 1) for character in text)
-    else:
-        yield from ((grapheme, cells(grapheme)) for grapheme in iter_graphemes(text))
+    """Return the characters that a reader sees, combining marks included, each with its width in cells."""
+    parts = text if text.isascii() else iter_graphemes(text)
+    return ((grapheme, cells(grapheme)) for grapheme in parts)
 
 
 def fitted(text: str, width: int, ellipsis: str = "") -> str:

@@ -27,23 +27,17 @@ _GROUNDS: Final[Mapping[Theme, tuple[str, str]]] = {
     "light": ("#1f2328", "#ffffff"),
     "contrast": ("#ffffff", "#000000"),
 }
-_NO_COLORS: Final = Palette({}, {})
 
 
 def look(theme: Theme, suits: Suits = "four", *, colored: bool = True) -> Palette:
     """Return the look of a theme, with two or four suit colours, or without colours."""
     if not colored:
-        return _NO_COLORS
+        return Palette({}, {})
     column = 1 + THEMES.index(theme)
-    colors = {ink: row[column] for ink, row in _INKS.items() if row[column]}
-    sgr = {ink: _INKS[ink][0] if theme == "terminal" else _sgr(color) for ink, color in colors.items()}
-    if suits == "two":
-        for table in (colors, sgr):
-            table["diamond"] = table["heart"]
-            if "spade" in table:
-                table["club"] = table["spade"]
-            else:
-                del table["club"]
+    same: dict[Ink, Ink] = {"diamond": "heart", "club": "spade"} if suits == "two" else {}
+    rows = {ink: _INKS[same.get(ink, ink)] for ink in _INKS}
+    colors = {ink: row[column] for ink, row in rows.items() if row[column]}
+    sgr = {ink: rows[ink][0] if theme == "terminal" else _sgr(color) for ink, color in colors.items()}
     return Palette(sgr, colors, *_GROUNDS[theme])
 
 

@@ -3,28 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
-from samedeal.race.events import (
-    Closed,
-    Counting,
-    Dealt,
-    Entry,
-    Event,
-    Header,
-    Joined,
-    Left,
-    Moved,
-    Nonce,
-    Readied,
-    Resigned,
-    Taken,
-    Unreadied,
-)
+from samedeal.race import events as e
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
@@ -35,14 +20,14 @@ from samedeal_cli.render.phrases import clock, counted, result_phrase, with_uniq
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
 _LONGEST = 240
-_OUTCOMES = {"won": "won", "lost": "lost", "timeout": "out of time", "scratched": "scratched: the nonce did not come"}
-_ACTIONS: Final[dict[type[Event], str]] = {
-    Left: "leaves",
-    Readied: "is ready",
-    Unreadied: "is not ready",
-    Nonce: "reveals the nonce",
-    Taken: "reconnects",
-    Resigned: "resigns",
+_OUTCOMES = {"timeout": "out of time", "scratched": "scratched: the nonce did not come"}
+_ACTIONS: Final[dict[type[e.Event], str]] = {
+    e.Left: "leaves",
+    e.Readied: "is ready",
+    e.Unreadied: "is not ready",
+    e.Nonce: "reveals the nonce",
+    e.Taken: "reconnects",
+    e.Resigned: "resigns",
 }
 """Events of one seat that need no other details."""
 
@@ -63,7 +48,7 @@ def lines(replay: Replay) -> Iterator[str]:
     yield f"Digest     {replay.digest}"
 
 
-def heading(header: Header, deal: str | None) -> Iterator[str]:
+def heading(header: e.Header, deal: str | None) -> Iterator[str]:
     """Yield the settings of a race."""
     options = header.options
     rules = [
@@ -93,19 +78,19 @@ def results(standings: tuple[Standing, ...], game: str) -> Iterator[str]:
         )
 
 
-def entry_text(before: Race, after: Race, entry: Entry) -> str:
+def entry_text(before: Race, after: Race, entry: e.Entry) -> str:
     """Describe an entry of the log."""
     event = entry.event
     match event:
-        case Joined():
+        case e.Joined():
             return f"{name_with_bot(event.name, event.bot)} takes seat {event.seat}"
-        case Moved():
+        case e.Moved():
             return f"{racer_name(before, event.seat)} {_move(before, after, event.seat, event.move)}"
-        case Counting():
+        case e.Counting():
             return f"the countdown begins: {clock(before.options.start_delay_ms)}"
-        case Dealt():
+        case e.Dealt():
             return "the cards are dealt"
-        case Closed():
+        case e.Closed():
             return "the race is over" if after.stage == "over" else "the race is called off"
         case _:
             return f"{racer_name(before, event.seat)} {_ACTIONS[type(event)]}"
@@ -158,20 +143,11 @@ def _move(before: Race, after: Race, number: int, move: str) -> str:
 
 def card_moves(old: Game, new: Game) -> list[str]:
     """Return which cards went where, including automatic moves."""
-    lost: dict[str, Counter[str]] = {}
-    gained: dict[str, Counter[str]] = {}
-    for place, pile in old.table.piles.items():
-        if pile == new.table[place]:
-            continue
-        less, more = Counter(map(str, pile)), Counter(map(str, new.table[place]))
-        lost[place], gained[place] = less - more, more - less
-    moves = []
-    for source, cards in lost.items():
-        for target, arrived in gained.items():
-            both = cards & arrived
-            if both:
-                moves.append(f"{_cards(both)} {source} → {target}")
-    return moves
+    changed = [place for place, pile in old.table.piles.items() if pile != new.table[place]]
+    before, after = ({place: Counter(map(str, game.table[place])) for place in changed} for game in (old, new))
+    lost, gained = {at: before[at] - after[at] for at in changed}, {at: after[at] - before[at] for at in changed}
+    moves = ((lost[source] & gained[target], source, target) for source, target in product(changed, changed))
+    return [f"{_cards(cards)} {source} → {target}" for cards, source, target in moves if cards]
 
 
 def _cards(cards: Counter[str]) -> str:

@@ -4,8 +4,8 @@ The footer, the command palette and the help are made from these lists.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, get_args
 
 from samedeal.games.catalogue import GAMES
@@ -14,42 +14,15 @@ from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.render.phrases import quit_phrase, reaction_phrase
 from samedeal_cli.settings import Cards, Theme
-from samedeal_cli.state.race_commands import (
-    AddBot,
-    Ask,
-    Choose,
-    Command,
-    RaceAgain,
-    RemovePlayer,
-    Run,
-    SendReaction,
-    Show,
-    Step,
-    apply_selection,
-    play,
-)
+from samedeal_cli.state import actions, race_commands
+from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
 
-ROOM_FOR_ALL: Final = 72
-"""The minimum width for less important labels in the footer."""
+ROOM_TO_EXPLAIN: Final = 72
+"""The minimum width for what quitting does in the footer."""
 
-
-@dataclass(frozen=True, eq=False)
-class Action:
-    """Something that keys and the command palette do."""
-
-    keys: str
-    """The characters that the keys type, or their names, separated by spaces."""
-    label: str | Callable[[RaceState], str]
-    """The text in the footer; empty to leave it out."""
-    help: str
-    run: Run
-    works: Callable[[RaceState], object] = lambda _: True
-
-    def label_in(self, state: RaceState) -> str:
-        """Return the text in the footer."""
-        return self.label if isinstance(self.label, str) else self.label(state)
+Action = actions.Action[RaceState, Step]
 
 
 def _does(command: Command) -> Run:
@@ -58,6 +31,14 @@ def _does(command: Command) -> Run:
 
 def _sets(**fields: Any) -> Run:
     return lambda state: (replace(state, **fields), None)
+
+
+def _sets_one(title: str, field: str, values: tuple[str, ...]) -> Run:
+    return _does(Choose(title, {value: _sets(**{field: value}) for value in values}))
+
+
+def _toggles(field: str, first: Any, second: Any) -> Run:
+    return lambda state: _sets(**{field: second if getattr(state, field) == first else first})(state)
 
 
 def _use_stock(state: RaceState) -> Step:
@@ -74,83 +55,56 @@ def _cancel(state: RaceState) -> Step:
     return replace(state, picks=(), cursor=state.cursor if state.picks else None, notice=None), None
 
 
-def _drop(state: RaceState) -> Step:
+def _enter(state: RaceState) -> Step:
     return apply_selection(state, *state.selection.enter())
 
 
-def _move_cursor(key: Direction, state: RaceState) -> Step:
-    return replace(state, cursor=state.selection.move_cursor(key).cursor), None
+def _moves_cursor(key: Direction) -> Run:
+    return lambda state: (replace(state, cursor=state.selection.move_cursor(key).cursor), None)
 
 
-def ask_to_resign(state: RaceState) -> Step:
-    """Ask whether to resign, or to finish if there is nothing to resign from."""
+def _ask_to_end(state: RaceState) -> Step:
     return state, Ask(f"{state.end_verb.capitalize()}? Your best attempt counts.", _does("resign"))
 
 
-def ask_to_restart(state: RaceState) -> Step:
-    """Ask whether to restart the deal."""
-    return state, Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))
-
-
-def _ask_to_leave(state: RaceState) -> Step:
-    return state, Ask("Give up your seat and quit?", _does("leave"))
-
-
-def _watch_next(step: int, state: RaceState) -> Step:
+def _watch(step: int) -> Run:
     """Watch the next racer. After the last one, racers return to their own table."""
-    others = [standing.seat for standing in state.standings if standing.seat != state.seat]
-    ring: list[int | None] = [None, *others] if state.seat is not None or not others else [*others]
-    index = ring.index(state.watched_seat) if state.watched_seat in ring else 0 if state.seat is not None else -1
-    return replace(state, watched_seat=ring[(index + step) % len(ring)], picks=()), None
+
+    def run(state: RaceState) -> Step:
+        own = [None] if state.seat is not None else []
+        ring = [*own, *(standing.seat for standing in state.others)]
+        index = ring.index(state.watched_seat) if state.watched_seat in ring else len(own) - 1
+        return replace(state, watched_seat=ring[(index + step) % len(ring)], picks=()), None
+
+    return run
 
 
 def _change_readiness(state: RaceState) -> Step:
     return state, "unready" if state.me and state.me.outcome == "ready" else "ready"
 
 
-def _race_again(command: RaceAgain, state: RaceState) -> Step:
-    opening = "Opening a race against the ghosts…" if command.ghosts else "Opening another race…"
-    return replace(state, notice=Notice("Joining…" if state.rematch and not command.ghosts else opening)), command
+def _race_again(game: str | None = None, *, ready: bool = False, ghosts: bool = False) -> Run:
+    def run(state: RaceState) -> Step:
+        opening = "Opening a race against the ghosts…" if ghosts else "Opening another race…"
+        text = "Joining…" if state.rematch and not ghosts else opening
+        return replace(state, notice=Notice(text)), RaceAgain(game, ready, ghosts)
 
-
-def _choose_game(state: RaceState) -> Step:
-    return state, Choose(
-        "Which game?", {game.title: partial(_race_again, RaceAgain(slug)) for slug, game in GAMES.items()}
-    )
+    return run
 
 
 def _choose_player(state: RaceState) -> Step:
     waiting_first = sorted(state.others, key=lambda standing: standing.outcome == "ready")
-    return state, Choose("Remove whom?", {each.name: _does(RemovePlayer(each.seat)) for each in waiting_first})
-
-
-def _choose_bot(state: RaceState) -> Step:
-    levels: dict[str, Level | None] = {"the next one": None, **{level: level for level in get_args(Level)}}
-    return state, Choose("Which bot?", {name: _does(AddBot(level)) for name, level in levels.items()})
+    return state, Choose(
+        "Remove whom?", {each.name: _does(race_commands.RemovePlayer(each.seat)) for each in waiting_first}
+    )
 
 
 def _choose_reaction(state: RaceState) -> Step:
     shown = not state.reactions
     toggle = _sets(reactions=shown, notice=Notice(f"Reactions: {'shown' if shown else 'hidden'}"))
     names: tuple[ReactionName, ...] = get_args(ReactionName) if state.me else ()
-    options = {reaction_phrase(name): _does(SendReaction(name)) for name in names}
+    options = {reaction_phrase(name): _does(race_commands.SendReaction(name)) for name in names}
     return state, Choose("Reactions", {**options, f"{'show' if shown else 'hide'} reactions": toggle})
-
-
-def _choose_theme(state: RaceState) -> Step:
-    return state, Choose("Theme", {theme: _sets(theme=theme) for theme in get_args(Theme)})
-
-
-def _choose_cards(state: RaceState) -> Step:
-    return state, Choose("Cards", {cards: _sets(cards=cards) for cards in get_args(Cards)})
-
-
-def _change_suits(state: RaceState) -> Step:
-    return replace(state, suits="two" if state.suits == "four" else "four"), None
-
-
-def _hide_rivals(state: RaceState) -> Step:
-    return replace(state, rivals_hidden=not state.rivals_hidden), None
 
 
 def _is_host(state: RaceState) -> bool:
@@ -161,8 +115,24 @@ def _is_over(state: RaceState) -> bool:
     return state.stage == "over"
 
 
+def _may_choose_game(state: RaceState) -> bool:
+    return _is_over(state) and state.me is not None and not state.rematch
+
+
+def _is_watching_another(state: RaceState) -> bool:
+    return not state.can_play and state.seat is not None and not state.finished and state.watched_seat != state.seat
+
+
 def _enter_label(state: RaceState) -> str:
     return "best drop" if state.picks else "pick up" if state.cursor else ""
+
+
+def _undo_label(state: RaceState) -> str:
+    return "undo" if state.board and state.board.undo and not state.picks else ""
+
+
+def _restart_label(state: RaceState) -> str:
+    return "restart" if state.board and state.board.restart else ""
 
 
 def _ready_label(state: RaceState) -> str:
@@ -172,125 +142,82 @@ def _ready_label(state: RaceState) -> str:
 def _rematch_label(state: RaceState) -> str:
     if state.rematch:
         return "join the rematch"
-    has_seat = state.me and (state.stage == "over" or (state.header and state.header.follows))
-    return "rematch" if has_seat else "new race like this"
+    return "rematch" if state.may_rematch else "new race like this"
 
 
 def _quit_label(state: RaceState) -> str:
-    if state.seat is None or state.over or state.is_playing or state.width < ROOM_FOR_ALL:
+    if state.seat is None or state.over or state.is_playing or state.width < ROOM_TO_EXPLAIN:
         return "quit"
     return quit_phrase(state.stage, state.away_s)
 
 
-def _if_room(label: str) -> Callable[[RaceState], str]:
-    return lambda state: label if state.width >= ROOM_FOR_ALL else ""
-
-
-def _end_label(state: RaceState) -> str:
-    return state.end_verb if state.width >= ROOM_FOR_ALL else ""
-
-
-def _is_watching_another(state: RaceState) -> bool:
-    return state.seat is not None and not state.finished and state.watched_seat != state.seat
-
-
+ASK_TO_RESTART: Final = Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))
+ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does("leave"))
+CHOOSE_BOT: Final = Choose(
+    "Which bot?", {"the next one": _does(AddBot()), **{level: _does(AddBot(level)) for level in get_args(Level)}}
+)
+CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
-    Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _drop),
-    Action("backspace", lambda state: "" if state.picks else "undo", "undo; with a card picked, put it down", _undo),
-    Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel),
-    Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type")),
-    Action("ctrl+r", _if_room("restart"), "restart the deal (asks first)", ask_to_restart),
-    Action("!", _end_label, "resign, or finish an attempt that is over (asks first)", ask_to_resign),
-    *(Action(key, "", "", partial(_move_cursor, key)) for key in get_args(Direction)),
+    Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
+    Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
+    Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
+    Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
+    Action("ctrl+r", _restart_label, "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
+    Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, minor=True),
+    *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
 """The actions while your own table is on the screen."""
 RUNNING: Final = (
-    Action(
-        "escape backspace",
-        "back",
-        "return to your table",
-        _sets(watched_seat=None),
-        lambda state: not state.can_play and _is_watching_another(state),
-    ),
-    Action(
-        "tab",
-        lambda state: "watch" if state.others else "",
-        "watch the next racer, and their table if it is visible",
-        partial(_watch_next, 1),
-    ),
-    Action("shift+tab", "", "watch the previous racer", partial(_watch_next, -1)),
-    Action("ctrl+b", "", "hide or show your rivals", _hide_rivals),
+    Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),
+    Action("tab", "watch", "watch the next racer, or their table", _watch(1), attrgetter("others"), minor=True),
+    Action("shift+tab", "", "watch the previous racer", _watch(-1), attrgetter("others")),
+    Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
 LOBBY: Final = (
-    Action("r", _ready_label, "be ready, or not ready", _change_readiness, lambda state: state.me),
-    Action("b", "add bot", "add a server bot", _choose_bot, lambda state: state.may_add_bot),
+    Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
+    Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
     Action("s", "start now", "as the host, start with those who are ready", _does("start"), _is_host),
-    Action("d", "remove", "as the host, remove a player", _choose_player, _is_host),
-    Action("e", "", "show the scores of the evening, and your own", _does(Show("evening"))),
-    Action("!", "leave", "give up your seat and quit (asks first)", _ask_to_leave, lambda state: state.me),
+    Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
+    Action("e", "", "show the scores of the evening, and your own", _does("evening")),
+    Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
-    Action(
-        "n",
-        _rematch_label,
-        "ask for a rematch, or join it",
-        partial(_race_again, RaceAgain()),
-        lambda state: state.header,
-    ),
-    Action(
-        "N",
-        _if_room("and be ready"),
-        "the same, and be ready",
-        partial(_race_again, RaceAgain(ready=True)),
-        lambda state: state.header,
-    ),
-    Action(
-        "g",
-        lambda state: "other game" if state.me else "",
-        "ask for a rematch with another game",
-        _choose_game,
-        lambda state: state.stage == "over" and not state.rematch,
-    ),
-    Action(
-        "h",
-        _if_room("race its ghosts"),
-        "race on the same deal against its racers' ghosts",
-        partial(_race_again, RaceAgain(ghosts=True)),
-        lambda state: state.has_ghosts,
-    ),
+    Action("n", _rematch_label, "ask for a rematch, or join it", _race_again(), attrgetter("header")),
+    Action("N", "and be ready", "the same, and be ready", _race_again(ready=True), attrgetter("header"), minor=True),
+    Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
+    Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
     Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),
-    Action("f", "checks", "show the checks of the replay", _does(Show("checks")), lambda state: state.checks),
-    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over),
-    Action("e", "scores", "show the scores of the evening, and your own", _does(Show("evening"))),
+    Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
+    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over, minor=True),
+    Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),
 )
 LETTERS_FREE: Final = (
-    Action("y", _if_room("copy link"), "copy the link of the race", _does("copy-link")),
-    Action("i", "rules", "show the rules of the game", _does(Show("rules")), lambda state: state.game),
+    Action("y", "copy link", "copy the link of the race", _does("copy-link"), minor=True),
+    Action("i", "rules", "show the rules of the game", _does("rules"), attrgetter("game"), minor=True),
     Action("q", _quit_label, QUIT, _does("quit")),
 )
 """The actions whose letters belong to piles while you play."""
 ALWAYS: Final = (
-    Action("? f1", "help", "show all keys", _does(Show("help"))),
-    Action("ctrl+g", "", "show the rules of the game", _does(Show("rules")), lambda state: state.game),
-    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does(Show("link"))),
+    Action("? f1", "help", "show all keys", _does("help")),
+    Action("ctrl+g", "", "show the rules of the game", _does("rules"), attrgetter("game")),
+    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does("link")),
     Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction),
-    Action("ctrl+t", "", "choose the theme", _choose_theme),
-    Action("ctrl+k", "", "choose the size of the cards", _choose_cards),
-    Action("ctrl+o", "", "use two or four suit colours", _change_suits),
+    Action("ctrl+t", "", "choose the theme", _sets_one("Theme", "theme", get_args(Theme))),
+    Action("ctrl+k", "", "choose the size of the cards", _sets_one("Cards", "cards", get_args(Cards))),
+    Action("ctrl+o", "", "use two or four suit colours", _toggles("suits", "four", "two")),
     Action("ctrl+q", lambda state: _quit_label(state) if state.is_playing else "", QUIT, _does("quit")),
 )
 SECTIONS: Final[tuple[tuple[str, Callable[[RaceState], bool], tuple[Action, ...]], ...]] = (
-    ("Playing", lambda state: state.can_play, PLAYING),
+    ("Playing", attrgetter("can_play"), PLAYING),
     ("Lobby", lambda state: state.stage == "open", LOBBY),
-    ("After the race", lambda state: state.over, RESULTS),
+    ("After the race", attrgetter("over"), RESULTS),
     ("Unless you are playing", lambda state: not state.is_playing, LETTERS_FREE),
     ("Always", lambda state: True, ALWAYS),
     ("Rivals", lambda state: state.stage == "running", RUNNING),
 )
 """Each section of the help: its title, when its actions work, and the actions."""
-ACTIONS: Final = tuple(action for _, _, actions in SECTIONS for action in actions)
 
 
 def working_actions(state: RaceState) -> Iterator[Action]:
@@ -298,9 +225,9 @@ def working_actions(state: RaceState) -> Iterator[Action]:
     if not state.fits:
         yield from (action for action in LETTERS_FREE if "q" in action.keys)
         return
-    for _, works, actions in SECTIONS:
+    for _, works, section in SECTIONS:
         if works(state):
-            yield from (action for action in actions if action.works(state))
+            yield from (action for action in section if action.works(state))
 
 
 def action_of(state: RaceState, key: str) -> Action | None:

@@ -1,8 +1,8 @@
 """What the app of a race does after a key or a click, other than showing the next state."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
@@ -13,15 +13,13 @@ Text = Literal["help", "rules", "link", "checks", "evening"]
 """A text that can be shown over the race."""
 
 
-@dataclass(frozen=True)
-class PlayMove:
+class PlayMove(NamedTuple):
     """Send a move."""
 
     move: str
 
 
-@dataclass(frozen=True)
-class RaceAgain:
+class RaceAgain(NamedTuple):
     """Join the rematch, or another race like this one if the user has no seat in it."""
 
     game: str | None = None
@@ -32,44 +30,32 @@ class RaceAgain:
     """Whether to race alone on the same deal, with the racers as ghosts, instead."""
 
 
-@dataclass(frozen=True)
-class RemovePlayer:
+class RemovePlayer(NamedTuple):
     """As the host, remove a player from the lobby."""
 
     seat: int
 
 
-@dataclass(frozen=True)
-class AddBot:
+class AddBot(NamedTuple):
     """Add the server bot of a level, or the next one."""
 
     level: Level | None = None
 
 
-@dataclass(frozen=True)
-class SendReaction:
+class SendReaction(NamedTuple):
     """Send a reaction to the other racers."""
 
     reaction: ReactionName
 
 
-@dataclass(frozen=True)
-class Show:
-    """Show a text over the race."""
-
-    text: Text
-
-
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """Ask a question. If the answer is yes, do the step."""
 
     question: str
     then: "Run"
 
 
-@dataclass(frozen=True)
-class Choose:
+class Choose(NamedTuple):
     """Let the player choose one of several options, and do its step."""
 
     title: str
@@ -82,7 +68,7 @@ Command = (
     | RemovePlayer
     | AddBot
     | SendReaction
-    | Show
+    | Text
     | Ask
     | Choose
     | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]

@@ -48,9 +48,15 @@ def on_click(state: RaceState, spot: str, button: Button = "left") -> Step:
         selected, move = (selection, None) if selection.picks else selection.pick(spot)
         return apply_selection(state, *((selected, move) if move else selected.drop()))
     if button == "double" and spot not in selection.hidden:
-        # If the first click has already played the pile's only move, the second one does nothing.
-        return _send_home(state, spot) if spot in selection.picks else (state, None)
-    return _pick(state, spot)
+        if spot not in selection.picks:  # the first click has already played the pile's only move
+            return state, None
+        if move := selection.home_move(spot):
+            return play(state, move)
+        return replace(state, picks=(), notice=Notice(f"The card on {spot} cannot go home now.", "")), None
+    selected, move = selection.pick(spot)
+    if not move and not selected.picks and not selection.picks:
+        return replace(state, notice=Notice(f"Nothing on {spot} can be played now.", "")), None
+    return apply_selection(state, selected, move)
 
 
 def on_drag(state: RaceState, source: str, target: str) -> Step:
@@ -64,26 +70,9 @@ def on_drag(state: RaceState, source: str, target: str) -> Step:
         for choice in choices:
             if choice.places == places and not choice.is_group:
                 return play(state, choice.move)
-    if source in selection.hidden and selection.stock_move:
-        return play(state, selection.stock_move)
     selected, move = replace(selection, auto_drop=False).pick(source)
     return apply_selection(state, *(selected.pick(target) if selected.picks else (selected, move)))
 
 
 def _accepts_mouse(state: RaceState) -> bool:
     return state.fits and state.can_play and state.pending is None
-
-
-def _pick(state: RaceState, place: str) -> Step:
-    selection = state.selection
-    selected, move = selection.pick(place)
-    if not move and not selected.picks and not selection.picks:
-        return replace(state, notice=Notice(f"Nothing on {place} can be played now.", "")), None
-    return apply_selection(state, selected, move)
-
-
-def _send_home(state: RaceState, place: str) -> Step:
-    move = state.selection.home_move(place)
-    if move:
-        return play(state, move)
-    return replace(state, picks=(), notice=Notice(f"The card on {place} cannot go home now.", "")), None

@@ -164,18 +164,15 @@ class RaceState:
         return "finish" if over and all(standing.done for standing in self.others) else "resign"
 
     @property
-    def has_ghosts(self) -> bool:
-        """Whether this race can be raced again, with its racers as ghosts: its deal is public."""
-        return bool(
-            self.stage == "over" and self.view and self.view.deal and any(each.attempts for each in self.standings)
-        )
+    def may_rematch(self) -> bool:
+        """Whether the user can ask for a rematch: of this race, or of the one that it follows."""
+        return self.me is not None and bool(self.stage == "over" or (self.header and self.header.follows))
 
     @property
-    def invitation(self) -> str:
-        """Who invites to an open race, as in ``Ada invites you to Corners``; empty if nobody else is its host."""
-        if not self.view or not self.view.host or not self.game or self.is_host:
-            return ""
-        return f"{self.view.host.name} invites you to {self.game.title}"
+    def has_ghosts(self) -> bool:
+        """Whether this race can be raced again, with its racers as ghosts: its deal is public."""
+        deal = self.view and self.view.deal
+        return self.stage == "over" and bool(deal) and any(each.attempts for each in self.standings)
 
     @property
     def elapsed_ms(self) -> int | None:
@@ -275,17 +272,6 @@ def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of another race, with the same terminal, and settings."""
-    kept = (
-        "server",
-        "evening",
-        "width",
-        "height",
-        "theme",
-        "suits",
-        "cards",
-        "auto_drop",
-        "ascii",
-        "reactions",
-        "rivals_hidden",
-    )
-    return RaceState(race_id=race_id, link=link, **{name: getattr(state, name) for name in kept})
+    kept = ("server", "evening", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "reactions")
+    fields = {name: getattr(state, name) for name in (*kept, "rivals_hidden")}
+    return RaceState(race_id=race_id, link=link, **fields)

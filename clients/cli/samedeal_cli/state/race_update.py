@@ -69,7 +69,7 @@ def update(
             *race_news(old, new, view.seat, view.levels, slug),
             *(() if after.over else ghost_news(state.ghosts, ghosts, slug)),
         ]
-        if before.stage != view.stage and view.stage in STAGE_NEWS:
+        if before.stage != view.stage and view.stage in STAGE_NEWS and len(standings) > 1:
             texts.append(STAGE_NEWS[view.stage])
         news = (*state.news, *(NewsItem(after.elapsed_ms, text) for text in texts))
         after = replace(after, news=news[-MAX_NEWS:])

@@ -3,41 +3,20 @@
 It is immutable: `advance` and `on_key` return the next state.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from samedeal.proof.outcomes import Outcome
 from samedeal_cli.commands.timecode import Moment, parse_moment
+from samedeal_cli.state import actions
 from samedeal_cli.state.recording import Recording, Step, Track
 
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 USUAL_SPEED: Final = 4.0
 PAUSE_MS: Final = 2_000
 """The longest pause while pauses are shortened, in milliseconds of real time."""
-
-KEYS: Final[tuple[tuple[str, str, str], ...]] = (
-    ("space", "play", "play, pause"),
-    ("right", "move", "next move"),
-    ("left", "", "previous move"),
-    ("up", "home", "next card home"),
-    ("down", "", "previous card home"),
-    ("tab", "racer", "next racer"),
-    ("shift+tab", "", "previous racer"),
-    ("c", "all", "show racers side by side, or one"),
-    ("]", "mark", "next mark"),
-    ("[", "", "previous mark"),
-    (">", "speed", "faster"),
-    ("<", "", "slower"),
-    ("t", "", "shorten long pauses, or not"),
-    ("home", "", "go to the start"),
-    ("end", "", "go to the end"),
-    ("/", "go to", "go to a time or a move: 1:48, m35"),
-    ("?", "help", "help"),
-    ("q escape", "quit", "quit, or return to the results"),
-)
-"""All keys except digits, what the footer says of them, and what the help does."""
 
 
 @dataclass(frozen=True)
@@ -134,70 +113,58 @@ class Player:
         moves = len(self.track.steps) - 1
         if moment.move > moves:
             raise ValueError(f"{self.track.standing.name} made {moves} moves")
-        return self._at(self.track.steps[moment.move].n)
+        return self.go_to_entry(self.track.steps[moment.move].n)
 
     def step_by(self, by: int) -> Self:
-        """Go some moves of the racer forward or back."""
-        index = self.track.index(self.n) + by
+        """Pause, and go some moves of the racer forward or back."""
+        paused, index = replace(self, playing=False), self.track.index(self.n) + by
         if index < 0 or index >= len(self.track.steps):
-            return self if index < 0 else replace(self, note="this is the last move")
-        return self._at(self.track.steps[index].n)
+            return paused if index < 0 else replace(paused, note="this is the last move")
+        return paused.go_to_entry(self.track.steps[index].n)
 
     def _to(self, at: float) -> Self:
         """Go to a time, after its entries."""
         playing = self.playing and at < self.recording.length
         return replace(self, at=at, n=self.recording.number(at), playing=playing)
 
-    def _at(self, n: int) -> Self:
+    def go_to_entry(self, n: int) -> Self:
         """Go to a log entry."""
         return replace(self, n=n, at=float(self.recording.time(n)))
 
-    def _go_to_mark(self, *, home: bool, forward: bool) -> Self:
-        """Go to the next or the previous mark of a kind."""
-        marks = [mark for mark in self.track.marks if (mark.kind == "home") == home]
-        now = self.n if forward else max(self.step.n, self.track.ended.n if self.n >= self.track.ended.n else 0)
-        nearest = (
-            [mark for mark in marks if mark.n > now][:1] if forward else [mark for mark in marks if mark.n < now][-1:]
-        )
-        if not nearest:
-            return replace(self, note="no next mark" if forward else "no previous mark")
-        return self._at(nearest[0].n)
+    def next_mark(self, *, home: bool) -> Self:
+        """Go to the next card that goes home, or to the next other mark."""
+        later = [mark.n for mark in self.track.marks if (mark.kind == "home") == home and mark.n > self.n]
+        return self.go_to_entry(later[0]) if later else replace(self, note="no next mark")
+
+    def previous_mark(self, *, home: bool) -> Self:
+        """Go to the previous card that went home, or to the previous other mark."""
+        now = self.track.ended.n if self.n >= self.track.ended.n else self.step.n
+        earlier = [mark.n for mark in self.track.marks if (mark.kind == "home") == home and mark.n < now]
+        return self.go_to_entry(earlier[-1]) if earlier else replace(self, note="no previous mark")
 
     # Keys.
 
-    def on_key(self, key: str) -> Self:
+    def on_key(self, key: str) -> "Player":
         """Handle a key: the character that it types, or a name such as ``left``, ``tab`` or ``escape``."""
         quiet = replace(self, note="")
-        paused = replace(quiet, playing=False)
-        match key:
-            case "space":
-                return replace(quiet.seek(0), playing=True) if self.ended else replace(quiet, playing=not self.playing)
-            case "left":
-                return paused.step_by(-1)
-            case "right":
-                return paused.step_by(1)
-            case "up" | "down":
-                return quiet._go_to_mark(home=True, forward=key == "up")
-            case "[" | "]":
-                return quiet._go_to_mark(home=False, forward=key == "]")
-            case "<" | ">":
-                return quiet._change_speed(key == ">")
-            case "t":
-                return replace(quiet, skipping=not self.skipping)
-            case "home":
-                return quiet._at(self.recording.dealt_n)
-            case "end":
-                return quiet.seek(self.recording.length)
-            case "tab" | "shift+tab":
-                return replace(quiet, watched=(self.watched + (1 if key == "tab" else -1)) % len(self.recording.tracks))
-            case "c":
-                if len(self.recording.tracks) == 1:
-                    return replace(quiet, note="there are no other racers")
-                return replace(quiet, comparing=not self.comparing)
-            case _ if len(key) == 1 and key in "0123456789":
-                return quiet.seek(self.recording.length * int(key) / 10)
-            case _:
-                return quiet
+        if key.isdecimal():
+            return quiet.seek(self.recording.length * int(key) / 10)
+        action = next((action for action in ACTIONS if key in action.keys.split()), None)
+        return action.run(quiet) if action else quiet
+
+    def play_or_pause(self) -> Self:
+        """Play, from the start if the race has ended, or pause."""
+        return replace(self.seek(0), playing=True) if self.ended else replace(self, playing=not self.playing)
+
+    def watch_next(self, by: int) -> Self:
+        """Watch the next racer, or with -1 the previous one."""
+        return replace(self, watched=(self.watched + by) % len(self.recording.tracks))
+
+    def compare(self) -> Self:
+        """Show racers side by side, or one."""
+        if len(self.recording.tracks) == 1:
+            return replace(self, note="there are no other racers")
+        return replace(self, comparing=not self.comparing)
 
     def watch_seat(self, seat: int) -> Self:
         """Watch the racer of a seat. Raises ValueError if the seat has no table."""
@@ -206,11 +173,10 @@ class Player:
             raise ValueError(f"nobody played from seat {seat}")
         return replace(self, watched=seats.index(seat))
 
-    def _change_speed(self, faster: bool) -> Self:
-        speeds = [speed for speed in SPEEDS if (speed > self.speed if faster else speed < self.speed)]
-        if not speeds:
-            return self
-        return replace(self, speed=speeds[0] if faster else speeds[-1])
+    def change_speed(self, by: int) -> Self:
+        """Play at the next speed, or with -1 the previous one, if there is one."""
+        index = bisect_left(SPEEDS, self.speed) if by < 0 else bisect_right(SPEEDS, self.speed) - 1
+        return replace(self, speed=SPEEDS[min(len(SPEEDS) - 1, max(0, index + by))])
 
     def go_to_text(self, text: str) -> Self:
         """Go to a typed moment, or say why that is impossible."""
@@ -218,3 +184,32 @@ class Player:
             return replace(self, playing=False, note="").go_to(parse_moment(text))
         except ValueError as error:
             return replace(self, note=str(error))
+
+
+def _is_race(player: Player) -> bool:
+    """Return whether several racers have a table."""
+    return len(player.recording.tracks) > 1
+
+
+Action = actions.Action[Player, Player]
+ACTIONS: Final = (
+    Action("space", lambda player: "pause" if player.playing else "play", "play, pause", Player.play_or_pause),
+    Action("right", "move", "next move", lambda player: player.step_by(1)),
+    Action("left", "", "previous move", lambda player: player.step_by(-1)),
+    Action("up", "home", "next card home", lambda player: player.next_mark(home=True)),
+    Action("down", "", "previous card home", lambda player: player.previous_mark(home=True)),
+    Action("tab", "racer", "next racer", lambda player: player.watch_next(1), _is_race),
+    Action("shift+tab", "", "previous racer", lambda player: player.watch_next(-1), _is_race),
+    Action("c", "all", "show racers side by side, or one", Player.compare, _is_race, minor=True),
+    Action("]", "mark", "next mark", lambda player: player.next_mark(home=False), minor=True),
+    Action("[", "", "previous mark", lambda player: player.previous_mark(home=False)),
+    Action(">", "speed", "faster", lambda player: player.change_speed(1), minor=True),
+    Action("<", "", "slower", lambda player: player.change_speed(-1)),
+    Action("t", "", "shorten long pauses, or not", lambda player: replace(player, skipping=not player.skipping)),
+    Action("home", "", "go to the start", lambda player: player.go_to_entry(player.recording.dealt_n)),
+    Action("end", "", "go to the end", lambda player: player.seek(player.recording.length)),
+    Action("/", "go to", "go to a time or a move: 1:48, m35", lambda player: player, minor=True),
+    Action("?", "help", "help", lambda player: player),
+    Action("q escape", "quit", "quit, or return to the results", lambda player: player),
+)
+"""All keys except digits. The screen itself handles the last three."""

@@ -1,0 +1,67 @@
+"""What a new user is asked: a name and, before the first race of a game alone, whether to read its rules."""
+
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from samedeal_cli.net import guests
+from support.terminals import at_a_terminal, press, until
+
+NOBODY = "http://127.0.0.1:1"
+SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main", "--server", NOBODY)
+END = "no server is running"
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE")}
+    return {**inherited, **folders, "TERM": "xterm", "PAGER": "cat"}
+
+
+def shown(environment: dict[str, str], *words: str, answers: dict[str, bytes] | None = None) -> str:
+    """Run a command on a terminal, answer what it asks, and return what it shows until it finds no server."""
+    with at_a_terminal(environment, [*SAMEDEAL, *words]) as (process, terminal):
+        text = ""
+        for question, answer in (answers or {}).items():
+            text += until(terminal, question)
+            (os.write if answer.endswith(b"\n") else press)(terminal, answer)
+        text += until(terminal, END)
+        assert process.wait(240) == 3
+    return text
+
+
+@pytest.mark.parametrize(("typed", "name"), [(b"Zo\n", "Zo"), (b"\n", guests.account_name())])
+def test_new_user_is_asked_for_a_name_once(
+    typed: bytes, name: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    question = f"Your name [{guests.account_name()}]: "
+    shown(environment, "join", "calm-otter-42", "--line", answers={question: typed})
+    assert tomllib.loads((tmp_path / "config" / "samedeal" / "config.toml").read_text()) == {"name": name}
+    assert "Your name" not in shown(environment, "join", "calm-otter-42", "--line")
+
+
+@pytest.mark.parametrize("known", ["option", "environment", "token", "guest", "quiet", "json"])
+def test_user_with_a_name_is_not_asked(
+    known: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if known == "guest":
+        monkeypatch.setenv("XDG_STATE_HOME", environment["XDG_STATE_HOME"])
+        guests.save(guests.Guest(NOBODY, "ada", "0" * 16, "sd_x"))
+    variables = {"environment": {"SAMEDEAL_NAME": "ada"}, "token": {"SAMEDEAL_TOKEN": "sd_x"}}.get(known, {})
+    options = {"option": ["--as", "ada"], "quiet": ["-q"], "json": ["--json"]}.get(known, [])
+    assert "Your name" not in shown(environment | variables, "again", "calm-otter-42", *options)
+    assert not (tmp_path / "config" / "samedeal" / "config.toml").exists()
+
+
+def test_solo_offers_the_rules_of_a_new_game_once(environment: dict[str, str]) -> None:
+    solo = ("solo", "corners", "--as", "ada")
+    answers = {"Never played Corners? Press r for its rules, Enter to begin": b"r", "Press Enter to begin": b"\r"}
+    text = shown(environment, *solo, answers=answers)
+    assert "The table:" in text.partition("Press Enter")[0]
+    assert "Never played" not in shown(environment, *solo)
+    assert "Never played Gallery?" in shown(environment, "solo", "gallery:1", "--as", "ada", answers={"begin": b"\r"})
+    assert "Never played" not in shown(environment, "solo", "the-edge", "--as", "ada", "-q")
