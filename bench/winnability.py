@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
-from pathlib import Path
 from statistics import mean, median
 from typing import Any, Final, NamedTuple
 
@@ -84,8 +83,8 @@ class Row(NamedTuple):
 class Results:
     """The results for one game, in a file to which every result is appended at once."""
 
-    def __init__(self, slug: str, folder: Path = FOLDER) -> None:
-        self.slug, self.path = slug, folder / f"{slug}.csv"
+    def __init__(self, slug: str) -> None:
+        self.slug, self.path = slug, FOLDER / f"{slug}.csv"
         self.rows = dict[int, Row]()
         if self.path.exists():
             for row in _rows(self.path.read_text(encoding="utf-8")):
@@ -187,10 +186,9 @@ def _scores(results: Results) -> Iterator[str]:
 SCORES: Final = (0, 3, 6, 10, 15, 20, 30)
 
 
-def write(folder: Path = FOLDER, page: Path = PAGE) -> None:
+def write() -> None:
     """Put the tables into the page."""
-    text = "\n".join(table(Results(slug, folder) for slug in GAMES)).strip()
-    report.put_between(page, text, BEGIN)
+    report.put_between(PAGE, "\n".join(table(map(Results, GAMES))).strip(), BEGIN)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -205,8 +203,7 @@ def main(games: Sequence[str], deals: int | None, seconds: float, *, only_table:
     larger budget. You can interrupt it at any time.
     """
     results = [] if only_table else [Results(slug) for slug in games or GAMES]
-    for each in results:
-        each.tidy()
+    tidy(results)
     ends = time.monotonic() + seconds
     try:
         for each, deal, budget in due(results, deals):
@@ -217,8 +214,15 @@ def main(games: Sequence[str], deals: int | None, seconds: float, *, only_table:
             click.echo(f"{each.slug} {deal}: {row.outcome} after {row.positions:,} positions", err=True)
     except KeyboardInterrupt:
         click.echo("Interrupted: the next run continues here.", err=True)
+    tidy(results)
     write()
     click.echo("\n".join(table(map(Results, games or GAMES))))
+
+
+def tidy(results: Iterable[Results]) -> None:
+    """Write the files of results again."""
+    for each in results:
+        each.tidy()
 
 
 def due(results: Sequence[Results], deals: int | None) -> Iterator[tuple[Results, int, int]]:
