@@ -18,7 +18,7 @@ BUDGETS: Final = {
     "the-edge": (100, 1_000, 10_000),
     "corners": (1_000, 4_000, 20_000, 100_000),
     "kings-in-the-corners": (100, 1_000),
-    "gallery": (20_000, 100_000, 500_000),
+    "gallery": (20_000, 100_000),
 }
 """Budgets in positions, by the slug of the game."""
 

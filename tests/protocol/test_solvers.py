@@ -52,7 +52,7 @@ def test_budgets_are_kept(slug: str) -> None:
             solution = solve(deal, budget)
             assert solution.nodes <= budget
             assert (solution.outcome == "won") == bool(solution.line)
-            assert budget > 1 or solution.outcome == "open"
+            assert budget > 1 or solution.outcome != "won"
 
 
 # Independent searches.
@@ -92,6 +92,23 @@ def test_small_positions_are_both_won_and_lost(slug: str) -> None:
     assert found.count(True) > 5
     assert found.count(False) > 10
     assert len({bool(position.table["hand"]) for position in positions}) == 2, "cards are placed and removed"
+
+
+def test_a_beam_that_leaves_nothing_out_proves_a_loss() -> None:
+    outcomes = list[str]()
+    for seed in range(30):
+        random, line = Random(seed), [GAMES["corner-stones"].from_seed(str(seed))]
+        while not line[-1].over and len(line) < 150:
+            line.append(line[-1].after(random.choice(line[-1].moves())))
+        if line[-1].over:  # the play is stuck, and may have been two moves before
+            outcomes.append(solve(line[-3], 500).outcome)
+    assert set(outcomes) == {"lost", "open"}
+
+
+def test_a_proof_of_loss_in_gallery_needs_no_search() -> None:
+    found = [solve(GAMES["gallery"].from_seed(str(number)), 1_000) for number in range(1, 30)]
+    assert [number for number, solution in enumerate(found, start=1) if solution.outcome == "lost"] == [1, 11, 14, 17]
+    assert {solution.nodes for solution in found if solution.outcome == "lost"} == {0}
 
 
 @on_the_grid

@@ -113,6 +113,8 @@ class _Search:
             if self.may_draw and sum(room) == len(CELLS) - FACES:
                 break
         del self.coming[len(self.room) - 1 :]
+        self.groups = dict[_Ranks, _Ranks]()
+        """A group of what can be removed; the rest is also a key, unless nothing is left."""
         self._chances = dict[tuple[int, _Ranks], bool]()
         self._removals = dict[_Ranks, Sequence[_Ranks]]()
         self._hopeless = set[tuple[int, _Held]]()
@@ -121,13 +123,14 @@ class _Search:
 
     def run(self) -> list[_Round] | None:
         """Return the rounds of a winning line, the last one first, or None if there is none."""
-        for self._width in WIDTHS:
+        widths = iter(WIDTHS)
+        while True:
+            self._width = next(widths)
             self._has_cut = False
             self._hopeless.clear()
             rounds = self.fill(0, self.held) if self.places else self.remove(0, 0, self.held)
             if rounds is not None or not self._has_cut:
                 return rounds
-        raise AssertionError("the last pass leaves nothing out")
 
     def visit(self) -> None:
         if self.nodes == self.budget:
@@ -196,10 +199,12 @@ class _Search:
                         if more not in seen and _contains(ranks, more):
                             seen.add(more)
                             found.append(more)
+                            self.groups.setdefault(more, group)
             else:
                 for group in _PAIRS:
                     while _contains(ranks, found[0] + group):
                         found[0] += group
+                        self.groups.setdefault(found[0], group)
             found = [removed for removed in found if removed]
             self._removals[ranks] = sorted(found, key=lambda removed: (-_count(removed), removed))
         return self._removals[ranks]
@@ -288,7 +293,7 @@ def _line(start: Grid, looking: _Search, rounds: list[_Round]) -> tuple[Move, ..
             moves.append(next(cell for cell in CLASSES[kind] if not game.table[cell]))
             game = game.after(moves[-1])
         if this is not last:
-            for move in [*_removals(game, this), *(["draw"] if looking.may_draw else [])]:
+            for move in [*_removals(game, looking, this), *(["draw"] if looking.may_draw else [])]:
                 moves.append(move)
                 game = game.after(move)
         placed, held = this.filled, this.held
@@ -310,7 +315,7 @@ def _placements(looking: _Search, placed: int, held: _Held, this: _Round) -> Ite
         yield kind
 
 
-def _removals(game: Grid, this: _Round) -> Iterator[Move]:
+def _removals(game: Grid, looking: _Search, this: _Round) -> Iterator[Move]:
     """Yield the moves that remove all cards from ace to ten but those that stay."""
     going: dict[int, list[str]] = {rank: [] for rank in _ONE}
     for cells, ranks in zip(CLASSES, this.held, strict=True):
@@ -321,18 +326,11 @@ def _removals(game: Grid, this: _Round) -> Iterator[Move]:
                 stay[rank] -= 1
             elif rank <= TEN:
                 going[rank].append(cell)
-    for group in _split(this.removed) or ():
+    removed = this.removed
+    while removed:
+        group = looking.groups[removed]
         yield written(sorted(going[rank].pop() for rank in _cards(group).elements()))
-
-
-def _split(removed: _Ranks) -> tuple[_Ranks, ...] | None:
-    """Return groups that together have these ranks, or None if there are none."""
-    if not removed:
-        return ()
-    for group in _GROUPS:
-        if _contains(removed, group) and (others := _split(removed - group)) is not None:
-            return (group, *others)
-    return None
+        removed -= group
 
 
 def _cards(ranks: _Ranks) -> Counter[int]:
