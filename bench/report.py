@@ -78,13 +78,13 @@ def write() -> None:
     put_between(PAGE, "\n".join(page(found)))
 
 
-def put_between(page: Path, text: str) -> None:
+def put_between(page: Path, text: str, begin: str = BEGIN) -> None:
     """Replace the text between the two marks of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, mark, after = rest.partition(END)
     if not mark:
-        raise ValueError(f"{page} has no place between {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        raise ValueError(f"{page} has no place between {begin} and {END}")
+    page.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -15,10 +15,10 @@ from samedeal.solver.solve import solve
 
 BUDGETS: Final = {
     "corner-stones": (5_000, 20_000, 100_000, 200_000),
-    "the-edge": (100, 1_000, 10_000, 100_000),
+    "the-edge": (100, 1_000, 10_000),
     "corners": (1_000, 4_000, 20_000, 100_000),
-    "kings-in-the-corners": (100, 1_000, 10_000, 100_000),
-    "gallery": (20_000, 100_000, 500_000),
+    "kings-in-the-corners": (100, 1_000),
+    "gallery": (20_000, 100_000),
 }
 """Budgets in positions, by the slug of the game."""
 

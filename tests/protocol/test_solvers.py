@@ -9,7 +9,6 @@ from samedeal.cards import TEN, rank_of
 from samedeal.errors import Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
-from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
 from support.all_moves import can_be_won
 from support.winning_lines import CERTIFIED, certified_seeds, line_of, replay_of, wins
@@ -52,35 +51,70 @@ def test_budgets_are_kept(slug: str) -> None:
         for budget in (1, 10, 500):
             solution = solve(deal, budget)
             assert solution.nodes <= budget
-            assert solution.outcome in ("open", "won")
             assert (solution.outcome == "won") == bool(solution.line)
+            assert budget > 1 or solution.outcome != "won"
 
 
 # Independent searches.
 
 
-def small_deal(seed: int) -> KingsInTheCorners:
-    """Return a deal with all face cards and few others, which is lost about as often as won."""
+on_the_grid = pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners"])
+
+
+def small_position(slug: str, seed: int) -> Game:
+    """Return a position soon after a deal with all face cards and few others, which is lost about as often as won."""
     random = Random(seed)
-    cards = random.sample(KingsInTheCorners.pack(), 52)
+    cards = random.sample(GAMES[slug].pack(), 52)
     faces = [card for card in cards if rank_of(card) > TEN]
-    others = [card for card in cards if rank_of(card) <= TEN][: random.randrange(8, 13)]
-    return KingsInTheCorners.dealt(tuple(random.sample(faces + others, len(faces) + len(others))))
+    others = [card for card in cards if rank_of(card) <= TEN][: random.randrange(8, 16)]
+    position: Game = GAMES[slug].dealt(tuple(random.sample(faces + others, len(faces) + len(others))))
+    for _ in range(random.choice((0, 0, 1, 4, 16, 18, 20))):
+        if (after := position.after(random.choice(position.moves()))).over:
+            break
+        position = after
+    return position
 
 
+@on_the_grid
 @pytest.mark.parametrize("seed", range(40))
-def test_proofs_of_loss_agree_with_a_search_of_all_moves(seed: int) -> None:
-    deal = small_deal(seed)
-    expected = can_be_won(deal, 20_000)
+def test_wins_and_proofs_of_loss_agree_with_a_search_of_all_moves(slug: str, seed: int) -> None:
+    position = small_position(slug, seed)
+    expected = can_be_won(position, 10_000)
     if expected is not None:
-        assert solve(deal, 100_000).outcome == ("won" if expected else "lost")
+        assert solve(position, 100_000).outcome == ("won" if expected else "lost")
 
 
-def test_small_deals_are_both_won_and_lost() -> None:
+@on_the_grid
+def test_small_positions_are_both_won_and_lost(slug: str) -> None:
     """So the test above compares something."""
-    found = [can_be_won(small_deal(seed), 20_000) for seed in range(40)]
-    assert found.count(True) > 10
+    positions = [small_position(slug, seed) for seed in range(40)]
+    found = [can_be_won(position, 10_000) for position in positions]
+    assert found.count(True) > 5
     assert found.count(False) > 10
+    assert len({bool(position.table["hand"]) for position in positions}) == 2, "cards are placed and removed"
+
+
+def test_a_beam_that_leaves_nothing_out_proves_a_loss() -> None:
+    outcomes = list[str]()
+    for seed in range(30):
+        random, line = Random(seed), [GAMES["corner-stones"].from_seed(str(seed))]
+        while not line[-1].over and len(line) < 150:
+            line.append(line[-1].after(random.choice(line[-1].moves())))
+        if line[-1].over:  # the play is stuck, and may have been two moves before
+            outcomes.append(solve(line[-3], 500).outcome)
+    assert set(outcomes) == {"lost", "open"}
+
+
+def test_a_proof_of_loss_in_gallery_needs_no_search() -> None:
+    found = [solve(GAMES["gallery"].from_seed(str(number)), 1_000) for number in range(1, 30)]
+    assert [number for number, solution in enumerate(found, start=1) if solution.outcome == "lost"] == [1, 11, 14, 17]
+    assert {solution.nodes for solution in found if solution.outcome == "lost"} == {0}
+
+
+@on_the_grid
+def test_every_deal_on_the_grid_is_decided(slug: str) -> None:
+    deals = [GAMES[slug].from_seed(str(number)) for number in range(40)]
+    assert {solve(deal, BUDGETS[slug]).outcome for deal in deals} == {"won", "lost"}
 
 
 def test_lines_of_certified_deals_win_under_both_verifiers(tmp_path: Path) -> None:

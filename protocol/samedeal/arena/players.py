@@ -197,7 +197,8 @@ def _where_unseen_cards_come(position: Game, line: tuple[Move, ...], unseen: int
 def _line(position: Game) -> tuple[Move, ...]:
     """Return a winning line or, in Gallery, at least one with many cards home."""
     budget = BUDGETS[position.slug]
-    return gallery.best_line(position, budget) if isinstance(position, Gallery) else solve(position, budget).line
+    best = gallery.search_best(position, budget) if isinstance(position, Gallery) else solve(position, budget)
+    return best.line
 
 
 def _any(moves: Sequence[Move], words: Words) -> Move:

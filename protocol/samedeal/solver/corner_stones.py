@@ -1,7 +1,8 @@
 """Corner Stones: a beam search over moves.
 
 A layer has the most promising positions after the same number of moves. Positions that differ only in which corner or
-which side a stack is at are the same. Wider beams follow narrow ones. The search finds wins; it proves nothing else.
+which side a stack is at are the same. Wider beams follow narrow ones. The search finds wins; it proves that there are
+none only where a beam has left nothing out.
 """
 
 from typing import Final
@@ -11,7 +12,7 @@ from samedeal.game import Move
 from samedeal.games.corner_stones import CORNERS, FIRSTS, STACKS, STEPS, CornerStones
 from samedeal.solver.solution import Solution
 
-WIDTHS: Final = (8, 32, 128, 512)
+WIDTHS: Final = (8, 32, 128, 512, 2048, 8192)
 """The numbers of positions that successive beams keep."""
 MAX_MOVES: Final = 400
 """The maximum length of a line."""
@@ -26,6 +27,7 @@ def search(start: CornerStones, budget: int) -> Solution:
     for width in WIDTHS:
         layer: list[tuple[CornerStones, _Path]] = [(start, None)]
         seen = {_key(start)}
+        is_complete = True
         for _ in range(MAX_MOVES):
             following = list[tuple[int, CornerStones, _Path]]()
             for position, path in layer:
@@ -40,9 +42,12 @@ def search(start: CornerStones, budget: int) -> Solution:
                         seen.add(key)
                         following.append((_value(after), after, (move, path)))
             following.sort(key=lambda each: -each[0])
+            is_complete &= len(following) <= width
             layer = [(position, path) for _, position, path in following[:width]]
             if not layer:
                 break
+        if is_complete and not layer:
+            return Solution("lost", nodes)
     return Solution("open", nodes)
 
 

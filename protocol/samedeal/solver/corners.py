@@ -5,6 +5,7 @@ without a draw, and then by the draw or redeal that leads to the next layer. Wid
 finds wins; it proves that there are none only where a beam has left nothing out.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from samedeal.cards import KING, rank_of, suit_of
@@ -26,10 +27,13 @@ _Path = tuple[Move | int, "_Path"] | None
 """The last move, or the card that it plays from the reserve, and the path before it."""
 
 
-def search(start: Corners, budget: int) -> Solution:
-    """Search for a winning line, visiting at most ``budget`` positions."""
+def search(start: Corners, budget: int, widths: Sequence[int] = WIDTHS) -> Solution:
+    """Search for a winning line, visiting at most ``budget`` positions.
+
+    Deal filters depend on the default widths, so they never change.
+    """
     beams = _Beams(start, budget)
-    for width in WIDTHS:
+    for width in widths:
         try:
             path, is_complete = beams.run(width)
         except _BudgetSpent:

@@ -1,18 +1,20 @@
 """Gallery: a beam search that advances deal by deal, guided by random plays of the real deal.
 
 A layer has the most promising positions after the same number of deals. From each, the search plays at random up to the
-next deal several times, and values where that leads by the best and the mean of some random plays to the end. It finds
-wins; it proves nothing else. As a win is rare, the line with the best score is of use, too.
+next deal several times, and values where that leads by the best and the mean of some random plays to the end. Positions
+that are provably lost leave the layer. As many deals cannot be won, the line with the best score is of use, too.
 """
 
+from itertools import islice
 from typing import Final
 
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.gallery import ROWS, TABLEAU, Gallery
+from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
 
-WIDTHS: Final = (3, 5, 8, 12, 20)
+WIDTHS: Final = (3, 5, 8, 12, 20, 32, 50, 80, 125)
 """The numbers of positions that successive beams keep."""
 _WAYS: Final = 10
 """The number of random ways to the next deal, from each position."""
@@ -22,14 +24,20 @@ _DEAL: Final = "deal"
 
 
 def search(start: Gallery, budget: int) -> Solution:
-    """Search for a winning line, visiting at most ``budget`` positions."""
+    """Search for a proof of loss, and then for a winning line, visiting at most ``budget`` positions."""
+    if is_lost(start):
+        return Solution("lost", 0)
+    best = search_best(start, budget)
+    return best if best.outcome == "won" else Solution("open", best.nodes)
+
+
+def search_best(start: Gallery, budget: int) -> Solution:
+    """Search for a line with as many cards home as possible, visiting at most ``budget`` positions.
+
+    The outcome is ``open`` unless the line wins.
+    """
     home, nodes, line = _Beams(start, budget).run()
-    return Solution("won", nodes, line) if home == start.goal else Solution("open", nodes)
-
-
-def best_line(start: Gallery, budget: int) -> tuple[Move, ...]:
-    """Return the line with the most cards home that such a search comes across, or () if none brings any home."""
-    return _Beams(start, budget).run()[2]
+    return Solution("won" if home == start.goal else "open", nodes, line)
 
 
 class _BudgetSpent(Exception):
@@ -67,7 +75,7 @@ class _Beams:
                         seen.add(key)
                         following.append((self.value(after, moves), after, moves))
             following.sort(key=lambda each: -each[0])
-            layer = [(position, line) for _, position, line in following[:width]]
+            layer = list(islice(((after, line) for _, after, line in following if not is_lost(after)), width))
 
     def to_next_deal(self, position: Gallery, line: tuple[Move, ...]) -> tuple[Gallery, tuple[Move, ...]]:
         """Play at random until little is left to play, and then deal."""

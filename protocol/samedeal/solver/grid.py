@@ -1,12 +1,20 @@
-"""The Edge and Kings in the Corners: an exact depth-first search.
+"""The Edge and Kings in the Corners: an exact search, round by round.
 
-Suits do not matter, and cells of one class are equal: those of the jacks, the queens and the kings, and the four others
-in the centre. A position is what lies in each class. The search remembers positions that cannot be won, so it ends with
-a winning line, with a proof that there is none, or when it has visited as many positions as it may.
+A round fills the grid and then removes groups. Suits do not matter, and cells of one class are equal: those of the
+jacks, the queens and the kings, and the four others in the centre. So a position between two rounds is the ranks of the
+cards from ace to ten in each class, and a round decides two things: which ranks are removed, and in which classes the
+others stay.
+
+The search leaves out choices after which the ranks alone, wherever they lie, no longer allow a win; most losses are
+proved in this way. Then it tries the classes in several passes. The first pass tries a single way to leave the ranks in
+classes, later ones try more, and the last one leaves nothing out. So the search ends with a winning line, with a proof
+that there is none, or when it has visited as many positions as it may.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from samedeal.cards import JACK, KING, QUEEN, TEN, rank_of
 from samedeal.game import Move
@@ -20,32 +28,44 @@ CLASSES: Final = (tuple(cell for cell in CELLS if not any(cell in cells for cell
 """The cells of each class: the centre, and those of jacks, queens and kings."""
 CLASS_OF: Final = {cell: number for number, cells in enumerate(CLASSES) for cell in cells}
 """The number of the class of each cell."""
+WIDTHS: Final = (1, 4, 16, None)
+"""How many ways to leave the same ranks in classes successive passes try; None for all."""
 _FACES: Final = (JACK, QUEEN, KING)
 _SIZE: Final = 4
 """The number of cells in each class."""
 
-_Cards = tuple[int, ...]
-"""Ranks from ace to ten in ascending order."""
-_Numbers = tuple[_Cards, ...]
-"""The cards that can be removed, for each class."""
-_Faces = tuple[int, ...]
-"""The numbers of jacks, queens and kings on the grid."""
-_Group = tuple[tuple[int, int], ...]
-"""The cards of a group, each with its rank and class."""
-_Step = int | _Group | None
-"""A card is placed in a class, a group is removed, or the next card is drawn."""
+_Ranks = int
+"""How many cards there are of each rank from ace to ten, with a byte for each rank."""
+_Held = tuple[_Ranks, ...]
+"""The ranks in each class."""
+_Counts = tuple[int, ...]
+"""A number of cells or cards for each class."""
+
+_ONE: Final = {rank: 1 << 8 * (rank - 1) for rank in range(1, TEN + 1)}
+"""One card of each rank."""
+_GUARDS: Final = sum(one << 7 for one in _ONE.values())
+
+
+class _Round(NamedTuple):
+    """A full grid and what is removed from it."""
+
+    filled: int
+    """The number of cards from the hand and the stock that lie or lay on the grid."""
+    removed: _Ranks
+    held: _Held
+    """What stays in each class."""
 
 
 def search(start: Grid, budget: int) -> Solution:
     """Search for a winning line or a proof that there is none, visiting at most ``budget`` positions."""
     looking = _Search(start, budget)
     try:
-        is_won = looking.run()
+        rounds = looking.run()
     except _BudgetSpent:
         return Solution("open", budget)
-    if not is_won:
+    if rounds is None:
         return Solution("lost", looking.nodes)
-    return Solution("won", looking.nodes, _line(start, looking.steps[::-1]))
+    return Solution("won", looking.nodes, _line(start, looking, rounds))
 
 
 def distinct(table: Table, moves: Sequence[Move]) -> Sequence[Move]:
@@ -66,146 +86,252 @@ class _BudgetSpent(Exception):
 class _Search:
     def __init__(self, start: Grid, budget: int) -> None:
         piles = start.table.piles
-        self.start, self.budget, self.nodes = start, budget, 0
+        self.budget, self.nodes = budget, 0
         self.may_draw = isinstance(start, TheEdge)
         """Whether the player draws when they like, groups have any size, and the last face card wins."""
+        lying = [[rank_of(piles[cell][0]) for cell in cells if piles[cell]] for cells in CLASSES]
+        self.held: _Held = tuple(sum(_ONE[rank] for rank in held if rank <= TEN) for held in lying)
+        """The ranks at the start."""
+        self.places = bool(piles["hand"])
+        """Whether the start is between two rounds, and not while groups are removed."""
+        self.may_remove_none = self.may_draw and sum(map(len, lying)) < len(CELLS)
+        """Whether the first round can end without another group."""
         self.coming = [rank_of(card) for card in (*piles["hand"], *reversed(piles["stock"]))]
-        self.steps = list[_Step]()
-        """The winning line, last step first."""
-        self._hopeless = set[tuple[int, _Numbers, _Faces, bool | None]]()
+        """The ranks of the cards to place until the game is won."""
+        room = [_SIZE, *(_SIZE - held.count(face) for face, held in zip(_FACES, lying[1:], strict=True))]
+        self.room: list[_Counts] = [tuple(room)]
+        """How many cells of each class are left for cards from ace to ten, besides all face cards so far, by the number
+        of cards placed.
+        """
+        self.numbers: list[_Ranks] = [0]
+        """The ranks of the cards from ace to ten among the first cards to place, by their number."""
+        for rank in self.coming:
+            if rank > TEN:
+                room[rank - TEN] -= 1
+            self.room.append(tuple(room))
+            self.numbers.append(self.numbers[-1] + _ONE.get(rank, 0))
+            if self.may_draw and sum(room) == len(CELLS) - FACES:
+                break
+        del self.coming[len(self.room) - 1 :]
+        self.groups = dict[_Ranks, _Ranks]()
+        """A group of what can be removed; the rest is also a key, unless nothing is left."""
+        self._chances = dict[tuple[int, _Ranks], bool]()
+        self._removals = dict[_Ranks, Sequence[_Ranks]]()
+        self._hopeless = set[tuple[int, _Held]]()
+        self._width: int | None = None
+        self._has_cut = False
 
-    def run(self) -> bool:
-        """Return whether the start can be won."""
-        piles = self.start.table.piles
-        ranks = [[rank_of(piles[cell][0]) for cell in cells if piles[cell]] for cells in CLASSES]
-        centre, jacks, queens, kings = (tuple(sorted(rank for rank in held if rank <= TEN)) for held in ranks)
-        faces = (ranks[1].count(JACK), ranks[2].count(QUEEN), ranks[3].count(KING))
-        numbers = (centre, jacks, queens, kings)
-        if piles["hand"]:
-            return self.place(0, numbers, faces)
-        is_full = sum(map(len, ranks)) == len(CELLS)
-        return self.remove(0, numbers, faces, has_removed=not is_full)
+    def run(self) -> list[_Round] | None:
+        """Return the rounds of a winning line, the last one first, or None if there is none."""
+        widths = iter(WIDTHS)
+        while True:
+            self._width = next(widths)
+            self._has_cut = False
+            self._hopeless.clear()
+            rounds = self.fill(0, self.held) if self.places else self.remove(0, 0, self.held)
+            if rounds is not None or not self._has_cut:
+                return rounds
 
     def visit(self) -> None:
         if self.nodes == self.budget:
             raise _BudgetSpent
         self.nodes += 1
 
-    def place(self, at: int, numbers: _Numbers, faces: _Faces) -> bool:
-        """Return whether a position can be won in which the card number ``at`` must be placed next."""
-        self.visit()
-        if sum(faces) == FACES if self.may_draw else at == len(self.coming):
-            return True
-        if at == len(self.coming):
-            return False
-        key = at, numbers, faces, None
+    def fill(self, placed: int, held: _Held) -> list[_Round] | None:
+        """Return the rounds with which a position between two rounds is won, or None."""
+        key = placed, held
         if key in self._hopeless:
-            return False
-        if sum(map(len, numbers)) + sum(faces) == len(CELLS):
-            found = self.remove(at, numbers, faces, has_removed=False)
-        elif (rank := self.coming[at]) > TEN:
-            found = self.place_face(at, numbers, faces, rank - JACK)
-        else:
-            found = False
-            for kind in self.classes_for(at, numbers, faces):
-                cards = tuple(sorted((*numbers[kind], rank)))
-                if self.place(at + 1, (*numbers[:kind], cards, *numbers[kind + 1 :]), faces):
-                    self.steps.append(kind)
-                    found = True
-                    break
-        if not found:
-            self._hopeless.add(key)
-        return found
-
-    def place_face(self, at: int, numbers: _Numbers, faces: _Faces, face: int) -> bool:
-        if len(numbers[face + 1]) + faces[face] == _SIZE:
-            return False
-        more = (*faces[:face], faces[face] + 1, *faces[face + 1 :])
-        found = self.place(at + 1, numbers, more)
-        if found:
-            self.steps.append(face + 1)
-        return found
-
-    def classes_for(self, at: int, numbers: _Numbers, faces: _Faces) -> list[int]:
-        """Return the classes in which a card from ace to ten can be placed, those with most room first.
-
-        Nothing is removed before the grid is full, so the face cards that come until then need their cells.
-        """
-        free = [_SIZE - len(numbers[0]), *(_SIZE - len(numbers[k + 1]) - faces[k] for k in range(3))]
-        coming = self.coming[at : at + sum(free)]
-        room = [_SIZE + _SIZE, *(free[k + 1] - coming.count(rank) for k, rank in enumerate(_FACES))]
-        if min(room) < 0:
-            return []
-        return sorted((k for k in range(4) if free[k] and room[k] > 0), key=lambda k: -room[k])
-
-    def remove(self, at: int, numbers: _Numbers, faces: _Faces, *, has_removed: bool) -> bool:
-        """Return whether a position can be won in which groups are removed."""
+            return None
         self.visit()
-        key = at, numbers, faces, has_removed
-        if key in self._hopeless:
-            return False
-        found = False
-        groups = self.groups(numbers)
-        for group in groups:
-            fewer = numbers
-            for rank, kind in group:
-                index = fewer[kind].index(rank)
-                cards = fewer[kind][:index] + fewer[kind][index + 1 :]
-                fewer = (*fewer[:kind], cards, *fewer[kind + 1 :])
-            if self.remove(at, fewer, faces, has_removed=True):
-                self.steps.append(group)
-                found = True
-                break
-        if not found and has_removed and at < len(self.coming) and (self.may_draw or not groups):
-            found = self.place(at, numbers, faces)
-            if found and self.may_draw:
-                self.steps.append(None)
-        if not found:
+        filled = self.filled(placed, sum(held))
+        rounds = None
+        if all(_count(ranks) <= room for ranks, room in zip(held, self.room[filled], strict=True)):
+            rounds = [] if filled == len(self.coming) else self.remove(placed, filled, held)
+        if rounds is None:
             self._hopeless.add(key)
-        return found
+        return rounds
 
-    def groups(self, numbers: _Numbers) -> list[_Group]:
-        """Return the groups to try, small ones and those at the edge first.
+    def remove(self, placed: int, filled: int, held: _Held) -> list[_Round] | None:
+        """Return the rounds with which a position is won, given how many cards are placed before groups are removed."""
+        ranks = sum(held) + self.numbers[filled] - self.numbers[placed]
+        removals = self.removals(ranks)
+        if self.may_remove_none and not filled:
+            removals = [*removals, 0]
+        for removed in removals:
+            stay = ranks - removed
+            if self.has_chance(filled, stay):
+                for tried, after in enumerate(self.ways_to_stay(placed, filled, held, stay)):
+                    if tried == self._width:
+                        self._has_cut = True
+                        break
+                    if (rounds := self.fill(filled, after)) is not None:
+                        return [*rounds, _Round(filled, removed, after)]
+        return None
 
-        In Kings in the Corners everything must be removed, so a ten can always go first.
+    def filled(self, placed: int, stay: _Ranks) -> int:
+        """Return how many cards are placed when the grid is full or the game is won."""
+        return min(placed + sum(self.room[placed]) - _count(stay), len(self.coming))
+
+    def has_chance(self, placed: int, stay: _Ranks) -> bool:
+        """Return whether the ranks that stay allow a win if it does not matter where they lie."""
+        key = placed, stay
+        if key not in self._chances:
+            self.visit()
+            filled = self.filled(placed, stay)
+            ranks = stay + self.numbers[filled] - self.numbers[placed]
+            self._chances[key] = filled == len(self.coming) or any(
+                self.has_chance(filled, ranks - removed) for removed in self.removals(ranks)
+            )
+        return self._chances[key]
+
+    def removals(self, ranks: _Ranks) -> Sequence[_Ranks]:
+        """Return what can be removed from a full grid with these ranks, most cards first.
+
+        In Kings in the Corners everything must be removed.
         """
-        cards = [(rank, kind) for kind, held in enumerate(numbers) for rank in held]
-        if not self.may_draw:
-            tens = [card for card in cards if card[0] == TEN]
-            if tens:
-                return [(max(tens, key=lambda card: card[1]),)]
-            found = {tuple(sorted((a, b))) for i, a in enumerate(cards) for b in cards[i + 1 :] if a[0] + b[0] == TEN}
-        else:
-            found = {tuple(sorted(group)) for group in _sums(cards, 0, TEN)}
-        return sorted(found, key=lambda group: (len(group), -sum(kind > 0 for _, kind in group), group))
+        if ranks not in self._removals:
+            found = [0]
+            if self.may_draw:
+                seen = {0}
+                for removed in found:  # more is appended
+                    for group in _GROUPS:
+                        more = removed + group
+                        if more not in seen and _contains(ranks, more):
+                            seen.add(more)
+                            found.append(more)
+                            self.groups.setdefault(more, group)
+            else:
+                for group in _PAIRS:
+                    while _contains(ranks, found[0] + group):
+                        found[0] += group
+                        self.groups.setdefault(found[0], group)
+            found = [removed for removed in found if removed]
+            self._removals[ranks] = sorted(found, key=lambda removed: (-_count(removed), removed))
+        return self._removals[ranks]
+
+    def ways_to_stay(self, placed: int, filled: int, held: _Held, stay: _Ranks) -> Iterator[_Held]:
+        """Yield the ways to leave these ranks in classes with which the next round can be played.
+
+        Those come first in which cards stay in the centre, and in classes that few face cards are still to come to.
+        """
+        new = self.numbers[filled] - self.numbers[placed]
+        room = self.room[self.filled(filled, stay)]
+        free = tuple(limit - _count(ranks) for limit, ranks in zip(self.room[filled], held, strict=True))
+        costs = tuple(one - end for one, end in zip(room, self.room[-1], strict=True))
+        yield from _ways_to_stay(TEN, stay, held, new, free, room, costs)
 
 
-def _sums(cards: list[tuple[int, int]], first: int, total: int) -> Iterator[_Group]:
-    """Yield the groups of cards from the index ``first`` on that add up to ``total``."""
-    for index in range(first, len(cards)):
-        rank = cards[index][0]
-        if rank == total:
-            yield (cards[index],)
-        elif rank < total:
-            for others in _sums(cards, index + 1, total - rank):
-                yield (cards[index], *others)
+def _count(ranks: _Ranks) -> int:
+    """Return the number of cards."""
+    return ranks % 255
 
 
-def _line(start: Grid, steps: list[_Step]) -> tuple[Move, ...]:
-    """Return the moves of a line."""
-    position, moves = start, list[Move]()
-    for step in steps:
-        table = position.table
-        if step is None:
-            move = "draw"
-        elif isinstance(step, int):
-            move = next(cell for cell in CLASSES[step] if not table[cell])
-        else:
-            cells = list[str]()
-            for rank, kind in step:
-                held = (cell for cell in CLASSES[kind] if table[cell] and rank_of(table[cell][0]) == rank)
-                cells.append(next(cell for cell in held if cell not in cells))
-            move = written(sorted(cells))
-        moves.append(move)
-        position = position.after(move)
+def _contains(ranks: _Ranks, others: _Ranks) -> bool:
+    return ((ranks | _GUARDS) - others) & _GUARDS == _GUARDS
+
+
+def _sums(total: int, greatest: int) -> Iterator[_Ranks]:
+    """Yield the groups of cards that add up to a total, without ranks above ``greatest``."""
+    if not total:
+        yield 0
+    for rank in range(min(total, greatest), 0, -1):
+        yield from (_ONE[rank] + others for others in _sums(total - rank, rank))
+
+
+_GROUPS: Final = tuple(_sums(TEN, TEN))
+_PAIRS: Final = tuple(group for group in _GROUPS if _count(group) <= 2)
+"""Pairs, and a ten alone."""
+
+
+def _ways_to_stay(
+    rank: int, stay: _Ranks, held: _Held, new: _Ranks, free: _Counts, room: _Counts, costs: _Counts
+) -> Iterator[_Held]:
+    """Yield the ways to leave the cards up to a rank in classes.
+
+    `free` is the number of cells of each class that the new cards fill, and `room` how many cards may stay.
+    """
+    while rank and not _number(stay, rank):
+        rank -= 1
+    if not rank:
+        yield (0,) * len(CLASSES)
+        return
+    had = [_number(ranks, rank) for ranks in held]
+    ways = list[tuple[int, _Counts, _Counts]]()
+    for way in _ways(_number(stay, rank), room):
+        fresh = tuple(max(0, one - old) for one, old in zip(way, had, strict=True))
+        if sum(fresh) <= _number(new, rank) and all(one <= limit for one, limit in zip(fresh, free, strict=True)):
+            ways.append((sum(one * cost for one, cost in zip(way, costs, strict=True)), way, fresh))
+    for _, way, fresh in sorted(ways, key=lambda each: each[0]):
+        less_free = tuple(limit - one for limit, one in zip(free, fresh, strict=True))
+        less_room = tuple(limit - one for limit, one in zip(room, way, strict=True))
+        for others in _ways_to_stay(rank - 1, stay, held, new, less_free, less_room, costs):
+            yield tuple(ranks + one * _ONE[rank] for ranks, one in zip(others, way, strict=True))
+
+
+def _number(ranks: _Ranks, rank: int) -> int:
+    """Return the number of cards of a rank."""
+    return ranks >> 8 * (rank - 1) & 127
+
+
+@cache
+def _ways(count: int, room: _Counts) -> Sequence[_Counts]:
+    """Return the ways to divide a number of cards among the classes."""
+    first, *others = room
+    if not others:
+        return [(count,)] if count <= first else []
+    rest = tuple(others)
+    return [(one, *way) for one in range(min(count, first), -1, -1) for way in _ways(count - one, rest)]
+
+
+def _line(start: Grid, looking: _Search, rounds: list[_Round]) -> tuple[Move, ...]:
+    """Return the moves of the rounds, which are given the last one first."""
+    moves = list[Move]()
+    game, placed, held = start, 0, looking.held
+    last = _Round(len(looking.coming), 0, (0,) * len(CLASSES))
+    for this in (*reversed(rounds), last):
+        for kind in _placements(looking, placed, held, this):
+            moves.append(next(cell for cell in CLASSES[kind] if not game.table[cell]))
+            game = game.after(moves[-1])
+        if this is not last:
+            for move in [*_removals(game, looking, this), *(["draw"] if looking.may_draw else [])]:
+                moves.append(move)
+                game = game.after(move)
+        placed, held = this.filled, this.held
     return tuple(moves)
+
+
+def _placements(looking: _Search, placed: int, held: _Held, this: _Round) -> Iterator[int]:
+    """Yield the class in which each card is placed in a round."""
+    cards = looking.coming[placed : this.filled]
+    stay = [_cards(after) - _cards(before) for before, after in zip(held, this.held, strict=True)]
+    others = list((Counter(rank for rank in cards if rank <= TEN) - sum(stay, Counter[int]())).elements())
+    for kind, room in enumerate(looking.room[this.filled]):
+        count = room - _count(held[kind]) - stay[kind].total()
+        stay[kind].update(others[:count])
+        others = others[count:]
+    for rank in cards:
+        kind = rank - TEN if rank > TEN else next(kind for kind, ranks in enumerate(stay) if ranks[rank])
+        stay[kind][rank] -= 1
+        yield kind
+
+
+def _removals(game: Grid, looking: _Search, this: _Round) -> Iterator[Move]:
+    """Yield the moves that remove all cards from ace to ten but those that stay."""
+    going: dict[int, list[str]] = {rank: [] for rank in _ONE}
+    for cells, ranks in zip(CLASSES, this.held, strict=True):
+        stay = _cards(ranks)
+        for cell in cells:
+            rank = rank_of(game.table[cell][0]) if game.table[cell] else KING
+            if stay[rank]:
+                stay[rank] -= 1
+            elif rank <= TEN:
+                going[rank].append(cell)
+    removed = this.removed
+    while removed:
+        group = looking.groups[removed]
+        yield written(sorted(going[rank].pop() for rank in _cards(group).elements()))
+        removed -= group
+
+
+def _cards(ranks: _Ranks) -> Counter[int]:
+    return Counter({rank: _number(ranks, rank) for rank in _ONE})
