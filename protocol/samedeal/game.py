@@ -161,6 +161,10 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         pile = next((place for place in self.layout.split() if place in self.hidden), None)
         return {pile: "only"} if word and pile else {}
 
+    def why(self, move: Move) -> str:
+        """State the rule that allows a legal move, in a sentence; empty if the game does not explain its moves."""
+        return ""
+
     def recalled(self) -> dict[str, Pile]:
         """Return the face-down piles whose cards the player has seen before, bottom to top."""
         return {}

@@ -16,6 +16,7 @@ from samedeal.errors import Refused
 from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
@@ -32,7 +33,9 @@ from samedeal_server.http.responses import problem_response
 from samedeal_server.http.service import Service
 from samedeal_server.http.sharing import Sharing
 from samedeal_server.http.verification import Verifications
+from samedeal_server.jobs.analysis_service import AnalysisService
 from samedeal_server.jobs.par_service import ParService
+from samedeal_server.jobs.stored_results import StoredResults
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
@@ -59,6 +62,11 @@ from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 RETRY_S: Final = 0.2
 """How soon revoked tokens are read again after an error of the store."""
+
+ANALYSIS_CPU_S: Final = 300
+"""About twenty times what the analysis of a race takes."""
+PREPARE_EVERY_S: Final = 1.0
+"""How often the server looks for new deals whose search for a winning line takes long."""
 
 
 class Application(Starlette):
@@ -96,7 +104,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests, pars, renderings = Guests(store, settings.guest_days), ParService(store, registry), registry.renderings
+    guests, renderings = Guests(store, settings.guest_days), registry.renderings
+    queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
+    pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
@@ -126,10 +136,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
             sampling.cancel()
         index = UnlistedIndex(store, archive.players)
         indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, unlisted_index.RETRY_S))
+        preparing = asyncio.create_task(supervised("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         yield
-        await cancelled([sampling, indexing, revoking])
-        await pars.stop()
+        await cancelled([sampling, indexing, preparing, revoking])
+        await asyncio.gather(*(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
         await store.close()
@@ -145,8 +156,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Races(registry, rematches, guests, quotas, settings),
         Events(registry, connections),
         Replays(registry, renderings, settings),
-        ParOfDeals(pars, renderings, keys.signing, settings),
-        Sharing(registry, renderings, pars, settings),
+        ParOfDeals(pars, registry, keys.signing, settings),
+        Analyses(analyses, registry, keys.signing, settings),
+        Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
         verifications,

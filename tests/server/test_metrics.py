@@ -118,7 +118,7 @@ async def test_verifications_and_pars_are_counted_by_result(server: LoggedServer
     after = {result: value(server, "samedeal_verifications_total", result=result) for result in VERDICTS}
     assert {result: after[result] - before[result] for result in VERDICTS} == dict.fromkeys(VERDICTS, 1)
     assert request(server, "GET", "/api/v1/deals/corners:of-the-metrics/par").status == 202
-    await becomes(lambda: value(server, "samedeal_pars_total", game="corners", result="found"), 1)
+    await becomes(lambda: value(server, "samedeal_results_total", task="par", result="found"), 1)
 
 
 VERDICTS = ("holds", "fails", "refused")

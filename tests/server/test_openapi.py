@@ -158,9 +158,11 @@ def test_schemathesis_passes_for_the_document(tool: Schemathesis, http: dict[str
     }
     accepted = {name for name, phases in report["valid_rates"].items() if any(p["accepted"] for p in phases.values())}
     operations = {f"{method.upper()} {path}" for path, methods in http["paths"].items() for method in methods}
-    # Par is refused if too many deals are waiting, and no other login codes are valid than those of the stateful phase.
+    # Par and analysis are refused if too many deals are waiting, and no other login codes are valid than those of the
+    # stateful phase.
     operations -= {EVENTS, "POST /api/v1/guests/login"}
-    assert {name for name in operations if "/deals/" not in name} <= accepted
+    queued = ("/deals/", "/analysis", "/solutions/")
+    assert {name for name in operations if not any(part in name for part in queued)} <= accepted
 
 
 @pytest.mark.timeout(600)

@@ -18,7 +18,8 @@ from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay, read
-from samedeal_server.jobs.par_service import MAX_PENDING, MAX_PENDING_PER_ADDRESS, ParProgress, ParService
+from samedeal_server.jobs.par_service import ParProgress, ParService
+from samedeal_server.jobs.stored_results import MAX_PENDING, MAX_PENDING_PER_ADDRESS, StoredResults
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
@@ -140,7 +141,8 @@ async def test_two_servers_give_the_same_par_and_store_it_once(redis_url: str, t
 
 async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str) -> None:
     async with process(redis_url) as parts:
-        service = ParService(parts.store, parts.registry)
+        results = StoredResults(parts.store)
+        service = ParService(results, parts.registry)
         edge = GAMES["the-edge"]
         assert await service.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
         pid = await halted(os.getpid())
@@ -155,7 +157,7 @@ async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: 
         last = await settled(lambda: service.of_deal(edge, f"queued {MAX_PENDING - 1}", {}))
         assert last == par(edge, f"queued {MAX_PENDING - 1}")
         assert len(par_keys(redis_url)) == MAX_PENDING
-        await service.stop()
+        await results.stop()
 
 
 async def test_a_race_gets_its_deal_while_par_is_computed(redis_url: str) -> None:
@@ -175,7 +177,7 @@ async def test_par_can_be_requested_again_after_the_worker_is_killed(redis_url: 
         assert request(server, "GET", address("gallery:killed")).status == 202
         assert server.process
         os.kill(await halted(server.process.pid), signal.SIGKILL)
-        await until(lambda: "computing the par" in server.log)
+        await until(lambda: "computing par:" in server.log)
         assert par_keys(redis_url) == []
         answer, begun = await computed(server, address("gallery:killed"))
         assert begun

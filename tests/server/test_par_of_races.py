@@ -19,6 +19,7 @@ from samedeal.race.events import Options
 from samedeal.race.race import OPEN_MS
 from samedeal.wire import messages as m
 from samedeal_server.jobs.par_service import ParService
+from samedeal_server.jobs.stored_results import StoredResults
 from samedeal_server.store.clock import Clock
 from support.finished_races import finished
 from support.http_api import problem
@@ -143,13 +144,14 @@ class FixedClock(Clock):
 
 async def par_of(parts: Process, race_id: str) -> tuple[Par, tuple[Compared, ...]] | Refused:
     """The par of a race or the refusal."""
-    service = ParService(parts.store, parts.registry)
+    results = StoredResults(parts.store)
+    service = ParService(results, parts.registry)
     try:
         return await settled(lambda: service.of_race(race_id))
     except Refused as refused:
         return refused
     finally:
-        await service.stop()
+        await results.stop()
 
 
 async def test_a_cancelled_race_has_no_par(redis_url: str) -> None:

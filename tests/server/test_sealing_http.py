@@ -39,7 +39,13 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A server with debug logs and metrics."""
     log = tmp_path_factory.mktemp("sealing") / "log"
     server = LoggedServer(
-        store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
+        store_url,
+        log,
+        connections_per_address="0",
+        request_burst="10000",
+        log_level="debug",
+        log_format="json",
+        metrics="on",
     )
     with server.start() as running:
         yield running
@@ -77,7 +83,7 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
             code = f"corners:{running.seed}"
             guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # it gets the same response
             addresses = url_suffixes(running)
-            known = {*addresses, *PAR_OF_DEALS, EVENTS}
+            known = {*addresses, *OF_DEALS, EVENTS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
             not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
             not_there += [
@@ -105,8 +111,8 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
             )
 
 
-PAR_OF_DEALS = {"/api/v1/deals/{deal:path}/par", "/api/v1/deals/{deal:path}/par/{play}"}
-"""Paths with a deal code, which the next test covers."""
+OF_DEALS = {f"/api/v1/deals/{{deal:path}}/{what}" for what in ("par", "par/{play}", "board", "advice")}
+"""Paths with a deal code, which the next tests cover."""
 
 
 EVENTS = "/api/v1/races/{race}/events"
@@ -153,6 +159,28 @@ async def test_par_does_not_reveal_a_running_race(server: LoggedServer) -> None:
         for seed in (race.seed, guess):
             answer = await par_of(server, seed)
             assert answer.json["homes"] == list(par(GAMES["corners"], seed).homes)
+
+
+async def test_boards_and_advice_do_not_reveal_a_running_race(server: LoggedServer) -> None:
+    """Those of an open deal are refused, and those of a guessed sealed deal confirm nothing."""
+    async with sealed_race(server, "corners") as race, sealed_race(server, "corners", seed="nine") as opened:
+        await play(race, 5)
+        await play(opened, 5)
+        guess = race.seed.replace(race.seed.partition(".")[0], "a-wrong-guess")
+        for what in ("board", "advice"):
+            for body in (b"{}", b'{"moves": ["draw"]}', b'{"moves": ["x"]}'):
+                for query in ("", "?refill=waste"):
+                    address = f"/api/v1/deals/corners:nine/{what}{query}"
+                    answer = request(server, "POST", address, body, Authorization=f"Bearer {race.tokens['cy']}")
+                    assert answer.json["code"] == "deal-sealed"
+                    assert clean(answer, opened)
+                    known, unknown = (
+                        request(server, "POST", f"/api/v1/deals/corners:{seed}/{what}{query}", body)
+                        for seed in (race.seed, guess)
+                    )
+                    assert {known.status, unknown.status} <= {200, 202, 409, 429}
+        for target in (f"/api/v1/races/{race.race_id}/analysis", f"/api/v1/solutions/{race.race_id}/steps"):
+            assert request(server, "GET", target).json["code"] == "replay-sealed"
 
 
 async def par_of(server: LoggedServer, seed: str) -> Answer:

@@ -80,10 +80,15 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
     assert picture.body[16:24] == (1200).to_bytes(4) + (630).to_bytes(4)
     assert picture.body == png(over.body.decode()), "the picture is drawn from the same card"
     for answer, form in ((over, "svg"), (picture, "png")):
-        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["cache-control"] == "public, max-age=30", "until the race is analysed"
         again = card(server, race_id, form, If_None_Match=answer.headers["etag"])
         assert (again.status, again.body) == (304, b"")
-    assert len({each.headers["etag"] for each in (waiting, running, over, picture)}) == 4
+    await computed(server, f"/api/v1/races/{race_id}/analysis")
+    analysed = card(server, race_id, "svg")
+    assert analysed.headers["cache-control"] == "public, max-age=31536000, immutable"
+    texts = [element.text for element in ElementTree.fromstring(analysed.body).iter()]
+    assert texts.count("could still have won at the end") == 2
+    assert len({each.headers["etag"] for each in (waiting, running, over, picture, analysed)}) == 5
 
 
 @pytest.mark.parametrize(

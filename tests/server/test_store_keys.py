@@ -50,6 +50,8 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"login:(code:[0-9a-f]{64}|player:[0-9a-f]{16})": at_most(600),
     REVOKED: at_most(DAY_S),
     r"par:.*": at_most(30 * DAY_S),
+    r"analysis:\{.*\}": at_most(3 * DAY_S),
+    r"advice:[0-9a-f]{64}": at_most(DAY_S),
     PROBE: at_most(60),
 }
 """The lifetime of each key, by pattern. In the ids of finished races, `over-` is added at the start."""
@@ -60,9 +62,9 @@ WRITERS = {
     "connection.py",
     "daily_results.py",
     "guests.py",
+    "job_results.py",
     "live_races.py",
     "login_codes.py",
-    "par_results.py",
     "player_races.py",
     "race_log.py",
     "revocations.py",
@@ -100,10 +102,12 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                 await until(partial(getattr, room, "is_archived"))
         await log_in_and_out(server)
         daily = await daily_race(server)
-        answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
-        while answer.status == 202:
-            answer = request(server, "GET", "/api/v1/deals/corners%3Apar/par")
-        assert answer.status == 200
+        for method, target, body in (
+            ("GET", "/api/v1/deals/corners%3Apar/par", None),
+            ("GET", f"/api/v1/races/{rooms[0].race.id}/analysis", None),
+            ("POST", "/api/v1/deals/the-edge%3Aalone/advice", b"{}"),
+        ):
+            await until(lambda: request(server, method, target, body).status == 200)  # noqa: B023 (called at once)
         over = {room.race.id for room in rooms} | {daily}
         used = set[str]()
         for key in (name.decode() for name in redis.scan_iter()):

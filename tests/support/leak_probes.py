@@ -136,6 +136,9 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/api/v1/races/{race}/qr.svg": [race.race_id, code],
         "/api/v1/races/{race}/par": [race.race_id, code, race.race_id.upper()],
         "/api/v1/races/{race}/par.svg": [race.race_id, code],
+        "/api/v1/races/{race}/analysis": [race.race_id, code, race.race_id.upper()],
+        "/api/v1/solutions/{replay}": [race.race_id, f"{race.race_id}.json", f"{race.race_id}.msgpack", code],
+        "/api/v1/solutions/{race}/steps": [race.race_id, code],
         "/api/v1/daily": ["", "?date=2027-03-14"],
         "/api/v1/daily/{date}/{game}": [
             f"{race.header.date}/{race.header.game}",

@@ -112,6 +112,13 @@ class CornerStones(Game, frozen=True):
             return "Name another place to move the card to."
         return self._why_no_foundation(source, card, target) if target in FIRSTS else self._why_no_stack(card, target)
 
+    def why(self, move: Move) -> str:
+        card, target = self.table[move[:2]][-1], move[2:]
+        top = self.table.top(target)
+        if target in FIRSTS:
+            return f"{card} follows {top}: this foundation goes {'up' if target[0] == 'u' else 'down'} in suit."
+        return f"{card} and {top} are adjacent in rank." if top else "An empty corner takes any card."
+
     def _wanted(self) -> set[Card | None]:
         """Return the cards that the foundations take next."""
         piles = self.table.piles

@@ -122,6 +122,14 @@ class Corners(Game, frozen=True):
                     "and redeal turns the waste over."
                 )
 
+    def why(self, move: Move) -> str:
+        if move == "draw":
+            return "You can draw a card to the waste at any time."
+        if move == "redeal":
+            return f"When the stock is empty, the waste is turned over: this begins pass {self.passed + 1} of {PASSES}."
+        card = self.table["waste" if move == "w" else move][-1]
+        return f"{card} follows {self.table[FOUNDATIONS[suit_of(card)]][-1]}: foundations go up in suit."
+
     def _filled(self) -> Self:
         """Return the position with the empty places of the reserve filled while there are cards."""
         table = self.table

@@ -134,6 +134,14 @@ class Gallery(Game, frozen=True):
             return f"{card} is a base of row {row}, which has no empty spot."
         return f"{card} goes only onto {_ONTO[card]}, and no home spot shows it."
 
+    def why(self, move: Move) -> str:
+        if move == "deal":
+            return "You can deal a card onto each pile below the rows at any time."
+        card = self.table[move][-1]
+        if rank_of(card) <= HIGHEST_BASE:
+            return f"{card} is a base of row {ROW_OF[rank_of(card)]}, which has an empty spot."
+        return f"{card} goes onto {_ONTO[card]}: rows go up by threes in suit."
+
     # Properties of a position.
 
     @derived

@@ -126,6 +126,14 @@ class Grid(Game, frozen=True):
             return "You can remove cards only when the grid is full."
         return self._why_not_remove(cells)
 
+    def why(self, move: Move) -> str:
+        if hand := self.table.top("hand"):
+            name = _FACE_NAMES.get(rank_of(hand))
+            where = OWN_CELLS[rank_of(hand)][0] if name else "any empty cell"
+            return f"{name.capitalize() if name else 'Cards from ace to ten'} go to {where}."
+        cards = [self.table[cell][-1] for cell in _cells(move)]
+        return f"{' and '.join(cards)} make ten." if cards[1:] else f"{cards[0]} makes ten alone."
+
     def _why_not_draw(self) -> str:
         """Explain why the player cannot draw now."""
         return "The next card is drawn automatically."

@@ -49,6 +49,9 @@ class TheEdge(Grid, frozen=True):
         _collect_groups(self._numbers, 0, TEN, (), groups)
         return list(map(written, groups))
 
+    def why(self, move: Move) -> str:
+        return "After clearing a group you may draw." if move == "draw" else super().why(move)
+
     def _what_to_remove(self) -> str:
         if self._full:
             return super()._what_to_remove()

@@ -1,17 +1,17 @@
-"""Replays of bots: a synthetic race of one on an open deal, with which everyone can verify how a bot played.
+"""Replays of bots and of the solver: a synthetic race of one on an open deal, with which everyone can verify a play.
 
 The race never took place on a server. Its clock starts at 0 and advances by one tick per move, and its id and secret
 are derived from the deal and the number of the play, so the replay is reproducible.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from msgspec import json
 
 from samedeal.computer.bot import Bot
-from samedeal.computer.bots import BOTS, Run, play
-from samedeal.game import Game, Variant
+from samedeal.computer.bots import BOTS, play
+from samedeal.game import Game, Move, Variant
 from samedeal.proof.commitments import commitment
 from samedeal.proof.signature import PLAY_PREFIX
 from samedeal.race.events import (
@@ -33,6 +33,8 @@ from samedeal.replays.replay import Replay
 TICK_MS = 1_000
 PLAYER = "computer"
 """The player id of every bot that plays for par."""
+SOLVER = "Solver"
+"""The name under which the solver plays."""
 
 
 def replay_of(
@@ -46,8 +48,33 @@ def replay_of(
     player = bot or BOTS[game.slug]
     run = play(game, seed, k, variant, player)
     choices = {**(variant or {}), **player.variant}
+    return _replay(game, seed, choices, f"{run.bot}|", f"|{k}", run.bot, run.moves, player.max_moves, signing_key)
+
+
+def replay_of_line(
+    game: type[Game], seed: str, moves: Sequence[Move], signing_key: bytes, variant: Variant | None = None
+) -> Replay:
+    """Return a line of moves on the deal of a seed as the replay of a play of the solver, signed like a bot's.
+
+    Raises ValueError for an invalid seed or variant, and IllegalMove.
+    """
+    return _replay(game, seed, variant or {}, "solver|", f"|{' '.join(moves)}", SOLVER, moves, len(moves), signing_key)
+
+
+def _replay(
+    game: type[Game],
+    seed: str,
+    choices: Variant,
+    prefix: str,
+    suffix: str,
+    player: str,
+    moves: Sequence[Move],
+    max_moves: int,
+    signing_key: bytes,
+) -> Replay:
+    """Return the replay of moves; the id and the secret of its race follow from the deal, a prefix and a suffix."""
     non_default = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
-    name = f"{run.bot}|{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}|{k}"
+    name = f"{prefix}{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}{suffix}"
     id_ = f"{PLAY_PREFIX}{_sha256(f'samedeal/1/par|{name}').hex()[:32]}"
     secret = _sha256(f"samedeal/1/par-secret|{name}")
     header = Header(
@@ -59,7 +86,7 @@ def replay_of(
         commitment=commitment(id_, secret),
         opened_at=0,
         options=Options(
-            limit_ms=(player.max_moves + 2) * TICK_MS,
+            limit_ms=(max_moves + 2) * TICK_MS,
             max_racers=1,
             start_delay_ms=0,
             undo=False,
@@ -68,7 +95,7 @@ def replay_of(
         ),
     )
     race, entries = Race.opened(header, secret), list[Entry]()
-    for at, event in _events(run):
+    for at, event in _events(player, moves):
         race, entry = race.extended(at, event)
         entries.append(entry)
     if not race.finished(race.at):
@@ -78,11 +105,11 @@ def replay_of(
     return Replay.of(race, (*entries, entry), signing_key)
 
 
-def _events(run: Run) -> Iterator[tuple[int, AnyEvent]]:
-    """Yield the events up to the bot's last move, with their times."""
-    yield 0, Joined(seat=1, player=PLAYER, name=run.bot, bot=True)
+def _events(player: str, moves: Sequence[Move]) -> Iterator[tuple[int, AnyEvent]]:
+    """Yield the events up to the last move, with their times."""
+    yield 0, Joined(seat=1, player=PLAYER, name=player, bot=True)
     yield from ((0, event) for event in (Readied(seat=1), Counting(), Dealt()))
-    yield from ((number * TICK_MS, Moved(seat=1, move=move)) for number, move in enumerate(run.moves, start=1))
+    yield from ((number * TICK_MS, Moved(seat=1, move=move)) for number, move in enumerate(moves, start=1))
 
 
 def _sha256(text: str) -> bytes:

@@ -45,10 +45,18 @@ def svg(race: SharedRace) -> str:
 def description(race: SharedRace) -> str:
     """Describe the card in a sentence, for people who cannot see it."""
     racers = ", ".join(
-        f"{name} {result(standing)}" if race.stage == "over" and standing.attempts else name
+        f"{name} {result(standing)}{_after_comma(race, standing)}"
+        if race.stage == "over" and standing.attempts
+        else name
         for standing, name in zip(race.standings, race.names.values(), strict=True)
     )
     return f"Same Deal: {_title(race)}. {_subtitle(race)}{f': {racers}' if racers else ''}."
+
+
+def _after_comma(race: SharedRace, standing: Standing) -> str:
+    """Return a racer's turning point after a comma, if it is known."""
+    text = race.turning_points.get(standing.seat)
+    return f", {text}" if text else ""
 
 
 def result(standing: Standing) -> str:
@@ -92,13 +100,15 @@ def _rows(race: SharedRace) -> Iterator[str]:
     names = race.names
     shown = racers if len(racers) <= MAX_ROWS else racers[: MAX_ROWS - 1]
     for index, standing in enumerate(shown):
-        yield from _row(standing, names[standing.seat], _FIRST_ROW + index * _ROW, over=race.stage == "over")
+        turning_point = race.turning_points.get(standing.seat, "")
+        top = _FIRST_ROW + index * _ROW
+        yield from _row(standing, names[standing.seat], top, turning_point, over=race.stage == "over")
     if hidden := len(racers) - len(shown):
         y = _FIRST_ROW + len(shown) * _ROW + 38
         yield f'<text x="{_NAME_X}" y="{y}" font-size="32" fill="{_SOFT}">and {hidden} more</text>'
 
 
-def _row(standing: Standing, name: str, top: int, *, over: bool) -> Iterator[str]:
+def _row(standing: Standing, name: str, top: int, turning_point: str, *, over: bool) -> Iterator[str]:
     yield f'<rect x="{_MARGIN}" y="{top}" width="{_RIGHT - _MARGIN}" height="58" rx="12" fill="{_PANEL}"/>'
     color = _MEDALS.get(standing.place, _SOFT) if over else _SOFT
     yield f'<circle cx="{_MARGIN + 44}" cy="{top + 29}" r="21" fill="{color}"/>'
@@ -107,7 +117,11 @@ def _row(standing: Standing, name: str, top: int, *, over: bool) -> Iterator[str
             f'<text x="{_MARGIN + 44}" y="{top + 38}" font-size="26" font-weight="bold" text-anchor="middle"'
             f' fill="{_GROUND}">{standing.place}</text>'
         )
-        yield f'<text x="{_RIGHT - 24}" y="{top + 40}" font-size="32" text-anchor="end">{result(standing)}</text>'
+        font, lift = (26, 9) if turning_point else (32, 0)
+        right = f'x="{_RIGHT - 24}" text-anchor="end"'
+        yield f'<text {right} y="{top + 40 - lift}" font-size="{font}">{result(standing)}</text>'
+        if turning_point:
+            yield f'<text {right} y="{top + 51}" font-size="17" fill="{_SOFT}">{escaped(turning_point)}</text>'
     # The inner picture clips a name with wide characters or with tall marks.
     size = _fitting(name, 36, _NAME_WIDTH)
     yield f'<svg x="{_NAME_X}" y="{top}" width="{_NAME_WIDTH}" height="58" viewBox="0 0 {_NAME_WIDTH} 58">'

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
@@ -28,10 +29,15 @@ class SharedRace(Struct, frozen=True, kw_only=True):
     """As spectators see them: empty during a race that hides them."""
     host: str | None = None
     """The name of the guest who opened the race."""
+    turning_points: dict[int, str] = {}
+    """Until when racers who did not win could have won, in a few words that follow their names, by seat."""
 
     @classmethod
-    def of(cls, race: Race, host: str | None = None) -> "SharedRace":
-        """Return what is shared of a race at its present stage, opened by the guest with the name `host`."""
+    def of(cls, race: Race, host: str | None = None, analysis: Analysis | None = None) -> "SharedRace":
+        """Return what is shared of a race at its present stage, opened by the guest with the name `host`.
+
+        The analysis is that of a finished race, if it is public.
+        """
         return cls(
             race=race.id,
             game=race.header.game,
@@ -42,6 +48,7 @@ class SharedRace(Struct, frozen=True, kw_only=True):
             max_racers=race.options.max_racers,
             standings=views.standings(race, None),
             host=host,
+            turning_points={racer.seat: racer.brief() for racer in analysis.racers} if analysis else {},
         )
 
     @property

@@ -1,6 +1,8 @@
 """Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
 
-from samedeal.game import Game
+from collections.abc import Sequence
+
+from samedeal.game import Game, Move
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
@@ -110,6 +112,25 @@ def _board(race: Race, run: Run, legal: bool, guidance: bool) -> Board:
         undo=not done and run.may(UNDO),
         restart=not done and run.may(RESTART),
         guidance=guidance_of(run.game, done=done) if guidance else None,
+    )
+
+
+def board_after(deal: Game, moves: Sequence[Move]) -> Board:
+    """Return the board of somebody who plays alone after moves from a deal. Raises IllegalMove."""
+    position = deal
+    for move in moves:
+        position = position.after(move)
+    return Board(
+        table=position.view(),
+        notes=position.notes,
+        outcome=position.outcome,
+        home=position.home,
+        attempt=1,
+        ply=len(moves),
+        moves=position.moves(),
+        undo=bool(moves),
+        restart=bool(moves),
+        guidance=guidance_of(position),
     )
 
 

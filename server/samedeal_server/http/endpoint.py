@@ -40,10 +40,21 @@ def race_links(pointer: str) -> tuple[Link, ...]:
     of_race = {"race": f"$response.body#{pointer}"}
     return (
         Link(f"{V1}/replays/{{replay}}", {"replay": of_race["race"]}),
-        *(Link(f"{V1}/{path}", of_race) for path in ("races/{race}", "races/{race}/par", "races/{race}/par.svg")),
+        Link(f"{V1}/solutions/{{replay}}", {"replay": of_race["race"]}),
+        *(
+            Link(f"{V1}/{path}", of_race)
+            for path in ("races/{race}", "races/{race}/par", "races/{race}/par.svg", "races/{race}/analysis")
+        ),
         *(
             Link(path, of_race)
-            for path in (f"{V1}/replays/{{race}}/steps", "/r/{race}", "/w/{race}", "/o/{race}", "/replay/{race}")
+            for path in (
+                f"{V1}/replays/{{race}}/steps",
+                f"{V1}/solutions/{{race}}/steps",
+                "/r/{race}",
+                "/w/{race}",
+                "/o/{race}",
+                "/replay/{race}",
+            )
         ),
     )
 

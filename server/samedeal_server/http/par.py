@@ -3,27 +3,24 @@
 import re
 from typing import Any, Final
 
-from msgspec import Struct, defstruct, msgpack
+from msgspec import Struct, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Par
 from samedeal.errors import Refused
-from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import SeatNumber, Seed
+from samedeal.race.events import SeatNumber
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import DealPar, RacePar
+from samedeal_server.http.deal_codes import VARIANTS, deal_of
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
-from samedeal_server.http.race_bodies import variant_fields
 from samedeal_server.http.replays import FORMS, parse_suffix, render
-from samedeal_server.http.requests import client_network, validate
+from samedeal_server.http.requests import client_network
 from samedeal_server.http.responses import MEDIA, json_response, negotiate
 from samedeal_server.jobs.par_service import ParProgress, ParService, check_has_bot
-from samedeal_server.jobs.renderings import Renderings
-from samedeal_server.races.opening import chosen_variant
-from samedeal_server.races.registry import checked_game
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
@@ -36,17 +33,6 @@ class ParQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """The seat of one racer; by default, all racers."""
 
 
-class _SeedField(Struct, frozen=True):
-    """The seed of a deal code, for validation."""
-
-    seed: Seed
-
-
-VARIANTS: Final = {
-    slug: defstruct(f"{game.__name__}Query", variant_fields(game.options, text=True), forbid_unknown_fields=True)
-    for slug, game in GAMES.items()
-}
-"""The options of each game as query parameters."""
 IN_PROGRESS: Final = ResponseSpec(
     202,
     ParProgress,
@@ -59,9 +45,10 @@ PAR_FORMS: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 class ParOfDeals:
     """The endpoints of par."""
 
-    def __init__(self, pars: ParService, renderings: Renderings, signing_key: bytes, settings: Settings) -> None:
+    def __init__(self, pars: ParService, registry: Registry, signing_key: bytes, settings: Settings) -> None:
         """`signing_key` (private, 32 bytes) signs the computer's plays."""
-        self._pars, self._renderings, self._signing_key, self._settings = pars, renderings, signing_key, settings
+        self._pars, self._registry, self._renderings = pars, registry, registry.renderings
+        self._signing_key, self._settings = signing_key, settings
 
     @route(
         "GET",
@@ -102,7 +89,7 @@ class ParOfDeals:
     )
     async def of_deal(self, request: Request) -> Response:
         """Return the computer's results on a deal. The first request starts the computation."""
-        par = await self._pars.of_deal(*_deal(request), client_network(request))
+        par = await self._pars.of_deal(*deal_of(request), client_network(request))
         return _in_progress(par) if isinstance(par, ParProgress) else json_response(DealPar(**_par_fields(par)))
 
     @route(
@@ -118,9 +105,9 @@ class ParOfDeals:
         number, form = parse_suffix(request, "play")
         if not _NUMBER.fullmatch(number):
             raise Refused("not-found", "The number of a play must be an integer from 0.")
-        game, seed, variant = _deal(request)
+        game, seed, variant = deal_of(request)
         check_has_bot(game)
-        await self._pars.check_public(game, seed)
+        await self._registry.check_public(game, seed)
         if int(number) >= (plays := BOTS[game.slug].par_plays):
             raise Refused("not-found", f"The plays of {game.title} are numbered from 0 to {plays - 1}.")
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
@@ -150,15 +137,3 @@ def _par_fields(par: Par) -> dict[str, Any]:
 
 def _in_progress(progress: ParProgress) -> Response:
     return json_response(progress, 202, {"Retry-After": "1"})
-
-
-def _deal(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
-    """Return the deal in the path of a request, with the variant in its query. Raises Refused."""
-    slug, _, seed = request.path_params["deal"].partition(":")
-    game, variant = checked_game(slug), dict[str, str | bool]()
-    for option, text in request.query_params.multi_items():
-        choices = {f"{choice}".lower(): choice for choice in game.options.get(option, ())}
-        if choices and (text not in choices or option in variant):
-            raise Refused("bad-request", f"{option} must be given once, as {' or '.join(choices)}.")
-        variant[option] = choices.get(text, text)
-    return game, validate({"seed": seed}, _SeedField).seed, chosen_variant(game, variant)

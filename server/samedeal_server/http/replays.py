@@ -80,12 +80,12 @@ class Replays:
     async def one(self, request: Request) -> Response:
         """Return the replay of a race, in the form of the suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
         race_id, form = parse_suffix(request, "replay")
-        archived = await self._archived(race_id)
-        etag = f'"sha256-{sha256(archived).hexdigest()}-{form}"'
+        stored = await archived(self._registry, race_id)
+        etag = f'"sha256-{sha256(stored).hexdigest()}-{form}"'
         headers = {"ETag": etag, **FOREVER, "Vary": "Accept"}
         if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
-        data = await render(self._renderings, request, "replay", msgpack.encode((archived, form)))
+        data = await render(self._renderings, request, "replay", msgpack.encode((stored, form)))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     @route(
@@ -97,20 +97,24 @@ class Replays:
     )
     async def steps(self, request: Request) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
-        archived = await self._archived(request.path_params["race"])
-        zipped = await render(self._renderings, request, "steps", archived)
+        stored = await archived(self._registry, request.path_params["race"])
+        zipped = await render(self._renderings, request, "steps", stored)
         return gzip_response(request, zipped, MEDIA["json"], FOREVER)
 
-    async def _archived(self, race_id: str) -> bytes:
-        """Return the archived bytes of a race. Waits while the race is being archived."""
-        for _ in range(ARCHIVE_TIMEOUT_S * 10):
-            archived = await self._registry.archive.render_input(race_id, self._registry.clock.now())
-            if archived is not None:
-                return archived
-            if not (await self._registry.room(race_id)).race.closed:
-                raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
-            await asyncio.sleep(0.1)
-        raise Refused("not-found", "The replay is being archived; try again in a moment.")
+
+async def archived(registry: Registry, race_id: str) -> bytes:
+    """Return the stored replay of a race that everyone may see. Waits while the race is being archived.
+
+    Raises Refused("replay-sealed") before the race is over or its daily deal is public.
+    """
+    for _ in range(ARCHIVE_TIMEOUT_S * 10):
+        data = await registry.archive.render_input(race_id, registry.clock.now())
+        if data is not None:
+            return data
+        if not (await registry.room(race_id)).race.closed:
+            raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
+        await asyncio.sleep(0.1)
+    raise Refused("not-found", "The replay is being archived; try again in a moment.")
 
 
 async def render(renderings: Renderings, request: Request, task: Task, question: bytes) -> bytes:

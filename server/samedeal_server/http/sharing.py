@@ -18,13 +18,13 @@ from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.replays import FOREVER, render
 from samedeal_server.http.requests import client_network
 from samedeal_server.http.responses import MEDIA, TEXT, if_none_match_matches
+from samedeal_server.jobs.analysis_service import AnalysisService
 from samedeal_server.jobs.par_service import ParProgress, ParService
-from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 
 LIVE: Final = {"Cache-Control": "public, max-age=30"}
-"""A card of a race that is not over is soon out of date."""
+"""A card is soon out of date, unless it shows the turning points of a finished race."""
 INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff"}
 """A card contains names, and nothing in it may run or load."""
 LINK: Final = {"Cache-Control": "public, max-age=86400"}
@@ -32,7 +32,7 @@ QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
 REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
 CARD_HEADERS: Final = {
-    "Cache-Control": "The card of a finished race never changes.",
+    "Cache-Control": "The card of an analysed race never changes.",
     "ETag": "Identifies this card.",
 }
 UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
@@ -49,8 +49,9 @@ class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class Sharing:
     """The endpoints with which a race is shared."""
 
-    def __init__(self, registry: Registry, renderings: Renderings, pars: ParService, settings: Settings) -> None:
-        self._registry, self._renderings, self._pars, self._settings = registry, renderings, pars, settings
+    def __init__(self, registry: Registry, pars: ParService, analyses: AnalysisService, settings: Settings) -> None:
+        self._registry, self._renderings, self._settings = registry, registry.renderings, settings
+        self._pars, self._analyses = pars, analyses
 
     @route(
         "GET",
@@ -113,9 +114,15 @@ class Sharing:
 
     async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
         room = await self._registry.room(request.path_params["race"])
-        race, shared = room.race, SharedRace.of(room.race, room.host.name if room.host else None)
+        race = room.race
+        analysis = await self._analyses.known(race) if race.closed else None
+        shared = SharedRace.of(race, room.host.name if room.host else None, analysis)
         data = await render(self._renderings, request, "card", msgpack.encode((shared, form)))
-        headers = INERT | (FOREVER if race.closed else LIVE) | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
+        headers = (
+            INERT
+            | (FOREVER if analysis or race.stage == "cancelled" else LIVE)
+            | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
+        )
         if if_none_match_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         return Response(data, media_type=MEDIA[form], headers=headers)

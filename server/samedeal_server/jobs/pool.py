@@ -22,7 +22,24 @@ from samedeal_server.jobs.turns import Place, Turns
 logger = logging.getLogger(__name__)
 
 Task = Literal[
-    "deal", "par", "play", "par-chart", "bot-move", "replay", "steps", "ghosts", "verify", "qr", "card", "pace"
+    "deal",
+    "par",
+    "play",
+    "par-chart",
+    "bot-move",
+    "replay",
+    "steps",
+    "ghosts",
+    "verify",
+    "qr",
+    "card",
+    "pace",
+    "solution",
+    "analysis",
+    "solution-replay",
+    "solution-steps",
+    "advice",
+    "board",
 ]
 """What the process can compute. ``worker`` documents the input and output of each task."""
 OnProgress = Callable[[int], object]

@@ -14,24 +14,30 @@ from typing import Final
 
 from msgspec import json, msgpack
 
+from samedeal.analysis.advice import advise
+from samedeal.analysis.analysis import Analysis, analysed
 from samedeal.cards import Pile
 from samedeal.computer import bot_player, par_chart
 from samedeal.computer import par as par_of
 from samedeal.computer.deal_filters import first
 from samedeal.computer.par import Compared, Par
 from samedeal.errors import Refused
+from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.ghosts import tracks
 from samedeal.race.race import Race
-from samedeal.replays.bot_replay import replay_of
-from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines, read
+from samedeal.replays.bot_replay import replay_of, replay_of_line
+from samedeal.replays.replay import MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
 from samedeal.share import card
 from samedeal.share.shared_race import SharedRace
 from samedeal.share.text import pace
+from samedeal.solver.solution import Solution
+from samedeal.solver.solve import BUDGETS, solve
 from samedeal.wire import codec
 from samedeal.wire.messages import View
+from samedeal.wire.views import board_after
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
 from samedeal_server.jobs.png import png
@@ -59,6 +65,56 @@ def _play(question: bytes) -> bytes:
     """Return a play of the bot as a replay in the given form, signed with a private key."""
     game, seed, variant, k, key, form = msgpack.decode(question, type=tuple[str, str, Variant, int, bytes, Form])
     return stored_replays.written(replay_of(GAMES[game], seed, k, key, variant), form)
+
+
+def _solution(question: bytes) -> bytes:
+    """Return the solution of a deal, in MessagePack."""
+    slug, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
+    return msgpack.encode(solve(GAMES[slug].from_seed(seed, **variant), BUDGETS[slug]))
+
+
+def _analysis(question: bytes) -> bytes:
+    """Return the analysis of a stored race as JSON, given the solution of its deal if it is known. Sends the number of
+    racers whose turning points are known.
+    """
+    stored, solution = msgpack.decode(question, type=tuple[bytes, Solution | None])
+    *_, race = stored_replays.replay(stored).races()
+    return codec.encode(analysed(race, solution, lambda done: _send(PROGRESS, b"%d" % done)), "json")
+
+
+def _advice(question: bytes) -> bytes:
+    """Return advice on the position after moves from a deal, as JSON. Raises Refused for an illegal move."""
+    deal, moves, variant = _moves(question)
+    return codec.encode(advise(deal, moves, variant), "json")
+
+
+def _board(question: bytes) -> bytes:
+    """Return the board after moves from a deal, as JSON. Raises Refused for an illegal move."""
+    deal, moves, _ = _moves(question)
+    return codec.encode(board_after(deal, moves), "json")
+
+
+def _moves(question: bytes) -> tuple[Game, tuple[Move, ...], Variant]:
+    """Return a deal, the moves from it, and its variant."""
+    slug, seed, variant, moves = msgpack.decode(question, type=tuple[str, str, Variant, tuple[Move, ...]])
+    return GAMES[slug].from_seed(seed, **variant), moves, variant
+
+
+def _solution_replay(question: bytes) -> bytes:
+    """Return a winning line as a replay in the given form, signed with a private key."""
+    analysis, key, form = msgpack.decode(question, type=tuple[Analysis, bytes, Form])
+    return stored_replays.written(_replay_of(analysis, key), form)
+
+
+def _solution_steps(question: bytes) -> bytes:
+    """Return the tables of a winning line, one after another, in JSON, compressed with gzip."""
+    analysis, key = msgpack.decode(question, type=tuple[Analysis, bytes])
+    return gzip.compress(codec.encode(steps(_replay_of(analysis, key)), "json"), mtime=0)
+
+
+def _replay_of(analysis: Analysis, key: bytes) -> Replay:
+    seed = analysis.deal.partition(":")[2]
+    return replay_of_line(GAMES[analysis.game], seed, analysis.line, key, analysis.variant)
 
 
 def _par_chart(question: bytes) -> bytes:
@@ -128,6 +184,12 @@ def _bot_move(question: bytes) -> bytes:
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "deal": _deal,
+    "solution": _solution,
+    "analysis": _analysis,
+    "advice": _advice,
+    "board": _board,
+    "solution-replay": _solution_replay,
+    "solution-steps": _solution_steps,
     "par": _par,
     "play": _play,
     "par-chart": _par_chart,

@@ -64,10 +64,10 @@ VERIFICATIONS = _counter(
     "Replays uploaded for verification, by `result`: `holds`, `fails` or `refused`",
     ("result",),
 )
-PARS = _counter(
-    "samedeal_pars",
-    "Deals played by the computer for par, by `game` and `result`: `found` or `failed`",
-    ("game", "result"),
+RESULTS = _counter(
+    "samedeal_results",
+    "Pars, analyses and advice computed on request, by `task` and `result`: `found` or `failed`",
+    ("task", "result"),
 )
 LAG = _histogram(
     "samedeal_loop_lag_seconds",

@@ -205,6 +205,11 @@ class Registry:
         race_ids = await self.live.races_on(game.slug, seed)
         return any([not await self.archive.has(race_id) for race_id in race_ids])
 
+    async def check_public(self, game: type[Game], seed: str) -> None:
+        """Raise Refused("deal-sealed") while a race on a deal is live, so that no answer can help its racers."""
+        if await self.raced(game, seed):
+            raise Refused("deal-sealed", "A race on this deal is open or running. Ask again when it is over.")
+
     async def _load(self, race_id: str) -> Room:
         header: Header | None
         entries: Sequence[Entry]

@@ -1,0 +1,101 @@
+"""Advice on a position: whether it can be won, whether the last move was a mistake, and which move to make."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from samedeal.computer.bot import Seen
+from samedeal.computer.bots import BOTS
+from samedeal.deck import Words
+from samedeal.game import Game, Move, Variant
+from samedeal.solver.solution import Solution
+from samedeal.solver.solve import BUDGETS, solve
+
+
+class Hint(Struct, frozen=True):
+    """A move to make. Cards in texts are in notation form."""
+
+    move: Move
+    rule: str
+    """The rule that allows it."""
+    reason: str
+    """Why to make it."""
+
+
+class Advice(Struct, frozen=True, kw_only=True):
+    """What the computer says about a position when it knows all cards."""
+
+    outcome: Literal["won", "lost", "open"]
+    """``won`` if it found a way to win, ``lost`` if there is provably none, ``open`` if it found none."""
+    positions: int
+    """The number of positions that the search visited."""
+    was_mistake: bool | None = None
+    """Whether the last move lost a game that could be won; None if that is not known or there is no move."""
+    text: str
+    """All of this in words."""
+    hint: Hint | None = None
+    """None if the game is over."""
+
+
+def advise(deal: Game, moves: Sequence[Move], variant: Variant) -> Advice:
+    """Return advice on the position after moves from a deal. Raises IllegalMove."""
+    position = before = deal
+    for move in moves:
+        before, position = position, position.after(move)
+    earlier = _solved(before) if moves else None
+    if earlier and earlier.line[:1] == tuple(moves[-1:]):
+        solution = Solution("won", 0, earlier.line[1:])
+    else:
+        solution = _solved(position)
+    return Advice(
+        outcome=solution.outcome,
+        positions=solution.nodes,
+        was_mistake=_was_mistake(earlier, solution) if earlier else None,
+        text=" ".join([_verdict(position, solution), *([_judgement(earlier, solution)] if earlier else [])]),
+        hint=None if position.over else _hint(position, solution, moves[-1] if moves else "", variant),
+    )
+
+
+def _solved(position: Game) -> Solution:
+    return solve(position, BUDGETS[position.slug])
+
+
+def _verdict(position: Game, solution: Solution) -> str:
+    if position.won:
+        return "You have won."
+    match solution.outcome:
+        case "won":
+            return "The game can be won from here."
+        case "lost":
+            return "The game cannot be won from here."
+        case _:
+            return f"No win was found from here ({solution.nodes:,} positions looked at)."
+
+
+def _was_mistake(before: Solution, after: Solution) -> bool | None:
+    if after.outcome == "won" or before.outcome == "lost":
+        return False
+    return True if (before.outcome, after.outcome) == ("won", "lost") else None
+
+
+def _judgement(before: Solution, after: Solution) -> str:
+    if after.outcome == "won":
+        return "The last move was not a mistake."
+    match before.outcome:
+        case "won" if after.outcome == "lost":
+            return "The last move was a mistake: before it, the game could be won."
+        case "won":
+            return "Before the last move a win was found, so it may have been a mistake."
+        case "lost":
+            return "It could not be won before the last move, either."
+        case _:
+            return "No win was found before the last move, either."
+
+
+def _hint(position: Game, solution: Solution, last: Move, variant: Variant) -> Hint:
+    if solution.outcome == "won":
+        return Hint(solution.line[0], position.why(solution.line[0]), "A way to win begins with this move.")
+    words = Words(f"hint|{position}")
+    move = BOTS[position.slug].strategy(Seen.of(position, variant), last, words)[0]
+    return Hint(move, position.why(move), "No way to win is known. The computer would make this move.")

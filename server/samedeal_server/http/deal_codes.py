@@ -1,0 +1,40 @@
+"""Deal codes in paths: a game and a seed, with the game's own options in the query."""
+
+from typing import Final
+
+from msgspec import Struct, defstruct
+from starlette.requests import Request
+
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Seed
+from samedeal_server.http.race_bodies import variant_fields
+from samedeal_server.http.requests import validate
+from samedeal_server.races.opening import chosen_variant
+from samedeal_server.races.registry import checked_game
+
+
+class _SeedField(Struct, frozen=True):
+    """The seed of a deal code, for validation."""
+
+    seed: Seed
+
+
+VARIANTS: Final = {
+    slug: defstruct(f"{game.__name__}Query", variant_fields(game.options, text=True), forbid_unknown_fields=True)
+    for slug, game in GAMES.items()
+}
+"""The options of each game as query parameters."""
+
+
+def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
+    """Return the deal in the path of a request, with the variant in its query. Raises Refused."""
+    slug, _, seed = request.path_params["deal"].partition(":")
+    game, variant = checked_game(slug), dict[str, str | bool]()
+    for option, text in request.query_params.multi_items():
+        choices = {f"{choice}".lower(): choice for choice in game.options.get(option, ())}
+        if choices and (text not in choices or option in variant):
+            raise Refused("bad-request", f"{option} must be given once, as {' or '.join(choices)}.")
+        variant[option] = choices.get(text, text)
+    return game, validate({"seed": seed}, _SeedField).seed, chosen_variant(game, variant)
