@@ -43,6 +43,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
     "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
     "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
+    "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be won."),
     "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
     "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -87,30 +88,46 @@ def replay(settings: Settings, /, replay: str, mode: Mode | None, **choices: Any
     keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
     moves of that seat are printed, and with --at, only the table at that moment.
     """
-    chosen, why = choose_mode(mode, settings)
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
-    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices["at"], choices["speed"]
+    return show_replay(settings, loaded, lambda: published_keys(settings, replay), mode, **choices)
+
+
+def show_replay(
+    settings: Settings,
+    loaded: Replay,
+    keys: Callable[[], Collection[str]],
+    mode: Mode | None = None,
+    *,
+    analysis: Analysis | None = None,
+    **choices: Any,
+) -> int:
+    """Play back a replay, whose server publishes `keys`, in the player or as lines of text. Return the exit code."""
+    chosen, why = choose_mode(mode, settings)
+    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices.get("at"), choices.get("speed")
     if chosen == "tui":
-        keys = published_keys(settings, replay)
-        return _play(settings, replace(player, playing=at is None and speed != 0), lambda: outcome(loaded, keys))
+        known = keys()
+        player = replace(player, playing=at is None and speed != 0, analysis=analysis)
+        return _play(settings, player, loaded, lambda: outcome(loaded, known))
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
         pace = 4.0 if speed is None and sys.stdout.isatty() else speed or 0.0
-        _print_race(settings, loaded, player, pace, alone=choices["seat"] is not None)
+        _print_race(settings, loaded, player, pace, alone=choices.get("seat") is not None)
     return 0
 
 
-def _play(settings: Settings, player: Player, verify: Callable[[], Outcome]) -> int:
-    """Run the player on the full screen. Returns the exit code."""
+def _play(settings: Settings, player: Player, replay: Replay, verify: Callable[[], Outcome]) -> int:
+    """Run the player of a replay on the full screen. Returns the exit code."""
 
     def make_screen() -> "ReplayScreen":
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
+        from samedeal_cli.searches import analysis_of_race
 
-        return ReplayScreen(player, look(settings.theme, settings.suits, colored=settings.colored), verify)
+        palette = look(settings.theme, settings.suits, colored=settings.colored)
+        return ReplayScreen(player, palette, verify, lambda: analysis_of_race(replay))
 
     size = shutil.get_terminal_size()
     return run_full_screen(settings, draw_screen(player, size.columns, size.lines), make_screen)[1]
