@@ -32,6 +32,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
     "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
     "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
+    "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
     "race": ("samedeal_cli.commands.play:race", "Race against the ghosts of a finished race."),
     "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
     "games": ("samedeal_cli.commands.games:games", "List the games."),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,11 +124,13 @@ def _play(settings: Settings, player: Player, replay: Replay, verify: Callable[[
     """Run the player of a replay on the full screen. Returns the exit code."""
 
     def make_screen() -> "ReplayScreen":
+        from samedeal_cli.commands.practice import practise_from
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
         from samedeal_cli.searches import analysis_of_race
 
         palette = look(settings.theme, settings.suits, colored=settings.colored)
-        return ReplayScreen(player, palette, verify, lambda: analysis_of_race(replay))
+        analyse, practise = partial(analysis_of_race, replay), partial(practise_from, settings)
+        return ReplayScreen(player, palette, verify, analyse, practise)
 
     size = shutil.get_terminal_size()
     return run_full_screen(settings, draw_screen(player, size.columns, size.lines), make_screen)[1]

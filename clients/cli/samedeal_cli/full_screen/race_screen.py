@@ -5,7 +5,7 @@ The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``);
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 from textual.events import Click, MouseDown, MouseUp, Resize
 
 from samedeal.race.run import RESTART
-from samedeal.replays.replay import read
+from samedeal.replays.replay import Replay, read
 from samedeal_cli.full_screen.canvas_widget import LineInput
 from samedeal_cli.full_screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.full_screen.race_tasks import REPLAY_TIMEOUT_S, RaceTasks
@@ -22,6 +22,7 @@ from samedeal_cli.full_screen.texts import text_lines
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
+from samedeal_cli.searches import line_replay
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
@@ -109,7 +110,7 @@ class RaceScreen(RaceTasks):
     def _run_command(self, command: Command) -> None:
         match command:
             case "quit":
-                self.app.exit()
+                self.close()
             case "type":
                 self.ask_for_line("a move, such as d1; Tab completes it", self.state.typeable, self._history)
                 self._change(notice=Notice(" ".join(self.state.typeable), ""))
@@ -119,6 +120,10 @@ class RaceScreen(RaceTasks):
                 self._start(self._try(self._copy_result()))
             case "open-replay":
                 self._start(self._try(self._open_replay()))
+            case "open-line":
+                self._start(self._try(self._open_line()))
+            case "hint" | "verdict":
+                self._start(self._try(self._advise(hint=command == "hint")))
             case RaceAgain():
                 self._start(self._try(self._race_again(command)))
             case SendReaction(reaction=reaction):
@@ -161,10 +166,20 @@ class RaceScreen(RaceTasks):
             self._take_step(play(self.state, text))
 
     async def _open_replay(self) -> None:
+        replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
+        await self._push_replay(replay, await asyncio.to_thread(self._api.keys))
+
+    async def _open_line(self) -> None:
+        if self.state.analysis:
+            await self._push_replay(await asyncio.to_thread(line_replay, self.state.analysis), ())
+
+    async def _push_replay(self, replay: Replay, keys: Collection[str]) -> None:
+        from samedeal_cli.commands.practice import practise_from
         from samedeal_cli.commands.replays import outcome, player_of
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
-        replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
-        keys = await asyncio.to_thread(self._api.keys)
         player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
-        self.app.push_screen(ReplayScreen(replace(player, playing=True), self._look, lambda: outcome(replay, keys)))
+        player = replace(player, playing=True, analysis=self.state.analysis)
+        practise = partial(practise_from, self._settings)
+        analyse = partial(self.analyse, replay)
+        self.app.push_screen(ReplayScreen(player, self._look, lambda: outcome(replay, keys), analyse, practise))

@@ -35,14 +35,16 @@ class ReplayScreen(CanvasScreen):
         look: Palette,
         verify: Callable[[], Outcome],
         analyse: Callable[[], Awaitable[Analysis]] | None = None,
+        practise: Callable[[Player], CanvasScreen] | None = None,
     ) -> None:
         """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread.
 
-        `analyse` searches for the turning points of the race, unless the player has them.
+        `analyse` searches for the turning points of the race, unless the player has them. `practise` returns a screen
+        to play on from the player's position.
         """
         super().__init__()
         self.player = player
-        self._look, self._verify, self._analyse = look, verify, analyse
+        self._look, self._verify, self._analyse, self._practise = look, verify, analyse, practise
         self._drawn_at = time.monotonic()
         self._tasks: tuple[asyncio.Task[None], ...] = ()
 
@@ -93,6 +95,12 @@ class ReplayScreen(CanvasScreen):
                 keys = [*help_rows(ACTIONS), ("0-9", "jump to a tenth of the race")]
                 sections = ("Keys", keys), ("Marks", [(sign, kind) for kind, (sign, _) in MARKS.items()])
                 self.app.push_screen(TextDialog("Replay", lambda width: help_lines(sections, width), self._look))
+            case "p" if self._practise:
+                self._show(replace(self.player, playing=False))
+                try:
+                    self.app.push_screen(self._practise(self.player))
+                except Failure as failure:
+                    self._show(replace(self.player, note=failure.format_message()))
             case "/":
                 self.ask_for_line("a time such as 1:48 or a move such as m35")
             case _:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
@@ -129,6 +130,8 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "deal", [(f"sealed until {utc_time(state.header.reveals_at)}", DIM)]
     if state.stage == "over":
         yield "replay", [_verdict(state)]
+    if state.analysis:
+        yield "analysis", [(_analysis_text(state, state.analysis), PLAIN)]
     if state.par:
         squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
         for start in range(0, len(squares), width):
@@ -145,6 +148,12 @@ def _daily_text(daily: Daily) -> str:
         result = clock(each.ms) if each.outcome == "won" else short_result(daily.game, each.home, each.goal)
         results.append(f"{each.place}. {each.name} {result}")
     return place + ", ".join(results)
+
+
+def _analysis_text(state: RaceState, analysis: Analysis) -> str:
+    """Return whether the deal could be won, and until when you could have won."""
+    own = next((point for point in analysis.racers if point.seat == state.seat), None)
+    return analysis.text + (f" You {own.described()}." if own and analysis.outcome == "won" else "")
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:

@@ -226,8 +226,9 @@ ACTIONS: Final = (
     Action("t", "", "shorten long pauses, or not", lambda player: replace(player, skipping=not player.skipping)),
     Action("home", "", "go to the start", lambda player: player.go_to_entry(player.recording.dealt_n)),
     Action("end", "", "go to the end", lambda player: player.seek(player.recording.length)),
+    Action("p", "play on", "play on from here, with undo and advice", lambda player: player, minor=True),
     Action("/", "go to", "go to a time or a move: 1:48, m35", lambda player: player, minor=True),
     Action("?", "help", "help", lambda player: player),
     Action("q escape", "quit", "quit, or return to the results", lambda player: player),
 )
-"""All keys except digits. The screen itself handles the last three."""
+"""All keys except digits. The screen itself handles the last four."""
