@@ -208,8 +208,10 @@ class Session:
         settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
         if self.link is None:
             settings.say(link)  # stays above the full screen, where it can be selected with the mouse
-        host = server.partition("://")[2]
-        state = first_state(settings, self.race_id, host, self.link or link, watching=self.watching)
+        host, plain = server.partition("://")[2], settings.plain
+        state = first_state(
+            settings, self.race_id, server=host, link=self.link or link, watching=self.watching, ascii=plain
+        )
 
         def make_screen() -> "RaceScreen":
             from samedeal_cli.full_screen.race_screen import RaceScreen

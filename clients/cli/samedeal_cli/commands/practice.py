@@ -83,10 +83,9 @@ def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mo
     if chosen == "tui":
         from samedeal_cli.full_screen.race_view import draw_screen
 
-        state = first_state(settings, PRACTICE)
-        screen, code = run_full_screen(
-            settings, draw_screen(state, state.width, state.height), lambda: practice_screen(settings, connection)
-        )
+        plain, state = settings.plain, first_state(settings, PRACTICE)
+        frame = draw_screen(state, state.width, state.height)
+        screen, code = run_full_screen(settings, frame, lambda: practice_screen(settings, connection, plain=plain))
         if screen.failure:
             raise screen.failure
         return code
@@ -108,14 +107,14 @@ def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mo
 
 def practise_from(settings: Settings, player: Player) -> "RaceScreen":
     """Return a screen to play on from a moment of a replay. Raises Misused if the game is unknown."""
-    return practice_screen(settings, Practice(*position_of(player)))
+    return practice_screen(settings, Practice(*position_of(player)), plain=player.plain)
 
 
-def practice_screen(settings: Settings, connection: Practice) -> "RaceScreen":
+def practice_screen(settings: Settings, connection: Practice, *, plain: bool) -> "RaceScreen":
     """Return a screen to practise on."""
     from samedeal_cli.full_screen.race_screen import RaceScreen
 
-    state = first_state(settings, PRACTICE, practice=True, rivals_hidden=True)
+    state = first_state(settings, PRACTICE, practice=True, rivals_hidden=True, ascii=plain)
     return RaceScreen(state, lambda *_: connection, Library(), settings)
 
 

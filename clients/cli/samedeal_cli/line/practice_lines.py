@@ -2,15 +2,25 @@
 
 from typing import Final
 
+from samedeal_cli.line.descriptions import HELP
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.practice import Practice
 from samedeal_cli.render.text_table import with_cards
 
-HELP: Final = "hint: show a move to make, and why", "verdict: say whether the last move was a mistake"
+COMMANDS: Final = {
+    **{word: HELP[word] for word in ("undo", "board", "restart", "legal", "p 6h", "scan l", "rules")},
+    "hint": "show a move, and why",
+    "verdict": "was that a mistake?",
+    "quit": "end",
+    "?": HELP["?"],
+}
+"""The commands of practice."""
 
 
 class PracticeLines(LineMode):
     """Practises: executes typed moves, and gives advice."""
+
+    _help = COMMANDS
 
     def _show_race(self) -> None:
         self._stage = "running"
@@ -32,5 +42,3 @@ class PracticeLines(LineMode):
                 self._say(advice.text)
             return
         await super()._execute(line)
-        if word in ("?", "h", "help"):
-            self._say(*HELP)

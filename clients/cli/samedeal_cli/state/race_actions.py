@@ -115,6 +115,10 @@ def _is_over(state: RaceState) -> bool:
     return state.stage == "over"
 
 
+def _is_race(state: RaceState) -> bool:
+    return not state.practice
+
+
 def _has_line(state: RaceState) -> bool:
     return state.analysis is not None and bool(state.analysis.line)
 
@@ -174,12 +178,7 @@ PLAYING: Final = (
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
     Action("ctrl+r", _restart_label, "restart the deal (asks first)", _restart, minor=True),
     Action(
-        "!",
-        attrgetter("end_verb"),
-        "resign, or finish what is over (asks first)",
-        _ask_to_end,
-        lambda state: not state.practice,
-        minor=True,
+        "!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, _is_race, minor=True
     ),
     *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
@@ -187,6 +186,7 @@ PLAYING: Final = (
 ADVICE: Final = (
     Action(".", "hint", "show a move to make, and why", _does("hint")),
     Action(":", "mistake?", "say whether the last move was a mistake", _does("verdict")),
+    Action("!", "leave", "end practice", _does("quit"), minor=True),
 )
 RUNNING: Final = (
     Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),

@@ -278,13 +278,12 @@ def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
     return not won, 0 if won else -racer.home, racer.ms
 
 
-def first_state(settings: Settings, race_id: str, server: str = "", link: str = "", **fields: Any) -> RaceState:
+def first_state(settings: Settings, race_id: str, **fields: Any) -> RaceState:
     """Return the state of a race before it is joined, for this terminal and with these settings."""
+    fields = {"server": "", "link": ""} | fields
     kept = {name: getattr(settings, name) for name in ("theme", "suits", "cards", "auto_drop", "reactions")}
     size = shutil.get_terminal_size()
-    return RaceState(
-        race_id, server, link, width=size.columns, height=size.lines, ascii=settings.plain, **kept, **fields
-    )
+    return RaceState(race_id, width=size.columns, height=size.lines, **kept, **fields)
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
