@@ -62,5 +62,6 @@ def solve(
         write_output(settings, output, FORMATS[format_](line_replay(analysis)))
     if watch and not settings.json:
         print_line(settings, "")
-        return show_replay(settings, line_replay(analysis), tuple, mode, analysis=analysis)
+        line = msgspec.structs.replace(analysis, racers=())
+        return show_replay(settings, line_replay(analysis), tuple, mode, analysis=line)
     return 0

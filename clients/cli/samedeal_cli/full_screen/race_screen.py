@@ -10,8 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from msgspec import structs
 from textual.events import Click, MouseDown, MouseUp, Resize
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay, read
 from samedeal_cli.full_screen.canvas_widget import LineInput
@@ -167,19 +169,20 @@ class RaceScreen(RaceTasks):
 
     async def _open_replay(self) -> None:
         replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
-        await self._push_replay(replay, await asyncio.to_thread(self._api.keys))
+        await self._push_replay(replay, await asyncio.to_thread(self._api.keys), self.state.analysis)
 
     async def _open_line(self) -> None:
-        if self.state.analysis:
-            await self._push_replay(await asyncio.to_thread(line_replay, self.state.analysis), ())
+        if analysis := self.state.analysis:
+            line = await asyncio.to_thread(line_replay, analysis)
+            await self._push_replay(line, (), structs.replace(analysis, racers=()))
 
-    async def _push_replay(self, replay: Replay, keys: Collection[str]) -> None:
+    async def _push_replay(self, replay: Replay, keys: Collection[str], analysis: Analysis | None) -> None:
         from samedeal_cli.commands.practice import practise_from
         from samedeal_cli.commands.replays import outcome, player_of
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
         player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
-        player = replace(player, playing=True, analysis=self.state.analysis)
+        player = replace(player, playing=True, analysis=analysis)
         practise = partial(practise_from, self._settings)
         analyse = partial(self.analyse, replay)
         self.app.push_screen(ReplayScreen(player, self._look, lambda: outcome(replay, keys), analyse, practise))

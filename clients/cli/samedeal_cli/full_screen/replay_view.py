@@ -62,7 +62,9 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
         if player.note:
             canvas.write(floor, 2, f" {printable(player.note)} ", Style("news"))
         elif text := analysis_text(player, player.track):
-            canvas.write(floor, 2, f" {fitted(text, canvas.width - 6, '…')} ")
+            marked = player.turning_point(player.track)
+            column = canvas.write(floor, 2, f" {MARKS['turn'][0]}", MARKS["turn"][1]) if marked else 2
+            canvas.write(floor, column, f" {fitted(text, canvas.width - column - 4, '…')} ")
         if not player.interactive:
             canvas.write(height - 1, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
     if player.plain:
@@ -232,7 +234,7 @@ def _draw_times(player: Player, canvas: Canvas, row: int) -> None:
     start = canvas.width - 2 - cells(right)
     canvas.write(row, start, right, BOLD)
     canvas.spots["key:>" if player.speed < SPEEDS[-1] else "key:<"] = Spot(row, start, cells(right))
-    present = {mark.kind for mark in player.marks}
+    present = {mark.kind for mark in player.track.marks}
     legend = [(kind, *mark) for kind, mark in MARKS.items() if kind in present]
     if column + 4 + sum(3 + cells(kind) for kind, _, _ in legend) > start:
         return

@@ -153,7 +153,8 @@ def _daily_text(daily: Daily) -> str:
 def _analysis_text(state: RaceState, analysis: Analysis) -> str:
     """Return whether the deal could be won, and until when you could have won."""
     own = next((point for point in analysis.racers if point.seat == state.seat), None)
-    return analysis.text + (f" You {own.described()}." if own and analysis.outcome == "won" else "")
+    texts = [f"You {own.described()}." if own and own.step is not None else "", "w shows how." if analysis.line else ""]
+    return " ".join(filter(None, [analysis.text, *texts]))
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:

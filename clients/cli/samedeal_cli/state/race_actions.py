@@ -115,7 +115,7 @@ def _is_over(state: RaceState) -> bool:
     return state.stage == "over"
 
 
-def _is_race(state: RaceState) -> bool:
+def _raced(state: RaceState) -> bool:
     return not state.practice
 
 
@@ -177,9 +177,7 @@ PLAYING: Final = (
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
     Action("ctrl+r", _restart_label, "restart the deal (asks first)", _restart, minor=True),
-    Action(
-        "!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, _is_race, minor=True
-    ),
+    Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, _raced, minor=True),
     *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
 """The actions while your own table is on the screen."""
