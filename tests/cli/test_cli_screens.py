@@ -157,10 +157,10 @@ async def race(slug: str, width: int, height: int) -> list[str]:
         if slug == FIRST:
             await screens.press("escape")
             await screens.press("w", dialog="ReplayScreen")
-            line = app.screen
-            assert isinstance(line, ReplayScreen)
+            solution = app.screen
+            assert isinstance(solution, ReplayScreen)
             await screens.press("space", "6", dialog="ReplayScreen")
-            await until(lambda: line.player.outcome)
+            await until(lambda: solution.player.outcome)
             await screens.picture("how the deal could be won")
         return screens.pictures
 

@@ -39,6 +39,7 @@ from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
+from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.recording import Recording, Step
 from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
@@ -177,7 +178,10 @@ def _print_race(settings: Settings, replay: Replay, player: Player, speed: float
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
-def export(settings: Settings, /, replay: str, format_: str | None, output: Path | None, **choices: Any) -> None:
+@click.option("--analysis", is_flag=True, help="Show until when racers could have won, which takes a while.")
+def export(
+    settings: Settings, /, replay: str, format_: str | None, output: Path | None, analysis: bool, **choices: Any
+) -> None:
     """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
     REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
@@ -188,7 +192,7 @@ def export(settings: Settings, /, replay: str, format_: str | None, output: Path
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     context = click.get_current_context()
-    only = {"at": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
+    only = {"at": PICTURES, "analysis": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
     for option in context.command.params:
         formats, source = only.get(option.name or "", (format_,)), context.get_parameter_source(option.name or "")
         if source is not click.core.ParameterSource.DEFAULT and format_ not in formats:
@@ -200,6 +204,10 @@ def export(settings: Settings, /, replay: str, format_: str | None, output: Path
                 choices["speed"] = 0
             player = player_of(loaded, plain=settings.plain, **choices)
             player = replace(player, outcome=outcome(loaded, published_keys(settings, replay)))
+            if analysis:
+                from samedeal_cli.searches import analysis_of_race
+
+                player = replace(player, analysis=run(analysis_of_race(loaded)))
             data = PICTURES[format_](player, choices["seat"] is not None)
         else:
             data = FORMATS[format_](loaded)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from samedeal.analysis.analysis import Analysis
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
@@ -131,7 +130,10 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
     if state.stage == "over":
         yield "replay", [_verdict(state)]
     if state.analysis:
-        yield "analysis", [(_analysis_text(state, state.analysis), PLAIN)]
+        own = next((point for point in state.analysis.racers if point.seat == state.seat), None)
+        yield "analysis", [(state.analysis.text + (" w shows it." if state.analysis.line else ""), PLAIN)]
+        if own and own.step is not None:
+            yield "", [(f"You {own.described()}.", PLAIN)]
     if state.par:
         squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
         for start in range(0, len(squares), width):
@@ -148,13 +150,6 @@ def _daily_text(daily: Daily) -> str:
         result = clock(each.ms) if each.outcome == "won" else short_result(daily.game, each.home, each.goal)
         results.append(f"{each.place}. {each.name} {result}")
     return place + ", ".join(results)
-
-
-def _analysis_text(state: RaceState, analysis: Analysis) -> str:
-    """Return whether the deal could be won, and until when you could have won."""
-    own = next((point for point in analysis.racers if point.seat == state.seat), None)
-    texts = [f"You {own.described()}." if own and own.step is not None else "", "w shows how." if analysis.line else ""]
-    return " ".join(filter(None, [analysis.text, *texts]))
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:
