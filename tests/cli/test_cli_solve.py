@@ -22,7 +22,7 @@ from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.offline_cli import race_file, refuse_connections, run, written
 
-WON, OPEN = "the-edge:2", "corners:31"
+WON, LOST, OPEN = "the-edge:2", "kings-in-the-corners:93", "corners:31"
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,13 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
         result = run("solve", OPEN, *wanted)
         assert (result.exit_code, result.stderr) == (1, "samedeal: there is no winning line to show\n")
     assert not (tmp_path / "line.json").exists()
+
+
+def test_solve_proves_that_a_deal_is_lost() -> None:
+    document = json.loads(run("solve", LOST, "--json").stdout)
+    proof = f"This deal cannot be won: the search looked at all {document['positions']:,} positions that matter."
+    assert (document["outcome"], document["line"], document["text"]) == ("lost", [], proof)
+    assert run("solve", LOST).stdout.splitlines()[1] == proof
 
 
 def test_solve_knows_variants() -> None:

@@ -48,6 +48,8 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
 def instruction(state: RaceState) -> tuple[str, Style]:
     """Return what the player can do now, how the attempt ended, or for whom a racer who has finished waits."""
     board, me = state.board, state.me
+    if state.practice and board and board.outcome == "won":
+        return "You have won! You can undo or restart.", GOOD
     if not state.finished or me is None:
         over = board is not None and board.outcome != "playing"
         return f"{advice(board)}{_ways_on(state, board)}" if board else "", BAD if over else BOLD
