@@ -173,7 +173,8 @@ def terminal(live: Server, tmp_path: Path) -> Iterator[Terminal]:
 
 @tmux_only
 def test_ctrl_z_suspends_and_fg_redraws_the_screen(terminal: Terminal, live: Server) -> None:
-    terminal.type(f"{SAMEDEAL} solo corners:42")
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    terminal.type(f"{SAMEDEAL} join {race} --as ada --ready")
     terminal.until("stock 43")
     terminal.keys("C-z")
     terminal.until(r"Stopped")

@@ -139,11 +139,11 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(
     assert events == [
         ": bo joined",
         ": bo is ready",
-        ": you are 2 of 2: bo passed you",
+        ": you are 2nd of 2: bo passed you",
         ": bo is past a quarter, 13 of 48 home",
-        ": you are 1 of 2: you passed bo",
+        ": you are 1st of 2: you passed bo",
         ": bo is past halfway, 25 of 48 home",
-        ": you are 2 of 2: bo passed you",
+        ": you are 2nd of 2: bo passed you",
         ": bo won in 0:48.0",
     ]
     assert lines[-1] == "your seat is reserved. To rejoin: join again"

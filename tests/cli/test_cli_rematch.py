@@ -33,22 +33,19 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
         for pilot in (hers, his):
             await pilot.press("exclamation_mark", "y")
         await until(lambda: ada.state.stage == bo.state.stage == eve.state.stage == "over")
-        assert "n rematch" in shown(bo)
+        await until(lambda: "n rematch" in shown(bo))
         await hers.press("g", "2")
         await until(lambda: bo.state.rematch and eve.state.rematch)
         assert "ada wants a rematch with The Edge: press n to join." in shown(bo)
-        assert "n join the rematch" in shown(eve)
+        await until(lambda: "n join the rematch" in shown(eve))
         await his.press("N")
         await watching.press("n")
         await until(lambda: [len(app.state.standings) for app in (ada, bo, eve)] == [3, 3, 3])
         assert len({app.state.race_id for app in (ada, bo, eve)}) == 1
         assert ada.state.header
         assert (ada.state.header.game, ada.state.header.follows) == ("the-edge", race)
-        assert {standing.name: standing.outcome for standing in ada.state.standings} == {
-            "ada": "waiting",
-            "bo": "ready",
-            "eve": "waiting",
-        }
+        outcomes = {"ada": "waiting", "bo": "ready", "eve": "waiting"}
+        await until(lambda: {standing.name: standing.outcome for standing in ada.state.standings} == outcomes)
         assert "ada 0.5 : 0.5 bo" in shown(eve)
         await hers.press("r")
         await watching.press("r")

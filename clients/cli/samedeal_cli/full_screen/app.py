@@ -1,9 +1,12 @@
 """The full screen: one Textual app, whose screens are races and replays."""
 
+import os
+import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -34,15 +37,12 @@ class FullScreen(App[None]):
 
     def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
-        super().__init__()
+        # Without colours, those of the terminal stay: Textual would replace its own by shades of grey.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         if not animation:
             self.animation_level = "none"
         self._first = first
         self.interrupted = False
-
-    def on_mount(self) -> None:
-        """Redraw everything when the program continues after Ctrl-Z."""
-        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen."""
@@ -56,3 +56,8 @@ class FullScreen(App[None]):
         """Quit as Ctrl-C does."""
         self.interrupted = True
         self.exit()
+
+    def action_suspend_process(self) -> None:
+        """Stop until the shell continues the program, then redraw everything."""
+        with suppress(SuspendNotSupported), self.suspend():
+            os.kill(os.getpid(), signal.SIGSTOP)

@@ -88,8 +88,7 @@ class RaceTasks(CanvasScreen):
         self._show(replace(self.state, **fields))
 
     def _update_snapshot(self) -> None:
-        connection = self.connection
-        if connection:
+        if connection := self.connection:
             now = connection.view, connection.standings, connection.left_ms, connection.ghosts
             rematch = self.state.rematch
             self._show(race_update.update(self.state, *now))
@@ -172,11 +171,10 @@ class RaceTasks(CanvasScreen):
 
     async def _race_again(self, command: RaceAgain) -> None:
         """Join the rematch, race against the ghosts, or open a race like this one if the user has no seat in it."""
-        header, rematch, connection = self.state.header, self.state.rematch, self.connection
+        header, connection = self.state.header, self.connection
         if header is None or connection is None:
             return
-        if command.ghosts:
-            rematch = None
+        rematch = None if command.ghosts else self.state.rematch
         race_id, link = (rematch.race, f"{self._api.server}/r/{rematch.race}") if rematch else ("", "")
         if self.state.me or not rematch:
             if command.ghosts:

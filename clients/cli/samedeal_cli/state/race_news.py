@@ -5,6 +5,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import ordinal
 from samedeal_cli.render.phrases import bot_mark, clock, outcome_phrase, result_phrase
 
 StandingsBySeat = Mapping[int, Standing]
@@ -32,7 +33,7 @@ def race_news(
     if own is None or own not in before or own not in now or before[own].outcome in WAITING:
         return
     if now[own].place != before[own].place:
-        yield f"you are {now[own].place} of {len(now)}{_overtaking(before, now, own)}"
+        yield f"you are {ordinal(now[own].place)} of {len(now)}{_overtaking(before, now, own)}"
 
 
 def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost], game: str = "") -> Iterator[str]:
