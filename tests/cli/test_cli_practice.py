@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from samedeal.errors import Refused
-from samedeal_cli.commands.practice import position_of, practice_screen, practise_from
+from samedeal_cli.commands.opened_replay import position_of
 from samedeal_cli.failure import Failure
 from samedeal_cli.full_screen.app import FullScreen
-from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.full_screen.race_screen import RaceScreen, practice_screen, practise_from
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.net.practice import Practice
 from samedeal_cli.render.themes import look

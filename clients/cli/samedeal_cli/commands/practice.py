@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from samedeal.analysis.turning_point import last_line
 from samedeal.game import Move
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.opened_replay import player_of, position_of, unverified_if_refused
 from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, Deal, Number, Variants, variant_option
-from samedeal_cli.commands.replays import player_of, unverified_if_refused
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
@@ -23,10 +22,9 @@ from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.searches import PublicDeal
 from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.race_state import first_state
-from samedeal_cli.state.replay_state import Player
 
 if TYPE_CHECKING:
-    from samedeal_cli.full_screen.race_screen import RaceScreen
+    pass
 
 
 @command(
@@ -67,13 +65,6 @@ def random_deal(game: str) -> Deal:
     return Deal(game, token_hex(8))
 
 
-def position_of(player: Player) -> tuple[PublicDeal, tuple[Move, ...]]:
-    """Return the deal of a recording, and the moves to the watched racer's table, without those that were undone."""
-    header, steps = player.recording.header, player.track.steps[: player.track.index(player.n) + 1]
-    deal = PublicDeal(header.game, player.recording.deal.partition(":")[2], dict(header.variant))
-    return deal, last_line(steps[0].game, [step.move for step in steps[1:]])[-1].moves
-
-
 def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mode: Mode | None) -> int:
     """Play on the full screen or in line mode until the user quits. Return the exit code."""
     chosen, why = choose_mode(mode, settings)
@@ -81,6 +72,7 @@ def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mo
         settings.say(f"samedeal: {why}")
     connection = Practice(deal, moves)
     if chosen == "tui":
+        from samedeal_cli.full_screen.race_screen import practice_screen
         from samedeal_cli.full_screen.race_view import draw_screen
 
         plain, state = settings.plain, first_state(settings, PRACTICE)
@@ -103,19 +95,6 @@ def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mo
     )
     run(lines.run(ready=None))
     return 0
-
-
-def practise_from(settings: Settings, player: Player) -> "RaceScreen":
-    """Return a screen to play on from a moment of a replay. Raises Misused if the game is unknown."""
-    return practice_screen(settings, Practice(*position_of(player)), plain=player.plain)
-
-
-def practice_screen(settings: Settings, connection: Practice, *, plain: bool) -> "RaceScreen":
-    """Return a screen to practise on."""
-    from samedeal_cli.full_screen.race_screen import RaceScreen
-
-    state = first_state(settings, PRACTICE, practice=True, rivals_hidden=True, ascii=plain)
-    return RaceScreen(state, lambda *_: connection, Library(), settings)
 
 
 def _game(text: str) -> str | None:

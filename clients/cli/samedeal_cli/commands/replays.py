@@ -4,7 +4,6 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -14,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from samedeal.analysis.analysis import Analysis
-from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import Outcome
-from samedeal.proof.verification import outcome_of, verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.run import RESTART, Run
 from samedeal.replays.replay import Replay
@@ -26,10 +23,10 @@ from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
-from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.failure import Misused, Unverified
+from samedeal_cli.failure import Misused
 from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
 from samedeal_cli.net.sanitise import safe_text
@@ -41,8 +38,8 @@ from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.recording import Recording, Step
-from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
+from samedeal_cli.state.recording import Step
+from samedeal_cli.state.replay_state import Player
 
 if TYPE_CHECKING:
     from samedeal_cli.full_screen.replay_screen import ReplayScreen
@@ -125,7 +122,7 @@ def _play(settings: Settings, player: Player, replay: Replay, verify: Callable[[
     """Run the player of a replay on the full screen. Returns the exit code."""
 
     def make_screen() -> "ReplayScreen":
-        from samedeal_cli.commands.practice import practise_from
+        from samedeal_cli.full_screen.race_screen import practise_from
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
         from samedeal_cli.searches import analysis_of_race
 
@@ -263,42 +260,3 @@ def _table_lines(settings: Settings, game: Game) -> Iterator[str]:
 
 def _print(settings: Settings, line: str) -> None:
     print_line(settings, safe_text(line))
-
-
-def player_of(
-    replay: Replay,
-    *,
-    seat: int | None = None,
-    at: Moment | None = None,
-    speed: float | None = None,
-    pause_ms: int = PAUSE_MS,
-    plain: bool = False,
-) -> Player:
-    """Return a player of a replay at a moment, by default at the deal or, with speed 0, at the end.
-
-    Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
-    """
-    try:
-        with unverified_if_refused():
-            recording = Recording.of(replay)
-        player = replace(Player.of(recording, plain=plain), speed=speed or USUAL_SPEED, pause_ms=pause_ms)
-        player = player if seat is None else player.watch_seat(seat)
-        if at is not None:
-            return player.go_to(at)
-        return player.on_key("end") if speed == 0 else player
-    except (LookupError, ValueError) as error:
-        raise Misused(printable(str(error))) from error
-
-
-@contextmanager
-def unverified_if_refused() -> Iterator[None]:
-    """Raise Unverified instead of Refused, for an invalid log."""
-    try:
-        yield
-    except Refused as refused:
-        raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
-
-
-def outcome(replay: Replay, keys: Collection[str]) -> Outcome:
-    """Verify a replay; if there are known keys, it must be signed with one of them."""
-    return outcome_of(verify(replay, keys), key_known=bool(keys))

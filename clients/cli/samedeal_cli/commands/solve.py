@@ -8,9 +8,10 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.mode import Mode, mode_option
+from samedeal_cli.commands.opened_replay import player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, FILE, Deal, Variants, variant_option
-from samedeal_cli.commands.replays import FORMATS, format_of, player_of, show_replay, unverified_if_refused
+from samedeal_cli.commands.replays import FORMATS, format_of, show_replay
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.render.phrases import short_deal

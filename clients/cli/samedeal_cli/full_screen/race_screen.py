@@ -16,19 +16,23 @@ from textual.events import Click, MouseDown, MouseUp, Resize
 from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay, read
+from samedeal_cli.commands.opened_replay import outcome, player_of, position_of
 from samedeal_cli.full_screen.canvas_widget import LineInput
 from samedeal_cli.full_screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.full_screen.race_tasks import REPLAY_TIMEOUT_S, RaceTasks
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.full_screen.texts import text_lines
+from samedeal_cli.net.practice import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
 from samedeal_cli.searches import line_replay
+from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
-from samedeal_cli.state.race_state import Notice, RaceState
+from samedeal_cli.state.race_state import Notice, RaceState, first_state
+from samedeal_cli.state.replay_state import Player
 
 TICK_S: Final = 0.1
 
@@ -177,8 +181,6 @@ class RaceScreen(RaceTasks):
             await self._push_replay(line, (), structs.replace(analysis, racers=()))
 
     async def _push_replay(self, replay: Replay, keys: Collection[str], analysis: Analysis | None) -> None:
-        from samedeal_cli.commands.practice import practise_from
-        from samedeal_cli.commands.replays import outcome, player_of
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
         player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
@@ -186,3 +188,14 @@ class RaceScreen(RaceTasks):
         practise = partial(practise_from, self._settings)
         analyse = partial(self.analyse, replay)
         self.app.push_screen(ReplayScreen(player, self._look, lambda: outcome(replay, keys), analyse, practise))
+
+
+def practise_from(settings: Settings, player: Player) -> RaceScreen:
+    """Return a screen to play on from a moment of a replay. Raises Misused if the game is unknown."""
+    return practice_screen(settings, Practice(*position_of(player)), plain=player.plain)
+
+
+def practice_screen(settings: Settings, connection: Practice, *, plain: bool) -> RaceScreen:
+    """Return a screen to practise on."""
+    state = first_state(settings, PRACTICE, practice=True, rivals_hidden=True, ascii=plain)
+    return RaceScreen(state, lambda *_: connection, Library(), settings)
