@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from textual.pilot import Pilot
@@ -26,7 +27,7 @@ from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import LINK, RACE
 from support.full_screen import RaceApp, shown
-from support.race_story import PLAYERS, DailyStory, Story, choosing, documents, refused_move
+from support.race_story import PLAYERS, DailyStory, Story, analysis, choosing, documents, refused_move
 from support.scripted_race import SERVER, ScriptedApi, ScriptedConnection
 
 SCREENS = Path(__file__).parents[1] / "screens"
@@ -84,7 +85,9 @@ async def tour(story: Story, width: int, height: int) -> AsyncIterator[Tour]:
     connection = ScriptedConnection(story.header, PLAYERS[1], story.lobby())
     connect: Any = lambda _race, _watching: connection  # noqa: E731
     api = ScriptedApi(documents(story.header))
-    app = RaceApp(RaceScreen(RaceState(RACE, SERVER, LINK), connect, api, Settings(color="always")))
+    screen = RaceScreen(RaceState(RACE, SERVER, LINK), connect, api, Settings(color="always"))
+    screen.analyse = AsyncMock(return_value=analysis(story.slug))
+    app = RaceApp(screen)
     async with app.run_test(size=(width, height)) as pilot:
         await until(lambda: app.state.game)
         yield Tour(app, pilot, connection)
@@ -137,6 +140,7 @@ async def race(slug: str, width: int, height: int) -> list[str]:
         await screens.picture("you have won and see all tables")
         await screens.receive(story.over())
         await until(lambda: app.state.checks and app.state.par and app.state.evening and len(app.state.records) == 2)
+        await until(lambda: app.state.analysis)
         await screens.picture("the results")
         if slug == FIRST:
             await screens.press("e", dialog="TextDialog")
@@ -150,6 +154,14 @@ async def race(slug: str, width: int, height: int) -> list[str]:
         await screens.picture("the replay is paused in the middle")
         await screens.press("c", dialog="ReplayScreen")
         await screens.picture("the replay shows both tables")
+        if slug == FIRST:
+            await screens.press("escape")
+            await screens.press("w", dialog="ReplayScreen")
+            solution = app.screen
+            assert isinstance(solution, ReplayScreen)
+            await screens.press("space", "6", dialog="ReplayScreen")
+            await until(lambda: solution.player.outcome)
+            await screens.picture("how the deal could be won")
         return screens.pictures
 
 

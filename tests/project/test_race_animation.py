@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from samedeal.replays.replay import read
-from samedeal_cli.commands.replays import outcome, player_of
+from samedeal_cli.commands.opened_replay import outcome, player_of
 from samedeal_cli.commands.timecode import Moment
 from samedeal_cli.render.picture import picture_svg
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from samedeal.analysis.analysis import Analysis
+from samedeal.analysis.turning_point import TurningPoint
 from samedeal.computer.par import Compared, Square
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -82,6 +84,19 @@ def refused_move(slug: str) -> tuple[str, str]:
         except Refused as refused:
             refusals[move] = refused.text
     return max(refusals.items(), key=lambda refusal: (bool(CARD.search(refusal[1])), len(refusal[1])))
+
+
+def analysis(slug: str) -> Analysis:
+    """Return an analysis of a race with this story: the deal could be won, by ada until move 40."""
+    return Analysis(
+        game=slug,
+        deal=f"{slug}:{WINS[slug]['seed']}",
+        variant={},
+        outcome="won",
+        positions=1_234,
+        line=tuple(WINS[slug]["moves"]),
+        racers=(TurningPoint(seat=1, step=40, is_end=False, proven=True),),
+    )
 
 
 # Views.

@@ -179,6 +179,12 @@ def _race_or_deal(text: str) -> Link | Deal:
     return _deal(text) if colon and (game in GAMES or not is_link) else _race(text)
 
 
+def _deal_or_replay(text: str) -> Deal | str:
+    """Parse a deal code. Other texts name a replay."""
+    game, colon, _ = text.partition(":")
+    return _deal(text) if colon and (game in GAMES or not re.search(r"[/\\]", text)) else text
+
+
 def _public_key(text: str) -> str:
     """Parse a server's public key."""
     key = text.strip().lower()
@@ -205,6 +211,7 @@ RACE = Parsed("race", _race)
 LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
 RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
+DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay)
 GAME = Parsed("game", _game, GAMES)
 KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), GAMES)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)

@@ -26,7 +26,7 @@ from samedeal_cli.commands.parameters import (
     race_request,
     rematch_request,
 )
-from samedeal_cli.failure import Declined, Failure
+from samedeal_cli.failure import Declined, Failure, Misused
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
@@ -86,14 +86,21 @@ def again(settings: Settings, /, race: Link, game: str | None, name: str | None,
     return Session(settings, server, race_id, name, **choices).run()
 
 
-@command("samedeal solo corners", "samedeal solo corners --daily", "samedeal solo corners:42 --limit 30m")
+@command(
+    "samedeal solo corners",
+    "samedeal solo corners --daily",
+    "samedeal solo corners --practice",
+    "samedeal solo corners:42 --limit 30m",
+)
 @click.argument("what", type=GAME_OR_DEAL, metavar="GAME|DEAL")
+@click.option("--practice", is_flag=True, help="Play without a clock and a server, with advice.")
 @race_options
 @view_options
 def solo(
     settings: Settings,
     /,
     what: tuple[str, str | None],
+    practice: bool,
     daily: bool,
     limit_ms: int | None,
     undo: bool | None,
@@ -103,6 +110,14 @@ def solo(
 ) -> int:
     """Play alone against the clock: a secret shuffle, the daily deal, or the deal of a code."""
     game, seed = what
+    if practice:
+        from samedeal_cli.commands.practice import random_deal, run_practice
+        from samedeal_cli.searches import PublicDeal
+
+        if daily or limit_ms or undo is not None or name or choices["boards"] or settings.json:
+            raise Misused("--practice only combines with --variant, --tui and --line")
+        seed = seed or random_deal(game).seed
+        return run_practice(settings, PublicDeal(game, seed, dict(variants)), (), choices["mode"])
     if daily:
         check_daily(seed)
     settings = with_name(settings, name)
@@ -188,25 +203,14 @@ class Session:
 
     def _run_full_screen(self) -> int:
         from samedeal_cli.full_screen.race_view import draw_screen
-        from samedeal_cli.state.race_state import RaceState
+        from samedeal_cli.state.race_state import first_state
 
         settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
         if self.link is None:
             settings.say(link)  # stays above the full screen, where it can be selected with the mouse
-        size = shutil.get_terminal_size()
-        state = RaceState(
-            self.race_id,
-            server.partition("://")[2],
-            self.link or link,
-            watching=self.watching,
-            width=size.columns,
-            height=size.lines,
-            theme=settings.theme,
-            suits=settings.suits,
-            cards=settings.cards,
-            auto_drop=settings.auto_drop,
-            ascii=settings.plain,
-            reactions=settings.reactions,
+        host, plain = server.partition("://")[2], settings.plain
+        state = first_state(
+            settings, self.race_id, server=host, link=self.link or link, watching=self.watching, ascii=plain
         )
 
         def make_screen() -> "RaceScreen":

@@ -4,19 +4,18 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from samedeal.errors import Refused
+from samedeal.analysis.analysis import Analysis
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import Outcome
-from samedeal.proof.verification import outcome_of, verify
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.run import RESTART, Run
 from samedeal.replays.replay import Replay
@@ -24,10 +23,10 @@ from samedeal.wire import codec
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
-from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.failure import Misused, Unverified
+from samedeal_cli.failure import Misused
 from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
 from samedeal_cli.net.sanitise import safe_text
@@ -37,9 +36,10 @@ from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.picture import MAX_TABLES, picture_svg
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
+from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.recording import Recording, Step
-from samedeal_cli.state.replay_state import PAUSE_MS, USUAL_SPEED, Player
+from samedeal_cli.state.recording import Step
+from samedeal_cli.state.replay_state import Player
 
 if TYPE_CHECKING:
     from samedeal_cli.full_screen.replay_screen import ReplayScreen
@@ -87,30 +87,48 @@ def replay(settings: Settings, /, replay: str, mode: Mode | None, **choices: Any
     keys; press ? to list them. Otherwise, and with --line, events are printed as lines of text. With --seat, only the
     moves of that seat are printed, and with --at, only the table at that moment.
     """
-    chosen, why = choose_mode(mode, settings)
     with unverified_if_refused():
         loaded = load_replay(settings, replay)
-    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices["at"], choices["speed"]
+    return show_replay(settings, loaded, lambda: published_keys(settings, replay), mode, **choices)
+
+
+def show_replay(
+    settings: Settings,
+    loaded: Replay,
+    keys: Callable[[], Collection[str]],
+    mode: Mode | None = None,
+    *,
+    analysis: Analysis | None = None,
+    **choices: Any,
+) -> int:
+    """Play back a replay, whose server publishes `keys`, in the player or as lines of text. Return the exit code."""
+    chosen, why = choose_mode(mode, settings)
+    player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices.get("at"), choices.get("speed")
     if chosen == "tui":
-        keys = published_keys(settings, replay)
-        return _play(settings, replace(player, playing=at is None and speed != 0), lambda: outcome(loaded, keys))
+        known = keys()
+        player = replace(player, playing=at is None and speed != 0, analysis=analysis)
+        return _play(settings, player, loaded, lambda: outcome(loaded, known))
     if why:
         settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:
         pace = 4.0 if speed is None and sys.stdout.isatty() else speed or 0.0
-        _print_race(settings, loaded, player, pace, alone=choices["seat"] is not None)
+        _print_race(settings, loaded, player, pace, alone=choices.get("seat") is not None)
     return 0
 
 
-def _play(settings: Settings, player: Player, verify: Callable[[], Outcome]) -> int:
-    """Run the player on the full screen. Returns the exit code."""
+def _play(settings: Settings, player: Player, replay: Replay, verify: Callable[[], Outcome]) -> int:
+    """Run the player of a replay on the full screen. Returns the exit code."""
 
     def make_screen() -> "ReplayScreen":
+        from samedeal_cli.full_screen.race_screen import practise_from
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
+        from samedeal_cli.searches import analysis_of_race
 
-        return ReplayScreen(player, look(settings.theme, settings.suits, colored=settings.colored), verify)
+        palette = look(settings.theme, settings.suits, colored=settings.colored)
+        analyse, practise = partial(analysis_of_race, replay), partial(practise_from, settings)
+        return ReplayScreen(player, palette, verify, analyse, practise)
 
     size = shutil.get_terminal_size()
     return run_full_screen(settings, draw_screen(player, size.columns, size.lines), make_screen)[1]
@@ -157,7 +175,10 @@ def _print_race(settings: Settings, replay: Replay, player: Player, speed: float
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
-def export(settings: Settings, /, replay: str, format_: str | None, output: Path | None, **choices: Any) -> None:
+@click.option("--analysis", is_flag=True, help="Show until when racers could have won, which takes a while.")
+def export(
+    settings: Settings, /, replay: str, format_: str | None, output: Path | None, analysis: bool, **choices: Any
+) -> None:
     """Convert a replay to another format: json, msgpack, ndjson, txt, svg or cast.
 
     REPLAY is a file, - for standard input, or the link or id of a race. Conversion between json, msgpack and ndjson
@@ -168,7 +189,7 @@ def export(settings: Settings, /, replay: str, format_: str | None, output: Path
     if output is None and format_ == "msgpack" and sys.stdout.isatty():
         raise Misused("msgpack cannot be written to a terminal; use -o FILE")
     context = click.get_current_context()
-    only = {"at": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
+    only = {"at": PICTURES, "analysis": PICTURES, "seat": PICTURES, "speed": {"cast"}, "pause_ms": {"cast"}}
     for option in context.command.params:
         formats, source = only.get(option.name or "", (format_,)), context.get_parameter_source(option.name or "")
         if source is not click.core.ParameterSource.DEFAULT and format_ not in formats:
@@ -180,6 +201,10 @@ def export(settings: Settings, /, replay: str, format_: str | None, output: Path
                 choices["speed"] = 0
             player = player_of(loaded, plain=settings.plain, **choices)
             player = replace(player, outcome=outcome(loaded, published_keys(settings, replay)))
+            if analysis:
+                from samedeal_cli.searches import analysis_of_race
+
+                player = replace(player, analysis=run(analysis_of_race(loaded)))
             data = PICTURES[format_](player, choices["seat"] is not None)
         else:
             data = FORMATS[format_](loaded)
@@ -235,42 +260,3 @@ def _table_lines(settings: Settings, game: Game) -> Iterator[str]:
 
 def _print(settings: Settings, line: str) -> None:
     print_line(settings, safe_text(line))
-
-
-def player_of(
-    replay: Replay,
-    *,
-    seat: int | None = None,
-    at: Moment | None = None,
-    speed: float | None = None,
-    pause_ms: int = PAUSE_MS,
-    plain: bool = False,
-) -> Player:
-    """Return a player of a replay at a moment, by default at the deal or, with speed 0, at the end.
-
-    Raises Unverified if the log is invalid, and Misused if the seat or the move does not exist.
-    """
-    try:
-        with unverified_if_refused():
-            recording = Recording.of(replay)
-        player = replace(Player.of(recording, plain=plain), speed=speed or USUAL_SPEED, pause_ms=pause_ms)
-        player = player if seat is None else player.watch_seat(seat)
-        if at is not None:
-            return player.go_to(at)
-        return player.on_key("end") if speed == 0 else player
-    except (LookupError, ValueError) as error:
-        raise Misused(printable(str(error))) from error
-
-
-@contextmanager
-def unverified_if_refused() -> Iterator[None]:
-    """Raise Unverified instead of Refused, for an invalid log."""
-    try:
-        yield
-    except Refused as refused:
-        raise Unverified(f"{printable(refused.text).rstrip('.')} (samedeal verify shows details)") from refused
-
-
-def outcome(replay: Replay, keys: Collection[str]) -> Outcome:
-    """Verify a replay; if there are known keys, it must be signed with one of them."""
-    return outcome_of(verify(replay, keys), key_known=bool(keys))

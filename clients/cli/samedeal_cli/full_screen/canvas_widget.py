@@ -119,6 +119,13 @@ class CanvasScreen(Screen[None]):
             each.key: ActiveBinding(self, each.with_key(each.key, key_name(each.key)), True, "") for each in bindings
         }
 
+    def close(self) -> None:
+        """Return to the screen that opened this one, or quit."""
+        if self.app.screen_stack[0] is self:
+            self.app.exit()
+        else:
+            self.dismiss()
+
     def ask_for_line(self, placeholder: str, completions: Sequence[str] = (), history: Sequence[str] = ()) -> None:
         """Open a line to type, above the footer."""
         self.mount(LineInput(placeholder, completions, history), before=self.query_one(Footer))

@@ -5,27 +5,34 @@ The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``);
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from msgspec import structs
 from textual.events import Click, MouseDown, MouseUp, Resize
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
-from samedeal.replays.replay import read
+from samedeal.replays.replay import Replay, read
+from samedeal_cli.commands.opened_replay import outcome, player_of, position_of
 from samedeal_cli.full_screen.canvas_widget import LineInput
 from samedeal_cli.full_screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.full_screen.race_tasks import REPLAY_TIMEOUT_S, RaceTasks
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.full_screen.texts import text_lines
+from samedeal_cli.net.practice import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
 from samedeal_cli.render.themes import look
+from samedeal_cli.searches import line_replay
+from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
-from samedeal_cli.state.race_state import Notice, RaceState
+from samedeal_cli.state.race_state import Notice, RaceState, first_state
+from samedeal_cli.state.replay_state import Player
 
 TICK_S: Final = 0.1
 
@@ -109,7 +116,7 @@ class RaceScreen(RaceTasks):
     def _run_command(self, command: Command) -> None:
         match command:
             case "quit":
-                self.app.exit()
+                self.close()
             case "type":
                 self.ask_for_line("a move, such as d1; Tab completes it", self.state.typeable, self._history)
                 self._change(notice=Notice(" ".join(self.state.typeable), ""))
@@ -119,6 +126,10 @@ class RaceScreen(RaceTasks):
                 self._start(self._try(self._copy_result()))
             case "open-replay":
                 self._start(self._try(self._open_replay()))
+            case "open-line":
+                self._start(self._try(self._open_line()))
+            case "hint" | "verdict":
+                self._start(self._try(self._advise(hint=command == "hint")))
             case RaceAgain():
                 self._start(self._try(self._race_again(command)))
             case SendReaction(reaction=reaction):
@@ -161,10 +172,30 @@ class RaceScreen(RaceTasks):
             self._take_step(play(self.state, text))
 
     async def _open_replay(self) -> None:
-        from samedeal_cli.commands.replays import outcome, player_of
+        replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
+        await self._push_replay(replay, await asyncio.to_thread(self._api.keys), self.state.analysis)
+
+    async def _open_line(self) -> None:
+        if analysis := self.state.analysis:
+            line = await asyncio.to_thread(line_replay, analysis)
+            await self._push_replay(line, (), structs.replace(analysis, racers=()))
+
+    async def _push_replay(self, replay: Replay, keys: Collection[str], analysis: Analysis | None) -> None:
         from samedeal_cli.full_screen.replay_screen import ReplayScreen
 
-        replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))
-        keys = await asyncio.to_thread(self._api.keys)
         player = await asyncio.to_thread(player_of, replay, plain=self.state.ascii)
-        self.app.push_screen(ReplayScreen(replace(player, playing=True), self._look, lambda: outcome(replay, keys)))
+        player = replace(player, playing=True, analysis=analysis)
+        practise = partial(practise_from, self._settings)
+        analyse = partial(self.analyse, replay)
+        self.app.push_screen(ReplayScreen(player, self._look, lambda: outcome(replay, keys), analyse, practise))
+
+
+def practise_from(settings: Settings, player: Player) -> RaceScreen:
+    """Return a screen to play on from a moment of a replay. Raises Misused if the game is unknown."""
+    return practice_screen(settings, Practice(*position_of(player)), plain=player.plain)
+
+
+def practice_screen(settings: Settings, connection: Practice, *, plain: bool) -> RaceScreen:
+    """Return a screen to practise on."""
+    state = first_state(settings, PRACTICE, practice=True, rivals_hidden=True, ascii=plain)
+    return RaceScreen(state, lambda *_: connection, Library(), settings)

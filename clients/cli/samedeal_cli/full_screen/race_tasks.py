@@ -2,15 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.errors import Refused
+from samedeal.replays.replay import Replay, read
 from samedeal.scores.tallies import Versus
+from samedeal.solver.solve import SOLVERS
 from samedeal.wire.documents import Daily, PlayerPage, RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
@@ -18,7 +21,10 @@ from samedeal_cli.failure import Declined, Failure
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
+from samedeal_cli.net.practice import Practice
+from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.net.verification import verify_race
+from samedeal_cli.searches import analysis_of_race
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_update
 from samedeal_cli.state.race_commands import AddBot, Command, PlayMove, RaceAgain, RemovePlayer, Step
@@ -40,6 +46,9 @@ Connect = Callable[[str, bool], Connection]
 
 class RaceTasks(CanvasScreen):
     """Follows a race and its rematches. Subclasses show the state and run commands."""
+
+    analyse: Callable[[Replay], Awaitable[Analysis]] = staticmethod(analysis_of_race)
+    """Returns the analysis of a finished race."""
 
     def __init__(
         self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
@@ -141,6 +150,12 @@ class RaceTasks(CanvasScreen):
         self._update_snapshot()
         self._take_step(race_update.handle_queued_key(self.state))
 
+    async def _advise(self, *, hint: bool) -> None:
+        """In practice, show a hint or a verdict on the last move."""
+        self._change(notice=Notice("Searching…", ""))
+        if isinstance(self.connection, Practice) and (advice := await self.connection.advice()):
+            self._show(race_update.advised(self.state, advice, hint=hint))
+
     async def _react(self, reaction: ReactionName) -> None:
         if self.connection:
             self._show(race_update.reaction_sent(self.state, await self.connection.react(reaction)))
@@ -216,6 +231,7 @@ class RaceTasks(CanvasScreen):
                         self._verify(race_id, connection),
                         self._fetch_scores(connection),
                         self._fetch_par(race_id),
+                        self._analyse(race_id, connection),
                     )
                 with suppress(Failure):  # the race is over: without a connection, only news of a rematch are missing
                     await receiving
@@ -244,6 +260,14 @@ class RaceTasks(CanvasScreen):
         where = ("" if fact.entry is None else f" (entry {fact.entry})" for fact in facts)
         checks = tuple(Check(fact.name, fact.holds, fact.note + at) for fact, at in zip(facts, where, strict=True))
         self._change(checks=checks or (Check("replay", False, detail),), key_known=outcome == "verified")
+
+    async def _analyse(self, race_id: str, connection: Connection) -> None:
+        """Search for a winning line and for turning points, if the replay is public."""
+        if connection.view.deal and connection.header.game in SOLVERS:
+            with suppress(Failure, Refused):
+                analysis = await self.analyse(read(await fetch_archived(self._api, race_id)))
+                if race_id == self.state.race_id:
+                    self._change(analysis=analysis)
 
     async def _fetch(self, path: str, **query: object) -> bytes:
         token = self.connection.token if self.connection else None

@@ -5,13 +5,16 @@ The state and the drawing are elsewhere (``state/replay_state.py``, ``replay_vie
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.proof.outcomes import Outcome
+from samedeal_cli.failure import Failure
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.full_screen.dialogs import TextDialog
 from samedeal_cli.full_screen.replay_view import MARKS, draw_screen
@@ -26,20 +29,37 @@ FRAME_S: Final = 0.05
 class ReplayScreen(CanvasScreen):
     """Shows one replay until the user closes it."""
 
-    def __init__(self, player: Player, look: Palette, verify: Callable[[], Outcome]) -> None:
-        """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread."""
+    def __init__(
+        self,
+        player: Player,
+        look: Palette,
+        verify: Callable[[], Outcome],
+        analyse: Callable[[], Awaitable[Analysis]] | None = None,
+        practise: Callable[[Player], CanvasScreen] | None = None,
+    ) -> None:
+        """Start from `player`; `verify` returns the outcome of the verification; it runs in a thread.
+
+        `analyse` searches for the turning points of the race, unless the player has them. `practise` returns a screen
+        to play on from the player's position.
+        """
         super().__init__()
         self.player = player
-        self._look, self._verify = look, verify
+        self._look, self._verify, self._analyse, self._practise = look, verify, analyse, practise
         self._drawn_at = time.monotonic()
-        self._checking: asyncio.Task[None] | None = None
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
 
     def on_mount(self) -> None:
-        """Draw the first frame, start the clock and the verification."""
+        """Draw the first frame, start the clock, the verification and the analysis."""
         self._show(self.player)
         self._drawn_at = time.monotonic()
         self.set_interval(FRAME_S, self._tick)
-        self._checking = asyncio.create_task(self._check())
+        self._tasks = asyncio.create_task(self._check()), asyncio.create_task(self._find_turning_points())
+
+    async def on_unmount(self) -> None:
+        """End the analysis."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def on_resize(self, _event: Resize) -> None:
         """Redraw at the new size."""
@@ -70,14 +90,17 @@ class ReplayScreen(CanvasScreen):
         """Handle a key."""
         match key:
             case "q" | "escape":
-                if self.app.screen_stack[0] is self:
-                    self.app.exit()
-                else:
-                    self.dismiss()
+                self.close()
             case "?":
                 keys = [*help_rows(ACTIONS), ("0-9", "jump to a tenth of the race")]
                 sections = ("Keys", keys), ("Marks", [(sign, kind) for kind, (sign, _) in MARKS.items()])
                 self.app.push_screen(TextDialog("Replay", lambda width: help_lines(sections, width), self._look))
+            case "p" if self._practise:
+                self._show(replace(self.player, playing=False))
+                try:
+                    self.app.push_screen(self._practise(self.player))
+                except Failure as failure:
+                    self._show(replace(self.player, note=failure.format_message()))
             case "/":
                 self.ask_for_line("a time such as 1:48 or a move such as m35")
             case _:
@@ -104,3 +127,9 @@ class ReplayScreen(CanvasScreen):
     async def _check(self) -> None:
         outcome = await asyncio.to_thread(self._verify)
         self._show(replace(self.player, outcome=outcome))
+
+    async def _find_turning_points(self) -> None:
+        if self._analyse and not self.player.analysis:
+            with suppress(Failure):
+                analysis = await self._analyse()
+                self._show(replace(self.player, analysis=analysis))

@@ -11,7 +11,7 @@ from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Sty
 from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_result
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
-from samedeal_cli.render.text_width import cells
+from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
 from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import SPEEDS, Player
@@ -27,6 +27,7 @@ MARKS: Final[dict[MarkKind, tuple[str, Style]]] = {
     "undo": ("◂", Style("bad")),
     "think": ("◆", Style("place")),
     "restart": ("«", Style("bad")),
+    "turn": ("▼", Style("bad", bold=True)),
     "end": ("■", Style("news", bold=True)),
 }
 """The sign and the style of each kind of mark. If several share a cell, the last one here is shown."""
@@ -60,6 +61,10 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
         _draw_racers(player, canvas, floor + 4, racer_lines)
         if player.note:
             canvas.write(floor, 2, f" {printable(player.note)} ", Style("news"))
+        elif text := analysis_text(player, player.track):
+            marked = player.turning_point(player.track)
+            column = canvas.write(floor, 2, f" {MARKS['turn'][0]}", MARKS["turn"][1]) if marked else 2
+            canvas.write(floor, column, f" {fitted(text, canvas.width - column - 4, '…')} ")
         if not player.interactive:
             canvas.write(height - 1, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
     if player.plain:
@@ -94,6 +99,13 @@ def outcome_text(track: Track, n: int) -> str:
     if n < track.ended.n:
         return outcome
     return f"{outcome_phrase(outcome)} {clock(track.ended.at)}"
+
+
+def analysis_text(player: Player, track: Track) -> str:
+    """Return until when a racer could have won, or else whether the deal could be won; empty if that is not known."""
+    if point := player.turning_point(track):
+        return f"{racer_name(player, track)} {point.described()}"
+    return player.analysis.text if player.analysis else ""
 
 
 # Tables.
@@ -199,7 +211,7 @@ def _draw_timeline(player: Player, canvas: Canvas, row: int) -> None:
     canvas.write(row, 2 + now, "─" * (width - now), DIM)
     canvas.write(row, 2 + width, "┤", DIM)
     marked: dict[int, MarkKind] = {}
-    for mark in player.track.marks:
+    for mark in player.marks:
         cell = _share(player, mark.at, width)
         marked[cell] = max(marked.get(cell, mark.kind), mark.kind, key=_RANKS.__getitem__)
     for cell, kind in marked.items():

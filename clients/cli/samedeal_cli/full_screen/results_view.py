@@ -129,6 +129,11 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "deal", [(f"sealed until {utc_time(state.header.reveals_at)}", DIM)]
     if state.stage == "over":
         yield "replay", [_verdict(state)]
+    if state.analysis:
+        own = next((point for point in state.analysis.racers if point.seat == state.seat), None)
+        yield "analysis", [(state.analysis.text + (" w shows it." if state.analysis.line else ""), PLAIN)]
+        if own and own.step is not None:
+            yield "", [(f"You {own.described()}.", PLAIN)]
     if state.par:
         squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
         for start in range(0, len(squares), width):

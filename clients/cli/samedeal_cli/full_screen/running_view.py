@@ -48,6 +48,8 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
 def instruction(state: RaceState) -> tuple[str, Style]:
     """Return what the player can do now, how the attempt ended, or for whom a racer who has finished waits."""
     board, me = state.board, state.me
+    if state.practice and board and board.outcome == "won":
+        return "You have won! You can undo or restart.", GOOD
     if not state.finished or me is None:
         over = board is not None and board.outcome != "playing"
         return f"{advice(board)}{_ways_on(state, board)}" if board else "", BAD if over else BOLD
@@ -64,7 +66,9 @@ def _ways_on(state: RaceState, board: Board) -> str:
     if board.outcome == "playing" or not state.can_play:
         return ""
     ways = [name for name, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
-    return f". You can {', '.join(ways)} or {state.end_verb}." if ways else ""
+    if ways and not state.practice:
+        ways.append(state.end_verb)
+    return f". You can {' or '.join(', '.join(ways).rsplit(', ', 1))}." if ways else ""
 
 
 def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
@@ -116,7 +120,7 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     marks = Marks(faint=faint)
     if state.can_play:
         picks = selection.picks
-        marks = Marks(selection.keys, selection.choices, bool(picks), picks, selection.cursor, faint)
+        marks = Marks(selection.keys, selection.choices, bool(picks), picks or state.hinted, selection.cursor, faint)
     TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards).draw()
 
 

@@ -91,10 +91,10 @@ class Descriptions:
         fills = any(move.endswith(place) for move in board.moves or ())
         return phrases.pile_sentence(place, board.table[place], f"{reserved}{', accepts a card now' if fills else ''}")
 
-    def help(self, example: str) -> Iterator[str]:
+    def help(self, example: str, commands: Mapping[str, str] = HELP) -> Iterator[str]:
         """The help text. `example` is a move."""
         yield f"type a move such as {example} to play it; rules explains the moves"
-        items = [f"{word:<11}{meaning}" for word, meaning in HELP.items()]
+        items = [f"{word:<11}{meaning}" for word, meaning in commands.items()]
         if self._width < TWO_COLUMNS:
             yield from items
         else:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Final, TypeVar, cast, get_args
@@ -29,6 +29,7 @@ LINGER_S: Final = 2.0
 class LineMode(Narrator):
     """Plays one race over a connection: prints events and executes typed commands."""
 
+    _help: Mapping[str, str] = HELP
     rejoin = ""
     """The command to return to the seat."""
     _question: tuple[Callable[[], Awaitable[None]], str] | None = None  # what to do after yes, what to say otherwise
@@ -104,7 +105,7 @@ class LineMode(Narrator):
                 pass
             case "?" | "h" | "help":
                 moves = self._board.moves or () if self._board else ()
-                self._say(*self._describe.help(next(iter(moves), "l4c4")))
+                self._say(*self._describe.help(next(iter(moves), "l4c4"), self._help))
             case "rules":
                 slug = self._game.slug
                 self._say(*(rules_lines(slug, self._width) if slug in GAMES else (TOO_OLD,)))
@@ -238,4 +239,4 @@ class LineMode(Narrator):
 
     def _completions(self) -> list[str]:
         """The words that the Tab key completes."""
-        return [*((self._board and self._board.moves) or ()), *(word for word in HELP if word.isalpha())]
+        return [*((self._board and self._board.moves) or ()), *(word for word in self._help if word.isalpha())]

@@ -71,7 +71,8 @@ def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
     )
     step = track.step(player.n)
     more = f"  {counted(track.index(player.n), 'move')}" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
-    canvas.write(row, column, more, DIM)
+    point = player.turning_point(track)
+    canvas.write(row, column, f"{more}{f', {point.brief()}' if point and point.step is not None else ''}", DIM)
 
 
 def _table(player: Player, canvas: Canvas, index: int, room: Spot) -> None:

@@ -115,6 +115,14 @@ def _is_over(state: RaceState) -> bool:
     return state.stage == "over"
 
 
+def _raced(state: RaceState) -> bool:
+    return not state.practice
+
+
+def _has_line(state: RaceState) -> bool:
+    return state.analysis is not None and bool(state.analysis.line)
+
+
 def _may_choose_game(state: RaceState) -> bool:
     return _is_over(state) and state.me is not None and not state.rematch
 
@@ -151,6 +159,10 @@ def _quit_label(state: RaceState) -> str:
     return quit_phrase(state.stage, state.away_s)
 
 
+def _restart(state: RaceState) -> Step:
+    return play(state, RESTART) if state.practice else (state, ASK_TO_RESTART)
+
+
 ASK_TO_RESTART: Final = Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))
 ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does("leave"))
 CHOOSE_BOT: Final = Choose(
@@ -164,11 +176,16 @@ PLAYING: Final = (
     Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
     Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
-    Action("ctrl+r", _restart_label, "restart the deal (asks first)", _does(ASK_TO_RESTART), minor=True),
-    Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, minor=True),
+    Action("ctrl+r", _restart_label, "restart the deal (asks first)", _restart, minor=True),
+    Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, _raced, minor=True),
     *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
 )
 """The actions while your own table is on the screen."""
+ADVICE: Final = (
+    Action(".", "hint", "show a move to make, and why", _does("hint")),
+    Action(":", "mistake?", "say whether the last move was a mistake", _does("verdict")),
+    Action("!", "leave", "end practice", _does("quit"), minor=True),
+)
 RUNNING: Final = (
     Action("escape backspace", "back", "return to your table", _sets(watched_seat=None), _is_watching_another),
     Action("tab", "watch", "watch the next racer, or their table", _watch(1), attrgetter("others"), minor=True),
@@ -189,6 +206,7 @@ RESULTS: Final = (
     Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
     Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
     Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),
+    Action("w", "how to win", "watch how the deal could be won", _does("open-line"), _has_line, minor=True),
     Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
     Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over, minor=True),
     Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),
@@ -202,8 +220,8 @@ LETTERS_FREE: Final = (
 ALWAYS: Final = (
     Action("? f1", "help", "show all keys", _does("help")),
     Action("ctrl+g", "", "show the rules of the game", _does("rules"), attrgetter("game")),
-    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does("link")),
-    Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction),
+    Action("ctrl+l", "", "show the link of the race, also as a QR code", _does("link"), attrgetter("link")),
+    Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction, attrgetter("link")),
     Action("ctrl+t", "", "choose the theme", _sets_one("Theme", "theme", get_args(Theme))),
     Action("ctrl+k", "", "choose the size of the cards", _sets_one("Cards", "cards", get_args(Cards))),
     Action("ctrl+o", "", "use two or four suit colours", _toggles("suits", "four", "two")),
@@ -211,11 +229,12 @@ ALWAYS: Final = (
 )
 SECTIONS: Final[tuple[tuple[str, Callable[[RaceState], bool], tuple[Action, ...]], ...]] = (
     ("Playing", attrgetter("can_play"), PLAYING),
+    ("In practice", attrgetter("practice"), ADVICE),
     ("Lobby", lambda state: state.stage == "open", LOBBY),
     ("After the race", attrgetter("over"), RESULTS),
     ("Unless you are playing", lambda state: not state.is_playing, LETTERS_FREE),
     ("Always", lambda state: True, ALWAYS),
-    ("Rivals", lambda state: state.stage == "running", RUNNING),
+    ("Rivals", lambda state: state.stage == "running" and not state.practice, RUNNING),
 )
 """Each section of the help: its title, when its actions work, and the actions."""
 

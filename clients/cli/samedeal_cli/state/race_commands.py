@@ -72,7 +72,7 @@ Command = (
     | Ask
     | Choose
     | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
-    | Literal["type", "open-replay", "quit"]
+    | Literal["type", "open-replay", "open-line", "hint", "verdict", "quit"]
 )
 """What the app does: "leave" gives up the seat and quits, "quit" keeps the seat, "type" opens the move line."""
 Step = tuple[RaceState, Command | None]

@@ -1,10 +1,12 @@
 """The state of the full screen of a race: everything that is shown, as one immutable value."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from samedeal.analysis.analysis import Analysis
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
@@ -15,7 +17,7 @@ from samedeal.scores.tallies import Personal, Versus
 from samedeal.wire.documents import Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.commands.mode import LEAST
-from samedeal_cli.settings import Cards, Suits, Theme
+from samedeal_cli.settings import Cards, Settings, Suits, Theme
 from samedeal_cli.state.selection import Played, Selection
 
 Tone = Literal["", "good", "bad", "news"]
@@ -90,6 +92,8 @@ class RaceState:
     """The results on the deal of the day."""
     scores: Personal | None = None
     """The user's own scores."""
+    analysis: Analysis | None = None
+    """Whether the deal of a finished race could be won, once it is known."""
     records: tuple[Versus, ...] = ()
     """The user's records against the other racers."""
 
@@ -102,6 +106,10 @@ class RaceState:
     ascii: bool = False
     reactions: bool = True
     """Whether the racers' reactions are shown."""
+    practice: bool = False
+    """Whether this is practice: there are no server, clock and rivals, but advice."""
+    hinted: tuple[str, ...] = ()
+    """The places of the move that a hint names."""
 
     # Derived values.
 
@@ -268,6 +276,14 @@ class RaceState:
 def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
     won = racer.outcome == "won"
     return not won, 0 if won else -racer.home, racer.ms
+
+
+def first_state(settings: Settings, race_id: str, **fields: Any) -> RaceState:
+    """Return the state of a race before it is joined, for this terminal and with these settings."""
+    fields = {"server": "", "link": ""} | fields
+    kept = {name: getattr(settings, name) for name in ("theme", "suits", "cards", "auto_drop", "reactions")}
+    size = shutil.get_terminal_size()
+    return RaceState(race_id, width=size.columns, height=size.lines, **kept, **fields)
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
+from samedeal.analysis.advice import Advice
 from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
-from samedeal.race.run import UNDO
+from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
 from samedeal_cli.render.phrases import change_sentence, reaction_phrase, with_unique_names
@@ -37,6 +40,15 @@ def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
     text = f"{'you' if standing is state.me else standing.name}: {reaction_phrase(reaction.reaction)}"
     after = replace(state, news=(*state.news, NewsItem(state.elapsed_ms, text))[-MAX_NEWS:])
     return replace(after, notice=Notice(text)) if state.over else after  # the results have no other news
+
+
+def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
+    """Return the state after advice: a hint with its piles marked or, without `hint`, the verdict on the last move."""
+    if not hint or advice.hint is None:
+        return replace(state, notice=Notice(advice.text))
+    move, rule, why = msgspec.structs.astuple(advice.hint)
+    places = state.selection.parse(move).places or tuple(state.selection.hidden)
+    return replace(state, hinted=places, notice=Notice(with_cards(f"{move}: {rule} {why}")))
 
 
 def handle_queued_key(state: RaceState) -> Step:
@@ -90,7 +102,7 @@ def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> 
     if new.ply != old.ply:
         notice = _notice_after_move(state.pending, old, new)
         played = after.played and after.played.with_targets(old.table, new.table)
-        return replace(after, picks=(), pending=None, played=played, notice=notice)
+        return replace(after, picks=(), hinted=(), pending=None, played=played, notice=notice)
     return replace(after, pending=None, notice=None) if new.outcome != old.outcome else after
 
 
@@ -99,7 +111,7 @@ def _notice_after_move(move: str | None, old: Board, new: Board) -> Notice | Non
         return Notice(f"Deal restarted: attempt {new.attempt}. Your best attempt counts.")
     if move is None:
         return None
-    if move == UNDO:
-        return Notice("Move undone.", "")
+    if move in (UNDO, RESTART):
+        return Notice("Move undone." if move == UNDO else "Back to the deal.", "")
     text = f"{move}: {change_sentence(old, new, card_text)}"
     return Notice(text, "good" if new.home > old.home else "")

@@ -16,8 +16,8 @@ from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.render.phrases import with_unique_names
 
-MarkKind = Literal["home", "undo", "restart", "think", "end"]
-"""A marked event of a racer: a card that went home, an undo, a restart, a long think, and the end."""
+MarkKind = Literal["home", "undo", "restart", "think", "turn", "end"]
+"""A marked event of a racer: a card that went home, an undo, a restart, a long think, the turning point, the end."""
 THINK_MS: Final = 2_000
 """A long think lasts at least this long, and several times as long as the racer's average pause."""
 THINK_TIMES: Final = 3

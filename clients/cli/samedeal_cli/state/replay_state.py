@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from samedeal.analysis.analysis import Analysis
+from samedeal.analysis.turning_point import TurningPoint
 from samedeal.proof.outcomes import Outcome
 from samedeal_cli.commands.timecode import Moment, parse_moment
 from samedeal_cli.state import actions
-from samedeal_cli.state.recording import Recording, Step, Track
+from samedeal_cli.state.recording import Mark, Recording, Step, Track
 
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 USUAL_SPEED: Final = 4.0
@@ -39,6 +41,8 @@ class Player:
     """A message about the last key."""
     outcome: Outcome | None = None
     """The outcome of the verification, or None while that is unknown."""
+    analysis: Analysis | None = None
+    """The turning points of the race, if they are known."""
     plain: bool = False
     """Whether to show only ASCII."""
     interactive: bool = True
@@ -58,6 +62,20 @@ class Player:
     @property
     def step(self) -> Step:
         return self.track.step(self.n)
+
+    def turning_point(self, track: Track) -> TurningPoint | None:
+        """Return until when a racer could have won, if that is known and the racer did not win."""
+        racers = self.analysis.racers if self.analysis else ()
+        return next((point for point in racers if point.seat == track.standing.seat), None)
+
+    @property
+    def marks(self) -> Sequence[Mark]:
+        """The marks of the watched racer, in order."""
+        point, steps = self.turning_point(self.track), self.track.steps
+        if point is None or point.step is None:
+            return self.track.marks
+        turn = steps[min(point.step, len(steps) - 1)]
+        return sorted([*self.track.marks, Mark(turn.n, turn.at, "turn")], key=lambda mark: mark.n)
 
     @property
     def ended(self) -> bool:
@@ -133,13 +151,13 @@ class Player:
 
     def next_mark(self, *, home: bool) -> Self:
         """Go to the next card that goes home, or to the next other mark."""
-        later = [mark.n for mark in self.track.marks if (mark.kind == "home") == home and mark.n > self.n]
+        later = [mark.n for mark in self.marks if (mark.kind == "home") == home and mark.n > self.n]
         return self.go_to_entry(later[0]) if later else replace(self, note="no next mark")
 
     def previous_mark(self, *, home: bool) -> Self:
         """Go to the previous card that went home, or to the previous other mark."""
         now = self.track.ended.n if self.n >= self.track.ended.n else self.step.n
-        earlier = [mark.n for mark in self.track.marks if (mark.kind == "home") == home and mark.n < now]
+        earlier = [mark.n for mark in self.marks if (mark.kind == "home") == home and mark.n < now]
         return self.go_to_entry(earlier[-1]) if earlier else replace(self, note="no previous mark")
 
     # Keys.
@@ -208,8 +226,9 @@ ACTIONS: Final = (
     Action("t", "", "shorten long pauses, or not", lambda player: replace(player, skipping=not player.skipping)),
     Action("home", "", "go to the start", lambda player: player.go_to_entry(player.recording.dealt_n)),
     Action("end", "", "go to the end", lambda player: player.seek(player.recording.length)),
+    Action("p", "play on", "play on from here, with undo and advice", lambda player: player, minor=True),
     Action("/", "go to", "go to a time or a move: 1:48, m35", lambda player: player, minor=True),
     Action("?", "help", "help", lambda player: player),
     Action("q escape", "quit", "quit, or return to the results", lambda player: player),
 )
-"""All keys except digits. The screen itself handles the last three."""
+"""All keys except digits. The screen itself handles the last four."""
