@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from cli.test_cli_race_view import PAR, text
+from samedeal.analysis.turning_point import TurningPoint
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
@@ -20,6 +21,7 @@ from samedeal_cli.state.race_commands import Ask, RaceAgain
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import board, finished, header, now, racing, standing
+from support.race_story import analysis
 
 SIZES = [(80, 24), (60, 20), (100, 32)]
 RECORD = Versus(player="b", name="bo", other="a", other_name="ada", races=6, ahead=3, behind=1, tied=2, games=())
@@ -154,3 +156,18 @@ def test_watchers_see_all_tables_that_fit_until_they_choose_one(width: int, coun
     chosen, _ = on_key(state, "tab")
     assert not chosen.shows_all
     assert "ada's table" in text(chosen)
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_results_say_whether_the_deal_could_be_won_and_until_when(width: int, height: int) -> None:
+    state = finished("corners", width, height)
+    assert "could be won" not in text(state)
+    assert action_of(state, "w") is None
+    point = TurningPoint(seat=state.seat or 0, step=27, is_end=False, proven=True)
+    known = replace(state, analysis=structs.replace(analysis("corners"), racers=(point,)))
+    assert "could be won in 119 moves. w shows it." in text(known)
+    assert "You could win until move 27." in text(known)
+    assert on_key(known, "w")[1] == "open-line"
+    unknown = replace(state, analysis=structs.replace(analysis("corners"), outcome="open", line=(), racers=()))
+    assert "No win was found (1,234 positions looked at)." in text(unknown)
+    assert action_of(unknown, "w") is None

@@ -61,10 +61,8 @@ def draw_screen(player: Player, width: int, height: int) -> Canvas:
         _draw_racers(player, canvas, floor + 4, racer_lines)
         if player.note:
             canvas.write(floor, 2, f" {printable(player.note)} ", Style("news"))
-        elif text := analysis_text(player, player.track):
-            marked = player.turning_point(player.track)
-            column = canvas.write(floor, 2, f" {MARKS['turn'][0]}", MARKS["turn"][1]) if marked else 2
-            canvas.write(floor, column, f" {fitted(text, canvas.width - column - 4, '…')} ")
+        else:
+            _draw_analysis(player, canvas, floor)
         if not player.interactive:
             canvas.write(height - 1, 1, f"{player.recording.header.race}  {printable(player.recording.deal)}", DIM)
     if player.plain:
@@ -101,11 +99,14 @@ def outcome_text(track: Track, n: int) -> str:
     return f"{outcome_phrase(outcome)} {clock(track.ended.at)}"
 
 
-def analysis_text(player: Player, track: Track) -> str:
-    """Return until when a racer could have won, or else whether the deal could be won; empty if that is not known."""
-    if point := player.turning_point(track):
-        return f"{racer_name(player, track)} {point.described()}"
-    return player.analysis.text if player.analysis else ""
+def _draw_analysis(player: Player, canvas: Canvas, row: int) -> None:
+    """Draw until when the watched racer could have won, or else whether the deal could be won, if that is known."""
+    column, text = 2, player.analysis.text if player.analysis else ""
+    if point := player.turning_point(player.track):
+        text = f"{racer_name(player, player.track)} {point.described()}"
+        column = canvas.write(row, 2, f" {MARKS['turn'][0]}", MARKS["turn"][1])
+    if text:
+        canvas.write(row, column, f" {fitted(text, canvas.width - column - 4, '…')} ")
 
 
 # Tables.
