@@ -9,10 +9,14 @@ from project.test_architecture import SOURCES, TREES, top
 from samedeal_server.jobs import worker
 
 COMPUTING = {
+    "samedeal.analysis.advice": {"advise"},
+    "samedeal.analysis.analysis": {"analysed"},
+    "samedeal.solver.solve": {"solve"},
+    "samedeal.wire.views": {"board_after"},
     "samedeal.computer.bots": {"play", "plays"},
     "samedeal.computer.deal_filters": {"check", "first", "passes"},
     "samedeal.computer.par": {"par"},
-    "samedeal.replays.bot_replay": {"replay_of"},
+    "samedeal.replays.bot_replay": {"replay_of", "replay_of_line"},
     "samedeal.computer.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
     "samedeal.share.card": {"svg"},
@@ -83,19 +87,5 @@ def test_bounded_processes_are_started_with_low_priority() -> None:
 
 
 def test_the_worker_has_no_other_tasks() -> None:
-    assert set(worker.TASKS) == {
-        *(
-            "deal",
-            "par",
-            "play",
-            "par-chart",
-            "bot-move",
-            "replay",
-            "steps",
-            "ghosts",
-            "verify",
-            "qr",
-            "card",
-            "pace",
-        )
-    }
+    tasks = "deal par play par-chart bot-move replay steps ghosts verify qr card pace board"
+    assert set(worker.TASKS) == {*tasks.split(), "solution", "analysis", "advice", "solution-replay", "solution-steps"}

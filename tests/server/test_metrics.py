@@ -163,6 +163,7 @@ async def test_labels_have_only_known_values(server: LoggedServer) -> None:
         "game": {*GAMES, "none"},
         "result": {*CODES, "accepted", "found", "failed", *VERDICTS},
         "stage": {*metrics.STAGES},
+        "task": {"par"},
         "code": {*map(str, metrics.CLOSE_CODES), "other"},
     }
     labels = set(re.findall(r'(\w+)="([^"]*)"', text))
