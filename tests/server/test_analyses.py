@@ -102,6 +102,25 @@ async def test_a_finished_race_is_analysed(server: LoggedServer, slug: str) -> N
     assert steps["racers"][0]["name"] == "Solver"
 
 
+@pytest.mark.parametrize("slug", GAMES)
+async def test_play_goes_on_from_any_position_of_a_finished_race(server: LoggedServer, slug: str) -> None:
+    race_id = await finished_race(server, slug, "t2")
+    *_, race = (await server.replay(race_id)).races()
+    ada = race.seat(1).run
+    assert ada
+    code, position = f"{slug}:t2", ada.deal
+    for count in range(len(ada.moves) + 1):
+        board = post(server, at_deal(code, "board"), *ada.moves[:count]).json
+        assert board["table"] == json.loads(json.dumps(position.view()))
+        assert board["moves"] == list(position.moves())
+        if count < len(ada.moves):
+            position = position.after(ada.moves[count])
+    assert position == ada.game
+    advice = await advised(server, code, *ada.moves)
+    assert advice["hint"]["move"] in position.moves()
+    assert advice["hint"]["rule"] == position.why(advice["hint"]["move"])
+
+
 async def test_a_game_without_a_solver_has_no_analysis(server: LoggedServer) -> None:
     race_id = await finished_race(server, "aces-up", "1")
     for target in (f"/api/v1/races/{race_id}/analysis", f"/api/v1/solutions/{race_id}/steps"):

@@ -46,6 +46,8 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
                 await page.wait_for_selector("#ready")
             lobby = r"open 6/8(?=[\s\S]*Trey \(regular bot\))[\s\S]*Deuce \(beginner bot\)"  # in either order
             ada.keys("b")
+            await asyncio.to_thread(ada.until, r"3\s+regular")
+            ada.keys("3")
             await phone.page.click("button:text-is('Beginner')")
             for number in range(5):
                 await asyncio.to_thread(ada.until, lobby)
@@ -85,7 +87,9 @@ async def play(ada: Terminal, bo: Terminal, pages: tuple[Page, ...]) -> None:
 
 async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str) -> str:
     """Go to a rematch with another game, which Ada asks for. Return its id."""
-    ada.keys("g", str(1 + [*GAMES].index(game)))
+    ada.keys("g")
+    await asyncio.to_thread(ada.until, r"Which game\?")
+    ada.keys(str(1 + [*GAMES].index(game)))
     await asyncio.to_thread(ada.until, "Press r when you are ready")
     await asyncio.to_thread(bo.until, f"ada wants a rematch.*{GAMES[game].title}")
     bo.keys("n")
