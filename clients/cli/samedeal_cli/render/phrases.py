@@ -45,8 +45,8 @@ def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
 def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
     """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
     moved, hidden = [], []
-    for place, pile in after.table.items():
-        old = before.table[place]
+    for place in {**after.table, **before.table}:
+        old, pile = before.table.get(place, ()), after.table.get(place, ())
         added = pile[sum(takewhile(bool, map(eq, old, pile))) :]
         if BACK in added:
             moved.append(f"{place} {len(pile)} face down")
