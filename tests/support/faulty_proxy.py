@@ -41,7 +41,7 @@ class Proxy:
         """The bandwidth in each direction; 0 is unlimited."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
         host, port = self._server.sockets[0].getsockname()
         self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{host}:{port}"
         return self
@@ -100,17 +100,18 @@ class Proxy:
 
     # Implementation.
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link = _Link(writer)
+        self._links.add(link)  # even if the task is cancelled before it starts
+        task = asyncio.get_running_loop().create_task(self._connected(reader, writer, link))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        link = _Link(writer)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, link: "_Link") -> None:
         try:
             link.forth, back = await self._reach()
             if self.closed:
                 return
-            self._links.add(link)
             await asyncio.gather(
                 self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
             )

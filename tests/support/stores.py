@@ -177,7 +177,7 @@ class Wire:
         return f"redis://127.0.0.1:{self._port}"
 
     async def up(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -199,13 +199,19 @@ class Wire:
         self.silent = False
         await self.down()
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)  # even if the task is cancelled before it starts
+        task = asyncio.get_running_loop().create_task(self._connected(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        to_reader, to_writer = await asyncio.open_unix_connection(self._path)
-        self._open |= {writer, to_writer}
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            to_reader, to_writer = await asyncio.open_unix_connection(self._path)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._open.add(to_writer)
         if not (self._server and self._server.is_serving()):  # cut while it was being opened
             writer.transport.abort()
             to_writer.transport.abort()
