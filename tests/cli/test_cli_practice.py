@@ -191,19 +191,19 @@ async def test_advice_on_an_earlier_position_is_dropped() -> None:
 
 
 async def test_a_cancelled_search_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started, create = list[asyncio.subprocess.Process](), asyncio.create_subprocess_exec
+    started = list[subprocess.Popen[bytes]]()
 
-    async def remembering(*arguments: Any, **options: Any) -> asyncio.subprocess.Process:
-        started.append(await create(*arguments, **options))
+    def remembering(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", remembering)
+    monkeypatch.setattr("samedeal_cli.searches.Popen", remembering)
     task = asyncio.create_task(advice(PublicDeal("corner-stones", "1"), ()))
     await until(lambda: started)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert started[0].returncode not in (0, None)
+    await until(lambda: started[0].returncode not in (0, None))
 
 
 async def test_a_program_that_is_missing_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec import msgpack
@@ -77,15 +77,12 @@ def line_replay(analysis: Analysis) -> Replay:
 async def _answer(kind: str, question: bytes, answer: type[T]) -> T:
     """Return the answer of another process, which ends with this task."""
     program = (sys.executable, "-P", "-m", __name__, kind)
-    process = await asyncio.create_subprocess_exec(
-        *program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True
-    )
+    process = Popen(program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)  # noqa: ASYNC220, S603
     try:
-        data, _ = await process.communicate(question)
+        data, _ = await asyncio.to_thread(process.communicate, question)  # reaps it, too
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
     if process.returncode:
         raise Failure("the search for a winning line failed")
     return msgpack.decode(data, type=answer)
