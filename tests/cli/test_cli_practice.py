@@ -152,7 +152,7 @@ def test_lines_play_and_advise() -> None:
         "b1: Queens go to the middle cells of the top and bottom rows. A way to win begins with this move.",
         "The game can be won from here. The last move was not a mistake.",
         "no: No move has been made yet.",
-        "no: There is no such command in practice.",
+        "no: You cannot do that in practice.",
     ):
         assert line in lines
     assert "hint       show a move, and why" in "\n".join(lines)

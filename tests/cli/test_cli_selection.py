@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,9 +102,9 @@ def test_any_layout_gets_keys_while_there_are_any() -> None:
 # Keys.
 
 
-def pressed(game: Game, *names: str, now: float = 0, **fields: object) -> tuple[Selection, list[str], str]:
+def pressed(game: Game, *names: str, now: float = 0, **fields: Any) -> tuple[Selection, list[str], str]:
     """Press keys of piles; return the selection, the moves and the last message."""
-    current, moves, message = replace(selection(game), **fields), list[str](), ""  # type: ignore[arg-type]
+    current, moves, message = replace(selection(game), **fields), list[str](), ""
     for name in names:
         current, move, message = current.press(name, now)
         moves += [move] if move else []

@@ -31,7 +31,7 @@ class Advice(Struct, frozen=True, kw_only=True):
     positions: int
     """The number of positions that the search visited."""
     was_mistake: bool | None = None
-    """Whether the last move lost a game that could be won; None if that is not known or there is no move."""
+    """Whether the last move threw away a win; None if that is unknown or no move has been made."""
     text: str
     """All of this in words."""
     hint: Hint | None = None

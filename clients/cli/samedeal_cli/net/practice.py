@@ -56,7 +56,7 @@ class Practice(Connection):
         return self.view
 
     async def ask(self, request: m.Request, kind: type[Answer]) -> Answer:
-        raise Refused("not-allowed", "There is no such command in practice.")
+        raise Refused("not-allowed", "You cannot do that in practice.")
 
     async def advice(self) -> Advice | None:
         """Return advice on the position; None if another one has followed before it is found."""
