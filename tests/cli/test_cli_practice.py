@@ -149,7 +149,7 @@ def test_lines_play_and_advise() -> None:
     lines = lines_of("practice", "the-edge:2", typed="hint\nb1\nverdict\nundo\nundo\nresign\n?\nquit\n")
     assert lines[0] == "The Edge, practice; type ? for help"
     for line in (
-        "b1: Queens go to the middle cells of the top and bottom rows. A way to win begins with this move.",
+        "b1: Queens go to the middle cells of the top and bottom rows. This move starts a winning line.",
         "The game can be won from here. The last move was not a mistake.",
         "no: No move has been made yet.",
         "no: You cannot do that in practice.",

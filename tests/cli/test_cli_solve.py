@@ -60,7 +60,7 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
 
 def test_solve_proves_that_a_deal_is_lost() -> None:
     document = json.loads(run("solve", LOST, "--json").stdout)
-    proof = f"This deal cannot be won: the search looked at all {document['positions']:,} positions that matter."
+    proof = f"This deal cannot be won: an exhaustive search of {document['positions']:,} positions found no win."
     assert (document["outcome"], document["line"], document["text"]) == ("lost", [], proof)
     assert run("solve", LOST).stdout.splitlines()[1] == proof
 

@@ -100,7 +100,7 @@ def test_undo_and_restart_begin_another_line() -> None:
         (0, False, True, "could win before the first move"),
         (12, True, False, "could still have won at the end"),
         (None, False, True, "had no chance to win"),
-        (None, False, False, "played a deal for which no win was found"),
+        (None, False, False, "had no known way to win"),
     ],
 )
 def test_turning_points_in_words(step: int | None, is_end: bool, proven: bool, text: str) -> None:
@@ -141,7 +141,7 @@ def test_texts_say_what_is_known() -> None:
         return Analysis(outcome=outcome, positions=positions, **fields).text  # type: ignore[arg-type]
 
     assert text("won", 10, "draw", "w") == "This deal could be won in 2 moves."
-    assert text("lost", 1_234) == "This deal cannot be won: the search looked at all 1,234 positions that matter."
+    assert text("lost", 1_234) == "This deal cannot be won: an exhaustive search of 1,234 positions found no win."
     assert text("open", 100_000) == "No win was found (100,000 positions looked at)."
 
 
@@ -207,7 +207,7 @@ def test_a_mistake_is_named() -> None:
     assert (good.outcome, good.was_mistake) == ("won", False)
     assert (bad.outcome, bad.was_mistake) == ("lost", True)
     assert bad.text == (
-        "The game cannot be won from here. The last move was a mistake: before it, the game could be won."
+        "The game cannot be won from here. The last move was a mistake: you could still have won before it."
     )
 
 

@@ -144,7 +144,7 @@ async def test_practice_has_undo_hints_and_verdicts(server: Server, chromium: Br
         assert await page.locator(".wanted").count() == 0
         assert (await address(page)).endswith(f",{mistake}")
         await page.click("button:text-is('Was that a mistake?')")
-        verdict = "The last move was a mistake: before it, the game could be won."
+        verdict = "The last move was a mistake: you could still have won before it."
         await page.wait_for_selector(f".practice:has-text('{verdict}')")
         assert not await find_violations(page)
         assert await overflow(page) == 0

@@ -84,18 +84,18 @@ def _judgement(before: Solution, after: Solution) -> str:
         return "The last move was not a mistake."
     match before.outcome:
         case "won" if after.outcome == "lost":
-            return "The last move was a mistake: before it, the game could be won."
+            return "The last move was a mistake: you could still have won before it."
         case "won":
-            return "Before the last move a win was found, so it may have been a mistake."
+            return "A win was found before the last move, so that move may have been a mistake."
         case "lost":
-            return "It could not be won before the last move, either."
+            return "It was already lost before the last move."
         case _:
             return "No win was found before the last move, either."
 
 
 def _hint(position: Game, solution: Solution, last: Move, variant: Variant) -> Hint:
     if solution.outcome == "won":
-        return Hint(solution.line[0], position.why(solution.line[0]), "A way to win begins with this move.")
+        return Hint(solution.line[0], position.why(solution.line[0]), "This move starts a winning line.")
     words = Words(f"hint|{position}")
     move = BOTS[position.slug].strategy(Seen.of(position, variant), last, words)[0]
-    return Hint(move, position.why(move), "No way to win is known. The computer would make this move.")
+    return Hint(move, position.why(move), "No winning line is known. This is what the computer would play.")

@@ -45,7 +45,7 @@ class Analysis(Struct, frozen=True, kw_only=True):
         if self.outcome == "won":
             return f"This deal could be won in {len(self.line)} moves."
         if self.outcome == "lost":
-            return f"This deal cannot be won: the search looked at all {self.positions:,} positions that matter."
+            return f"This deal cannot be won: an exhaustive search of {self.positions:,} positions found no win."
         return f"No win was found ({self.positions:,} positions looked at)."
 
 

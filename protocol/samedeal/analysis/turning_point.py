@@ -50,7 +50,7 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
     def described(self) -> str:
         """Return the turning point in words that follow the racer's name."""
         if self.step is None:
-            return "had no chance to win" if self.proven else "played a deal for which no win was found"
+            return "had no chance to win" if self.proven else "had no known way to win"
         later = "" if self.proven or self.is_end else f"; no win was found after move {self.step + 1}"
         return self.brief() + later
 

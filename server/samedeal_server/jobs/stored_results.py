@@ -22,7 +22,7 @@ MAX_PENDING: Final = 16
 MAX_PENDING_PER_ADDRESS: Final = 8
 FULL: Final = "Too many deals are waiting for the computer. Try again in a moment."
 
-TOO_LARGE: Final = "The computer cannot answer this within its limits."
+TOO_LARGE: Final = "This takes more computing than the server allows."
 MAX_TOO_LARGE: Final = 1_000
 
 
