@@ -37,6 +37,7 @@ def view(
     """
     seat = race.seat(viewer) if viewer is not None else None
     others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
+    ranks = sees_standings(race, viewer)
     return View(
         re=re,
         race=race.id,
@@ -44,15 +45,15 @@ def view(
         h=race.digest,
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by),
-        standings=standings(race, viewer),
-        levels=levels(race) if sees_standings(race, viewer) else {},
+        standings=race.standings() if ranks else (),
+        levels=levels(race) if ranks else {},
         seat=viewer,
         board=_board(race, seat.run, legal, guidance) if seat and seat.run else None,
         boards={other.number: _board(race, other.run, False, guidance) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
         next=rematch if race.closed else None,
-        ghosts=ghosts if sees_standings(race, viewer) else (),
+        ghosts=ghosts if ranks else (),
         host=host if race.stage == "open" else None,
         watching=0 if race.closed else watching,
     )
