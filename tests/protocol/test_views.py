@@ -19,6 +19,7 @@ from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Seat
 from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
+from samedeal.wire.changes import changes_since
 from samedeal.wire.messages import Progress, View
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import WINS
@@ -43,7 +44,12 @@ def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
 
 
 def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
-    return [codec.encode(message, form) for message in seen(race, viewer) for form in FORMS]
+    """The encodings of these messages, and of all that has changed for a racer since the deal."""
+    messages: list[object] = [*seen(race, viewer)]
+    if viewer is not None and (run := race.seat(viewer).run):
+        dealt = Run(run.options, run.deal, run.deal)
+        messages.append(changes_since(race, viewer, dealt, re=1, legal=True, guidance=True))
+    return [codec.encode(message, form) for message in messages for form in FORMS]
 
 
 def stages(log: Logged) -> Iterator[Race]:

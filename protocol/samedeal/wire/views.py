@@ -1,4 +1,7 @@
-"""Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
+"""Views: what a viewer may see of a race.
+
+Only this module, ``Game.view`` and ``Game.changed_view`` hide information.
+"""
 
 from collections.abc import Sequence
 

@@ -29,6 +29,7 @@ from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests, digest
+from samedeal_server.ws.connection_views import ConnectionViews
 from samedeal_server.ws.message_rate import MessageRate
 from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
@@ -84,7 +85,7 @@ class Session:
         self._taken = 0  # the number of the entry with which this connection took its seat
         self._leaving = False
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
-        self._legal = True
+        self._views = ConnectionViews()
         self._store_unavailable = False  # whether the store, not the client, delays the hello
         self._rate = MessageRate(settings.rate, settings.burst, asyncio.get_running_loop().time)
         self._outbox = Outbox(socket, settings, text=form == "json", encode_update=self._encode_update, fail=self._fail)
@@ -222,7 +223,7 @@ class Session:
             case m.Join():
                 return await self._join(request, self._guest)
             case m.Watch(id=re, race=race_id):
-                self._enter(await self._readable_room(race_id), None, 0)
+                self._enter(await self._readable_room(race_id), request)
                 return self._view(re, header=True)
             case _ if self._room is None:
                 raise Refused("not-seated", "Join a race first.")
@@ -283,23 +284,22 @@ class Session:
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
-        self._legal = request.legal
-        self._enter(room, seat.number, seat.taken)
+        self._enter(room, request, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
             raise Closing(*REPLACED)
         return self._view(request.id, header=True)
 
-    async def _move(self, request: m.Move) -> m.View:
+    async def _move(self, request: m.Move) -> m.View | m.Changes:
         game = self._room.race.header.game if self._room else "none"
         try:
-            view = await self._submit(request)
+            answer = await self._submit(request)
         except Refused as refused:
             metrics.answered(game, refused.code).inc()
             raise
         metrics.answered(game, "accepted").inc()
-        return view
+        return answer
 
-    async def _submit(self, request: SeatRequest) -> m.View:
+    async def _submit(self, request: SeatRequest) -> m.View | m.Changes:
         """Submit a request from this connection's seat to the room."""
         room, number = self._room, self._seat
         if self._guest is None:
@@ -317,7 +317,8 @@ class Session:
             return events
 
         await room.submit(proposal)
-        return self._view(request.id)
+        is_move = isinstance(request, m.Move)
+        return self._views.after_move(room, number, request.id) if is_move else self._view(request.id)
 
     def _react(self, request: m.React, room: Room) -> m.Reaction:
         number = self._seat
@@ -338,8 +339,9 @@ class Session:
             raise Refused("unsupported-version", text)
         return room
 
-    def _enter(self, room: Room, seat: int | None, taken: int) -> None:
+    def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:
         self._leave_room()
+        self._views = ConnectionViews(request, guidance=m.GUIDANCE in self._features)
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.broadcast.add(self)
         if m.REACTIONS in self._features:
@@ -369,8 +371,8 @@ class Session:
             self._outbox.respond(codec.encode(message, self._form))
         except OutboxFull:
             raise Closing(CloseCode.TOO_SLOW, "too slow") from None
-        if isinstance(message, m.View):
-            self._outbox.discard_update()
+        if isinstance(message, m.View | m.Changes):
+            self._outbox.discard_update(keeps_progress=isinstance(message, m.Changes))
 
     def _view(self, re: int | None = None, *, header: bool = False) -> m.View:
         if self._room is None:
@@ -378,8 +380,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        guidance = m.GUIDANCE in self._features
-        return self._room.view(self._seat, re=re, legal=self._legal, guidance=guidance, header=header)
+        return self._views.view(self._room, self._seat, re, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""

@@ -1,0 +1,35 @@
+"""Connection views: the views for one connection, with what it has requested, and what answers its moves."""
+
+from samedeal.race.run import Run
+from samedeal.wire.changes import changes_since
+from samedeal.wire.messages import Changes, Join, View, Watch
+from samedeal_server.races.room import Room
+
+
+class ConnectionViews:
+    """The views of one race for one connection, in the order in which they are sent."""
+
+    __slots__ = ("_guidance", "_last", "_legal", "_wants_changes")
+
+    def __init__(self, request: Join | Watch | None = None, *, guidance: bool = False) -> None:
+        """`request` is the one with which the connection entered the race, if it has."""
+        self._guidance = guidance
+        self._legal = isinstance(request, Join) and request.legal
+        self._wants_changes = isinstance(request, Join) and request.views == "changes"
+        self._last: Run | None = None  # whose board was sent last, if changes will refer to it
+
+    def view(self, room: Room, seat: int | None, re: int | None = None, *, header: bool = False) -> View:
+        """Return the view for a seat, or for a spectator (None)."""
+        if self._wants_changes and seat is not None:
+            self._last = room.race.seats[seat - 1].run
+        return room.view(seat, re=re, legal=self._legal, guidance=self._guidance, header=header)
+
+    def after_move(self, room: Room, seat: int, re: int) -> View | Changes:
+        """Return the answer to a move: the changes since the last board if they were requested and suffice."""
+        if self._last is None:
+            return self.view(room, seat, re)
+        changes = changes_since(room.race, seat, self._last, re=re, legal=self._legal, guidance=self._guidance)
+        if changes is None:
+            return self.view(room, seat, re)
+        self._last = room.race.seats[seat - 1].run
+        return changes
