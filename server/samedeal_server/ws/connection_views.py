@@ -1,4 +1,4 @@
-"""Connection views: the views for one connection, with what it has requested, and what answers its moves."""
+"""Connection views: the views for one connection, with what it has requested, and what its moves change."""
 
 from samedeal.race.run import Run
 from samedeal.wire.changes import changes_since
@@ -24,12 +24,11 @@ class ConnectionViews:
             self._last = room.race.seats[seat - 1].run
         return room.view(seat, re=re, legal=self._legal, guidance=self._guidance, header=header)
 
-    def after_move(self, room: Room, seat: int, re: int) -> View | Changes:
-        """Return the answer to a move: the changes since the last board if they were requested and suffice."""
-        if self._last is None:
-            return self.view(room, seat, re)
+    def changes(self, room: Room | None, seat: int | None, re: int) -> Changes | None:
+        """Return what a move has changed since the last board, or None if the connection needs a view."""
+        if self._last is None or room is None or seat is None:
+            return None
         changes = changes_since(room.race, seat, self._last, re=re, legal=self._legal, guidance=self._guidance)
-        if changes is None:
-            return self.view(room, seat, re)
-        self._last = room.race.seats[seat - 1].run
+        if changes:
+            self._last = room.race.seats[seat - 1].run
         return changes

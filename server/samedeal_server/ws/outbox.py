@@ -24,6 +24,9 @@ class Socket(Protocol):
     def send_now(self, data: bytes, *, text: bool) -> bool:
         """Send a message if that is possible without waiting. Return whether it was sent."""
 
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        """Offer short binary messages to `take` as they arrive; those for which it returns False are received."""
+
     async def send(self, data: bytes, *, text: bool) -> None: ...
     async def close(self, code: int, reason: str) -> None: ...
 
