@@ -236,12 +236,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     def changed_view(self, before: "Game") -> dict[str, Pile]:
         """Return those piles of ``view()`` that differ from the view of another position of the same game."""
-        piles, earlier, hidden = self.table.piles, before.table.piles, self.hidden
-        changed = dict[str, Pile]()
-        for place, pile in piles.items():
-            if pile is earlier[place]:  # positions share the piles that a move does not touch
-                continue
-            if place in hidden:
+        piles, earlier = self.table.piles, before.table.piles
+        changed = {}
+        for place in [place for place, pile in piles.items() if pile is not earlier[place]]:  # most piles are shared
+            pile = piles[place]
+            if place in self.hidden:
                 if len(pile) != len(earlier[place]):
                     changed[place] = (BACK,) * len(pile)
             elif pile != earlier[place]:

@@ -19,7 +19,6 @@ from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Seat
 from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
-from samedeal.wire.changes import changes_since
 from samedeal.wire.messages import Progress, View
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import WINS
@@ -47,8 +46,7 @@ def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
     """The encodings of these messages, and of all that has changed for a racer since the deal."""
     messages: list[object] = [*seen(race, viewer)]
     if viewer is not None and (run := race.seat(viewer).run):
-        dealt = Run(run.options, run.deal, run.deal)
-        messages.append(changes_since(race, viewer, dealt, re=1, legal=True, guidance=True))
+        messages.append(views.changes(race, viewer, run.deal, re=1, legal=True, guidance=True))
     return [codec.encode(message, form) for message in messages for form in FORMS]
 
 

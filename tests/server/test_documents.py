@@ -23,7 +23,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal.wire.changes import apply
+from samedeal.wire.views import apply
 from samedeal_server.app import create_app
 from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.settings import Keys, Settings

@@ -253,7 +253,7 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
         if isinstance(message, m.View | m.Changes) and (news := content.pop("board", None)) is not None:
             assert hand, f"{name} has no table"
             if isinstance(message, m.Changes):
-                news = {**board, **news, "table": {**board["table"], **news.get("table", {})}}
+                news["table"] = board["table"] | news["table"]
                 assert set(content) == {"t", "re", "n", "h"}
             board, ply = news, news["ply"]
             game = hand.positions[ply]

@@ -21,7 +21,7 @@ from samedeal.race.events import RACE_FORMAT
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal.wire.changes import apply
+from samedeal.wire.views import apply
 from samedeal_server.store.checks import fingerprint
 
 MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32

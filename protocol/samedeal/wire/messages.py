@@ -62,7 +62,7 @@ class Join(Request, frozen=True, kw_only=True, omit_defaults=True):
     legal: bool = True
     """Whether views list the legal moves."""
     views: Literal["full", "changes"] = "full"
-    """What answers a move: the full view, or only what has changed since the last board, for programs."""
+    """What answers a move: the full view, or for programs only what has changed on the table."""
 
 
 class Watch(Request, frozen=True, kw_only=True):
@@ -253,24 +253,8 @@ class View(Reply, frozen=True, kw_only=True):
     """The number of connections that watch a live race without a seat."""
 
 
-class BoardChanges(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The fields of a board that have changed. Each replaces the earlier value, and in ``table`` each pile does."""
-
-    table: dict[str, tuple[str, ...]] = {}
-    """The piles that have changed."""
-    notes: dict[str, str] | None = None
-    outcome: str | None = None
-    home: int | None = None
-    attempt: int | None = None
-    ply: int | None = None
-    moves: tuple[str, ...] | None = None
-    undo: bool | None = None
-    restart: bool | None = None
-    guidance: Guidance | None = None
-
-
 class Changes(Reply, frozen=True, kw_only=True):
-    """What has changed on the recipient's table since the last board in a view or in changes.
+    """The recipient's table after a move, without the piles that are the same as in the last board that was sent.
 
     The standings, the ghosts and the number of watchers may have changed as well; Progress or View has them.
     """
@@ -279,7 +263,8 @@ class Changes(Reply, frozen=True, kw_only=True):
     """The number of the newest log entry."""
     h: Hex32
     """The digest of the log up to this entry: a receipt, as in View."""
-    board: BoardChanges
+    board: Board
+    """The recipient's board. Its ``table`` has only the piles that have changed."""
 
 
 class Progress(Reply, frozen=True, kw_only=True):
