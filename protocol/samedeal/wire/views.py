@@ -1,6 +1,11 @@
-"""Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
+"""Views: what a viewer may see of a race.
+
+Only this module, ``Game.view`` and ``Game.changed_view`` hide information.
+"""
 
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from samedeal.game import Game, Move
 from samedeal.race.ghosts import Ghost
@@ -8,7 +13,7 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Standing
 from samedeal.race.server_bots import levels
-from samedeal.wire.messages import Board, Guidance, Host, Progress, Rematch, View
+from samedeal.wire.messages import Board, Changes, Guidance, Host, Progress, Rematch, View
 
 
 def view(
@@ -59,6 +64,31 @@ def view(
     )
 
 
+def changes(
+    race: Race, viewer: int, before: Game, *, re: int | None = None, legal: bool = False, guidance: bool = False
+) -> Changes | None:
+    """Return the changes for a seat whose last board showed ``before``, an earlier position of its run.
+
+    Return None unless the race is running and the racer can continue: otherwise more than the board may have changed,
+    so the racer needs a view.
+    """
+    run = race.seat(viewer).run
+    if run is None or run.done or race.stage != "running":
+        return None
+    return Changes(re=re, n=race.n, h=race.digest, board=_board(race, run, legal, guidance, before))
+
+
+def apply(view: View, changes: Changes) -> View:
+    """Return a racer's view after changes, with everything else as it was.
+
+    Raises ValueError if the view has no board.
+    """
+    if view.board is None:
+        raise ValueError("the view has no board")
+    board = replace(changes.board, table=view.board.table | changes.board.table)
+    return replace(view, re=changes.re, n=changes.n, h=changes.h, board=board)
+
+
 def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = (), watching: int = 0) -> Progress:
     """Return the message for a viewer after another racer's move, or a change of a ghost or of the watchers."""
     return Progress(
@@ -100,10 +130,11 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     return run.done and (run.game.won or race.options.finishers == "all")
 
 
-def _board(race: Race, run: Run, legal: bool, guidance: bool) -> Board:
+def _board(race: Race, run: Run, legal: bool, guidance: bool, before: Game | None = None) -> Board:
+    """Return the board of a run, with only those piles that differ from the position ``before`` if there is one."""
     done = race.closed or run.done
     return Board(
-        table=run.game.view(),
+        table=run.game.view() if before is None else run.game.changed_view(before),
         notes=run.game.notes,
         outcome=run.outcome,
         home=run.game.home,

@@ -29,6 +29,7 @@ from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests
 from samedeal_server.ws.closing import REPLACED, REVOKED, Closing
+from samedeal_server.ws.connection_views import ConnectionViews
 from samedeal_server.ws.login import Login
 from samedeal_server.ws.message_rate import MessageRate
 from samedeal_server.ws.moves import Moves
@@ -72,7 +73,7 @@ class Session:
         self._taken = 0  # the number of the entry with which this connection took its seat
         self._leaving = False
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
-        self._legal = True
+        self._views = ConnectionViews()
         self._is_handling = False  # whether the task has received a request and not handled it yet
         self._rate = MessageRate(settings.rate, settings.burst, asyncio.get_running_loop().time)
         self._moves = Moves(self._propose_move, self._finish_move, self._rate, settings)
@@ -226,7 +227,7 @@ class Session:
             case m.Join():
                 return await self._join(request, guest)
             case m.Watch(id=re, race=race_id):
-                self._enter(await self._readable_room(race_id), None, 0)
+                self._enter(await self._readable_room(race_id), request)
                 return self._view(re, header=True)
             case _ if self._room is None:
                 raise Refused("not-seated", "Join a race first.")
@@ -262,8 +263,7 @@ class Session:
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
-        self._legal = request.legal
-        self._enter(room, seat.number, seat.taken)
+        self._enter(room, request, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
             raise Closing(*REPLACED)
         return self._view(request.id, header=True)
@@ -281,7 +281,8 @@ class Session:
             try:
                 if isinstance(outcome, Exception):
                     raise outcome
-                response, result = self._view(move.id), "accepted"
+                changes = self._views.changes(self._room, self._seat, move.id)
+                response, result = changes or self._view(move.id), "accepted"
             except Refused as refused:
                 response, result = m.Problem.of(refused, move.id), refused.code
             metrics.answered(game, result).inc()
@@ -335,8 +336,9 @@ class Session:
             raise Refused("unsupported-version", text)
         return room
 
-    def _enter(self, room: Room, seat: int | None, taken: int) -> None:
+    def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:
         self._leave_room()
+        self._views = ConnectionViews(request, guidance=m.GUIDANCE in self._login.features)
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.broadcast.add(self)
         if m.REACTIONS in self._login.features:
@@ -366,8 +368,8 @@ class Session:
             self._outbox.respond(codec.encode(message, self._form))
         except OutboxFull:
             raise Closing(CloseCode.TOO_SLOW, "too slow") from None
-        if isinstance(message, m.View):
-            self._outbox.discard_update()
+        if isinstance(message, m.View | m.Changes):
+            self._outbox.discard_update(keeps_progress=isinstance(message, m.Changes))
 
     def _view(self, re: int | None = None, *, header: bool = False) -> m.View:
         if self._room is None:
@@ -375,8 +377,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        guidance = m.GUIDANCE in self._login.features
-        return self._room.view(self._seat, re=re, legal=self._legal, guidance=guidance, header=header)
+        return self._views.view(self._room, self._seat, re, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
