@@ -34,7 +34,13 @@ async def _hello(line: Line) -> None:
 
 
 async def begin(
-    server: Server, lines: Sequence[Line], game: str, *, racers: int = RACERS, legal: bool = True
+    server: Server,
+    lines: Sequence[Line],
+    game: str,
+    *,
+    racers: int = RACERS,
+    legal: bool = True,
+    views: str = "full",
 ) -> list[str]:
     """Create races of a game with `racers` connections each, and wait for the deal. Return the race ids.
 
@@ -44,16 +50,18 @@ async def begin(
     options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}
     groups = [lines[at : at + racers] for at in range(0, len(lines), racers)]
     races = [server.ask("/api/v1/races", {**book(game).opening, "options": options})["race"] for _ in groups]
-    await asyncio.gather(*(_start(group, race, legal) for group, race in zip(groups, races, strict=True)))
+    await asyncio.gather(
+        *(_start(group, race, legal=legal, views=views) for group, race in zip(groups, races, strict=True))
+    )
     for way, line in enumerate(lines):
         line.frames, line.at = frames(game, way), 0
         line.sent_at.clear()
     return races
 
 
-async def _start(lines: Sequence[Line], race: str, legal: bool) -> None:
+async def _start(lines: Sequence[Line], race: str, **wanted: object) -> None:
     for line in lines:
         line.view = {}
-    await asyncio.gather(*(line.ask("join", race=race, bot=True, legal=legal) for line in lines))
+    await asyncio.gather(*(line.ask("join", race=race, bot=True, **wanted) for line in lines))
     await asyncio.gather(*(line.ask("ready") for line in lines))
     await asyncio.gather(*(line.until_stage("running") for line in lines))
