@@ -16,6 +16,8 @@ from bench.counters import counted_by
 from bench.fanout import fanout
 from bench.figures import Figures, summary
 from bench.finished import finished
+from bench.found import LATEST, Found
+from bench.found import QUICK as QUICK_RESULTS
 from bench.growth import growth
 from bench.instructions import instructions
 from bench.memory import memory
@@ -85,7 +87,7 @@ def main(
     if racers:
         plan = replace(plan, racers=[int(count) for count in racers.split(",")])
     whole = not (parts or quick or tiny or games or racers or no_legal or views != "full")
-    file = to or (report.LATEST if whole else report.QUICK)
+    file = to or (LATEST if whole else QUICK_RESULTS)
     wanted = set(parts or [*EVERY_ROUND, *ONCE])
     left_out = _left_out(wanted)
     for what, why in left_out.items():
@@ -100,7 +102,7 @@ def main(
     click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
-        report.put_between(report.PAGE, "\n".join(capacity(report.Found())), report.BEGIN_CAPACITY)
+        report.put_between(report.PAGE, "\n".join(capacity(Found())), report.BEGIN_CAPACITY)
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
     missed = [*misses(figures)]

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
+from bench.found import Found
 from bench.racing import RACERS
-from bench.report import Found, table
+from bench.report import table
 
 MOVE_EVERY_S = 2
 """How often a racer moves (s)."""

@@ -23,18 +23,21 @@ CASE_S = 400.0
 
 
 def instructions(plan: Plan) -> Iterator[Case]:
-    """Measure each game with the number of racers for which there are targets."""
-    for game in plan.games:
-        yield Case(f"instructions/{game}/{plan.held_to}", partial(_instructions, plan, game), CASE_S)
+    """Measure each game, and one of several with changes instead of views."""
+    measured = [(game, plan.views) for game in plan.games]
+    if len(plan.games) > 1:
+        measured.append((plan.games[0], "changes"))
+    for game, views in measured:
+        name = f"instructions{'' if views == 'full' else '-with-changes'}/{game}/{plan.held_to}"
+        yield Case(name, partial(_instructions, plan, name, game, views), CASE_S)
 
 
-async def _instructions(plan: Plan, game: str, figures: Figures) -> None:
-    name = f"instructions/{game}/{plan.held_to}"
+async def _instructions(plan: Plan, name: str, game: str, views: str, figures: Figures) -> None:
     with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as path, Store(folder := Path(path)) as store:
         counter = counter_for(folder)
         with Server(store, folder, counter=counter) as server:
             lines = await guests(server, plan.held_to)
-            races = await begin(server, lines, game, legal=plan.legal)
+            races = await begin(server, lines, game, legal=plan.legal, views=views)
             drive = Drive(lines, {"server": [server]})
             await drive.until(WARM_PLIES)
             commits = _commits(store)

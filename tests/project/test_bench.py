@@ -18,11 +18,11 @@ from bench.__main__ import EVERY_ROUND, ONCE
 from bench.capacity import capacity
 from bench.counters import Valgrind, counted_by
 from bench.figures import Figure, Figures, summary
+from bench.found import Found
 from bench.page import misses
 from bench.peers import FOLDER
 from bench.plan import TINY, Plan
 from bench.recorded import book
-from bench.report import Found
 from samedeal.games.catalogue import GAMES
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("bench")]  # they share the fixture
@@ -223,12 +223,7 @@ def test_ratio_to_the_echo_is_shown_without_a_target(tmp_path: Path) -> None:
             {"processes/one/server-us": 40.0, "processes/two-workers-routed/server-us": 45.0},
         ),
         (
-            "the same work: ≥ 1 × the rate of Colyseus",
-            {"same-work/colyseus/5/ours": 1.0},
-            {"same-work/colyseus/5/ours": 0.99},
-        ),
-        (
-            "corner-stones, `views: changes`: ≤ 185,000 user instructions per move",
+            "corner-stones with `views: changes`: ≤ 185,000 user instructions per move",
             {"instructions-with-changes/corner-stones/50/per-move": 185_000},
             {"instructions-with-changes/corner-stones/50/per-move": 185_001},
         ),
