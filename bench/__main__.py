@@ -21,11 +21,13 @@ from bench.page import misses, page
 from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
+from bench.same_work import same_work
 
 Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
     "moves": moves,
     "peers": peers.peers,
+    "same-work": same_work,
     "fanout": fanout,
     "processes": processes,
     "growth": growth,
@@ -34,6 +36,8 @@ ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": re
 """Parts whose results hardly vary between rounds, or that take long."""
 ON_REQUEST: dict[str, Part] = {"page": page}
 """Parts that a full run leaves out, because they need other programs."""
+WITH_PEERS = {"peers", "same-work"}
+"""Parts that need Node.js and its packages."""
 LONGEST_S = 12 * 60.0
 """No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
 CASE_S = 90.0
@@ -85,9 +89,9 @@ def main(
     file = to or (report.LATEST if whole else report.QUICK)
     wanted, left_out = set(parts or [*EVERY_ROUND, *ONCE]), ""
     figures, began = Figures(), time.monotonic()
-    if "peers" in wanted and (left_out := peers.installed()):
+    if wanted & WITH_PEERS and (left_out := peers.installed()):
         click.echo(f"Left out: boardgame.io and Colyseus, because {left_out}.")
-        wanted.discard("peers")
+        wanted -= WITH_PEERS
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_rounds(plan, figures, wanted, 1 if quick or tiny else rounds, began))
     took_s = time.monotonic() - began
