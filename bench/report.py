@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from bench import machine
+from bench import machine, same_work
 from bench.figures import Figure, Figures, summary
 from bench.plan import Plan
 from bench.plot import bars
@@ -140,7 +140,7 @@ def page(found: Found) -> Iterator[str]:
     yield f"Without the legal moves in the answers, {found.games[0]} with {found.held_to} racers:"
     yield f"{cell(f'{without}/rate')} a second, {cell(f'{without}/server-us', '.1f')} µs."
     yield ""
-    yield "### Peers"
+    yield "### Peers, with a trivial move in memory"
     yield ""
     head = ("Peer", "Players", "Moves a second", "Server µs", "p99 ms flat out", "Load's CPU")
     yield from table(
@@ -158,6 +158,9 @@ def page(found: Found) -> Iterator[str]:
             for count in found.racers
         ),
     )
+    yield f"### {found.held_to} racers, with peers on the same work"
+    yield ""
+    yield from table(same_work.HEAD, same_work.rows(cell))
     yield "### Bytes and verification"
     yield ""
     head = ("Game", "Sent for a move", "Received for a move", "In the store for a move", "… besides")
@@ -224,6 +227,8 @@ def _targets(found: Found) -> Iterator[tuple[str, str, str]]:
             target = f"{game}: ≥ 2 × boardgame.io's {peer.median:,.0f} a second"
             yield one(target, f"{name}/rate", ",.0f", 2 * peer.median)
         yield one(f"{game}: p99 at half load ≤ 5 ms", f"{name}/half/p99-ms", ".2f", most=5)
+    for target, name in same_work.targets():
+        yield one(target, name, ".2f", 1)
     yield one("≤ 32 KiB for an idle connection", f"memory/idle/{most}/kib", ".1f", most=32)
     for game in found.games:
         yield one(f"{game}: ≤ 64 KiB for a live race", f"memory/race/{game}/{found.some_live}/kib", ".1f", most=64)
@@ -262,7 +267,7 @@ def _load(found: Found) -> tuple[str, str, str]:
     shares = {
         name.removesuffix("/load-cpu"): figure.median
         for name, figure in found.figures.items()
-        if name.endswith("/load-cpu") and not name.startswith(("processes/", "peers/"))
+        if name.endswith("/load-cpu") and not name.startswith(("processes/", "peers/", "same-work/"))
     }
     target = f"the load is never busy for more than {BUSIEST_LOAD:.0%} of its core"
     if not shares:

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,26 @@ def same_work(plan: Plan) -> Iterator[Case]:
 def name(kind: str, racers: int) -> str:
     """Return the name of a measurement, for a number of racers per race."""
     return f"same-work/{kind}/{racers}"
+
+
+HEAD = ("Server", "Racers per race", "Moves per second", "Server µs", "Store µs", "p99 ms at full load", "Load's CPU")
+
+
+def rows(cell: Callable[[str, str], str]) -> Iterator[Sequence[str]]:
+    """Yield the rows of the report, given a function that formats a figure. Their columns are HEAD."""
+    forms = {"rate": ",.0f", "server-us": ".1f", "store-us": ".1f", "p99-ms": ".1f", "load-cpu": ".2f"}
+    for racers in PER_RACE:
+        for kind, title in TITLES.items():
+            cells = (cell(f"{name(kind, racers)}/{figure}", form) for figure, form in forms.items())
+            yield title, f"{racers}", *cells
+
+
+def targets() -> Iterator[tuple[str, str]]:
+    """Yield the targets, each with the figure that must be more than 1."""
+    for racers in PER_RACE:
+        for kind in PROGRAMS:
+            target = f"{GAME}, racers per race: {racers}: more moves per second than {TITLES[kind]}, on the same work"
+            yield target, f"{name(kind, racers)}/ours"
 
 
 async def _ours(plan: Plan, racers: int, figures: Figures) -> None:

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from bench import report
-from bench.__main__ import EVERY_ROUND, ONCE
+from bench.__main__ import EVERY_ROUND, ONCE, WITH_PEERS
 from bench.figures import Figure, Figures, summary
 from bench.page import misses
-from bench.peers import FOLDER
+from bench.peers import present
 from bench.plan import TINY, Plan
 from bench.report import Found
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("bench")]  # they share the fixture
 
 ROOT = Path(__file__).parents[2]
-OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "peers" or (FOLDER / "node_modules").exists()]
+OURS = [name for name in (*EVERY_ROUND, *ONCE) if name not in WITH_PEERS or present()]
 """The parts that need no downloads."""
 SHARES = OURS[::2], OURS[1::2]
 """Measured concurrently, because the results do not matter."""
@@ -68,7 +68,8 @@ def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     rows = [row for row in report.page(results) if row.startswith("|")]
     assert len(rows) > 40
     if "peers" not in OURS:
-        rows = [row for row in rows if not row.startswith(("| boardgame.io |", "| Colyseus |"))]
+        peers = "| boardgame.io |", "| Colyseus |", "| Same Deal |"
+        rows = [row for row in rows if not row.startswith(peers) and "on the same work" not in row]
     assert [row for row in rows if "–" in row or "not measured" in row] == []
     assert all(value > 0 for name, figure in results.figures.items() if name.endswith("/rate") for value in figure)
 
@@ -161,6 +162,11 @@ def test_failed_round_has_no_value() -> None:
 @pytest.mark.parametrize(
     ("name", "target", "met", "missed"),
     [
+        (
+            "same-work/colyseus/5/ours",
+            "the-edge, racers per race: 5: more moves per second than Colyseus, on the same work",
+            *(1.0, 0.99),
+        ),
         ("moves/corners/50/of-echo", "corners: ≥ 0.35 of the echo", 0.35, 0.34),
         ("moves/gallery/50/of-echo", "gallery: ≥ 0.25 of the echo", 0.25, 0.24),
         ("moves/gallery/50/half/p99-ms", "gallery: p99 at half load ≤ 5 ms", 5.0, 5.1),
