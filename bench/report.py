@@ -335,5 +335,6 @@ def _plot(found: Found) -> str:
     names += [(game, f"moves/{game}/{count}/rate") for game in found.games]
     names += [("boardgame.io, in memory", f"peers/boardgame/{count}/rate")]
     names += [("Colyseus, in memory", f"peers/colyseus/{count}/rate")]
+    names += same_work.plotted()
     rows = [(title, found[name]) for title, name in names if name in found.figures]
     return bars(f"Moves answered a second, {count} racers; ours are validated and on the disk", rows)

@@ -57,6 +57,12 @@ def targets() -> Iterator[tuple[str, str]]:
             yield target, f"{name(kind, racers)}/ours"
 
 
+def plotted() -> Iterator[tuple[str, str]]:
+    """Yield the titles and figures of the peers for the plot, with as many racers per race as there."""
+    for kind in PROGRAMS:
+        yield f"{TITLES[kind]}, {GAME}", f"{name(kind, RACERS)}/rate"
+
+
 async def _ours(plan: Plan, racers: int, figures: Figures) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
