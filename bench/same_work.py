@@ -90,7 +90,9 @@ async def _theirs(plan: Plan, kind: str, racers: int, figures: Figures) -> None:
     recorded = book(GAME)
     with tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder, Store(Path(folder)) as store:
         race = Path(folder) / "race.json"
-        race.write_text(json.dumps({"racers": min(racers, plan.held_to), "lines": recorded.lines}), encoding="utf-8")
+        warm = plan.plies[1] * plan.held_to
+        moves = {"racers": min(racers, plan.held_to), "lines": recorded.lines, "warm": warm}
+        race.write_text(json.dumps(moves), encoding="utf-8")
         with peer(Path(folder), PROGRAMS[kind], json.dumps(recorded.opening), store.url) as service:
             measured = await driven(plan, kind, plan.held_to, service, f"{store.pids[-1]}", str(race))
         _check_logged(store, int(measured["moves"]))

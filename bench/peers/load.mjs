@@ -1,7 +1,7 @@
 // Load generator for both peers: players who move as soon as there is a response.
 // node load.mjs KIND ADDRESS PLAYERS SECONDS WARM_SECONDS SERVER_PID [STORE_PID RACE]; prints a line of JSON.
 // Without RACE, players are alone in their matches, and the move is trivial. RACE is a file with `racers`, the number in
-// each race, and `lines`, the moves that they make in turn.
+// each race, `lines`, the moves that they make in turn, and `warm`, how many moves at least are made before measuring.
 import { readFileSync } from "node:fs";
 
 const [kind, address, players, seconds, warm, pid, storePid, file] = process.argv.slice(2);
@@ -96,6 +96,7 @@ while (joined.length < Number(players)) {
 }
 for (const player of joined) player.next();
 await sleep(Number(warm));
+while (race && moves < race.warm) await sleep(0.01); // until the server is compiled, however slow the machine is
 const began = performance.now();
 const before = { server: cpu(pid), store: race && cpu(storePid), load: process.cpuUsage() };
 measuring = true;
