@@ -26,11 +26,13 @@ from bench.page import misses, page
 from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
+from bench.same_work import same_work
 
 Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
     "moves": moves,
     "peers": peers.peers,
+    "same-work": same_work,
     "fanout": fanout,
     "processes": processes,
     "growth": growth,
@@ -39,6 +41,8 @@ ONCE: dict[str, Part] = {"instructions": instructions, "finished": finished, "me
 """Parts whose results hardly vary between rounds, or that take long."""
 ON_REQUEST: dict[str, Part] = {"page": page}
 """Parts that a full run leaves out, because they need other programs."""
+WITH_PEERS = {"peers", "same-work"}
+"""Parts that need Node.js and its packages."""
 LONGEST_S = 12 * 60.0
 """No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
 
@@ -114,9 +118,9 @@ def main(
 def _left_out(wanted: set[str]) -> dict[str, str]:
     """Remove the parts that cannot be measured here, and return the reason for each."""
     left_out = {}
-    if "peers" in wanted and (why := peers.installed()):
+    if wanted & WITH_PEERS and (why := peers.installed()):
         left_out["boardgame.io and Colyseus"] = why
-        wanted.discard("peers")
+        wanted -= WITH_PEERS
     if "instructions" in wanted and not counted_by():
         left_out["instructions"] = "there are no hardware counters, and valgrind or faketime is not installed"
         wanted.discard("instructions")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine
+from bench import machine, same_work
 from bench.figures import Figures
 from bench.found import ROOT, Found, growing
 from bench.plan import Plan
@@ -105,7 +105,7 @@ def page(found: Found) -> Iterator[str]:
     yield f"### Instructions with {found.held_to} racers"
     yield ""
     yield from table(("Game", "User instructions per move", "Moves per group commit"), _instructions(found))
-    yield "### Peers"
+    yield "### Peers, with a trivial move in memory"
     yield ""
     head = ("Peer", "Players", "Moves per second", "Server µs", "p99 ms at full load", "Load generator's CPU")
     yield from table(
@@ -123,6 +123,9 @@ def page(found: Found) -> Iterator[str]:
             for count in found.racers
         ),
     )
+    yield f"### {found.held_to} racers, with peers on the same work"
+    yield ""
+    yield from table(same_work.HEAD, same_work.rows(cell))
     yield "### Bytes and verification"
     yield ""
     head = (
@@ -214,5 +217,6 @@ def _plot(found: Found) -> str:
     names += [(game, f"moves/{game}/{count}/rate") for game in found.games]
     names += [("boardgame.io, in memory", f"peers/boardgame/{count}/rate")]
     names += [("Colyseus, in memory", f"peers/colyseus/{count}/rate")]
+    names += same_work.plotted()
     rows = [(title, found[name]) for title, name in names if name in found.figures]
     return bars(f"Moves per second with {count} racers; those of Same Deal are validated and written to disk", rows)

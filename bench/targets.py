@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import inf
 
+from bench import same_work
 from bench.found import Found, growing
 from samedeal.games.catalogue import GAMES
 
@@ -39,6 +40,8 @@ def targets(found: Found) -> Iterator[tuple[str, str, str]]:
     if (name := f"instructions-with-changes/{found.games[0]}/{held_to}/per-move") in found.figures:
         target = f"{found.games[0]} with `views: changes`: ≤ {MAX_WITH_CHANGES:,} user instructions per move"
         yield one(target, name, ",.0f", most=MAX_WITH_CHANGES)
+    for target, name in same_work.targets():
+        yield one(target, name, ".2f", 1)
     yield from _routed(found)
     yield one("≤ 18 KiB for an idle connection", f"memory/idle/{most}/kib", ".1f", most=18)
     for game in found.games:

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from bench import report
-from bench.__main__ import EVERY_ROUND, ONCE
+from bench.__main__ import EVERY_ROUND, ONCE, WITH_PEERS
 from bench.capacity import capacity
 from bench.counters import Valgrind, counted_by
 from bench.figures import Figure, Figures, summary
 from bench.found import Found
 from bench.page import misses
-from bench.peers import FOLDER
+from bench.peers import present
 from bench.plan import TINY, Plan
 from bench.recorded import book
 from samedeal.games.catalogue import GAMES
@@ -28,8 +28,11 @@ from samedeal.games.catalogue import GAMES
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("bench")]  # they share the fixture
 
 ROOT = Path(__file__).parents[2]
-ABSENT = {"peers": not (FOLDER / "node_modules").exists(), "instructions": not counted_by()}
-OURS = [name for name in (*EVERY_ROUND, *ONCE) if not ABSENT.get(name)]
+OURS = [
+    name
+    for name in (*EVERY_ROUND, *ONCE)
+    if (name not in WITH_PEERS or present()) and (name != "instructions" or counted_by())
+]
 """The parts that need no downloads and no programs that are missing here."""
 SHARES = OURS[::2], OURS[1::2]
 """Measured concurrently, because the results do not matter."""
@@ -75,7 +78,8 @@ def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     rows = [row for row in report.page(results) if row.startswith("|")]
     assert len(rows) > 40
     if "peers" not in OURS:
-        rows = [row for row in rows if not row.startswith(("| boardgame.io |", "| Colyseus |"))]
+        peers = "| boardgame.io |", "| Colyseus |", "| Same Deal |"
+        rows = [row for row in rows if not row.startswith(peers) and "on the same work" not in row]
     if "instructions" not in OURS:
         rows = [
             row for row in rows if "user instructions" not in row and not re.fullmatch(r"\| corners( \| –){2} \|", row)
@@ -177,6 +181,11 @@ def test_failed_round_has_no_value() -> None:
         ("moves/gallery/50/half/p99-ms", "gallery: p99 at half load ≤ 3 ms", 3.0, 3.1),
         ("memory/idle/10000/kib", "≤ 18 KiB for an idle connection", 18.0, 18.5),
         ("memory/race/corners/20/kib", "corners: ≤ 48 KiB for a live race", 48.0, 49.0),
+        (
+            "same-work/colyseus/5/ours",
+            "the-edge, racers per race: 5: more moves per second than Colyseus, on the same work",
+            *(1.0, 0.99),
+        ),
         ("memory/idle/still-held", "10,000 connections held while 1,000 race", 10_000, 9_999),
         ("fanout/1000/rate", "1,000 spectators: ≥ 80,000 messages per second", 80_000, 79_000),
         ("fanout/1000/steady/p99-ms", "1,000 spectators, 20 updates per second: p99 ≤ 15 ms", 15.0, 15.1),
