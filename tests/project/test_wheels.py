@@ -15,16 +15,22 @@ from packaging.tags import sys_tags
 from packaging.utils import parse_wheel_filename
 
 ROOT = Path(__file__).parents[2]
-HATCH: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]
-HOOK: dict[str, Any] = HATCH["build"]["targets"]["wheel"]["hooks"]["custom"]
 SOURCES = {path.relative_to(ROOT / "protocol").as_posix() for path in (ROOT / "protocol").rglob("*.py")}
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def hook(project: dict[str, Any]) -> dict[str, Any]:
+    options: dict[str, Any] = project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom"]
+    return options
 
 
 def built(folder: Path, version: str = "standard") -> Path:
     """Build a wheel, with one compiled module if the hook is enabled."""
-    hooks = {"custom": HOOK | {"modules": ["samedeal.table"]}}
-    wheel = HATCH["build"]["targets"]["wheel"] | {"hooks": hooks}
-    config = HATCH | {"build": HATCH["build"] | {"targets": {"wheel": wheel}}}
+    config = project()
+    hook(config)["modules"] = ["samedeal.table"]
     (path,) = WheelBuilder(str(ROOT), config=config).build(directory=str(folder), versions=[version])
     return Path(path)
 
@@ -67,4 +73,4 @@ def test_the_compiled_wheel_has_sources_and_compiled_modules(tmp_path: Path, mon
 
 
 def test_the_listed_modules_exist() -> None:
-    assert {f"{module.replace('.', '/')}.py" for module in HOOK["modules"]} <= SOURCES
+    assert {f"{module.replace('.', '/')}.py" for module in hook(project())["modules"]} <= SOURCES
