@@ -11,7 +11,7 @@ from samedeal.game import Game, Move
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Standing
+from samedeal.race.seat import Seat, Standing
 from samedeal.race.server_bots import levels
 from samedeal.wire.messages import Board, Changes, Guidance, Host, Progress, Rematch, View
 
@@ -41,8 +41,8 @@ def view(
     sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
-    ranks = sees_standings(race, viewer)
+    others = [other for other in race.roster if other.run and other is not seat] if _sees_boards(race, seat) else []
+    ranks = _sees_standings(race, seat)
     return View(
         re=re,
         race=race.id,
@@ -110,8 +110,7 @@ def sees_standings(race: Race, viewer: int | None) -> bool:
 
     Raises Refused("not-seated") for a seat that is not occupied.
     """
-    seat = race.seat(viewer) if viewer is not None else None
-    return seat is not None or race.options.spectators != "after" or race.stage != "running"
+    return _sees_standings(race, race.seat(viewer) if viewer is not None else None)
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:
@@ -120,9 +119,17 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     With ``spectators: open``, everybody who is not playing may. Otherwise only racers may, as ``finishers`` says: those
     who have won, and so know all cards, none, or all who have finished; on a daily deal, which others play, nobody.
     """
+    return _sees_boards(race, race.seat(viewer) if viewer is not None else None)
+
+
+def _sees_standings(race: Race, seat: Seat | None) -> bool:
+    return seat is not None or race.options.spectators != "after" or race.stage != "running"
+
+
+def _sees_boards(race: Race, seat: Seat | None) -> bool:
     if race.closed:
         return False
-    run = race.seat(viewer).run if viewer is not None else None
+    run = seat.run if seat else None
     if race.options.spectators == "open":
         return run is None or run.done
     if run is None or race.header.daily or race.options.finishers == "none":

@@ -30,20 +30,18 @@ class Moves:
         must not raise.
         """
         self._propose, self._finish, self._rate, self._settings = propose, finish, rate, settings
-        self._finished = asyncio.Event()
-        self._finished.set()
-
-    @property
-    def in_progress(self) -> bool:
-        return not self._finished.is_set()
+        self.in_progress = False
+        self._finished: asyncio.Future[None] | None = None  # while the session's task waits for the move
 
     async def wait(self) -> None:
         """Wait until no move is in progress."""
-        await self._finished.wait()
+        if self.in_progress:
+            self._finished = asyncio.get_running_loop().create_future()
+            await self._finished
 
     def start(self, move: Move) -> None:
         """Start a move while none is in progress."""
-        self._finished.clear()
+        self.in_progress = True
         on_done = partial(self._on_done, move)
         try:
             self._propose(move, on_done)
@@ -66,5 +64,7 @@ class Moves:
         return True
 
     def _on_done(self, move: Move, outcome: Outcome) -> None:
+        self.in_progress = False
         self._finish(move, outcome)
-        self._finished.set()
+        if self._finished and not self._finished.done():
+            self._finished.set_result(None)
