@@ -4,7 +4,6 @@ No task waits for a move: the connection starts it as it arrives, and the room c
 saves about 9 µs per move.
 """
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
@@ -13,6 +12,7 @@ from samedeal.wire import codec
 from samedeal.wire.messages import Move
 from samedeal_server.races.commands import Outcome
 from samedeal_server.settings import Settings
+from samedeal_server.waiting import Flag
 from samedeal_server.ws.message_rate import MessageRate
 
 
@@ -30,8 +30,7 @@ class Moves:
         must not raise.
         """
         self._propose, self._finish, self._rate, self._settings = propose, finish, rate, settings
-        self._finished = asyncio.Event()
-        self._finished.set()
+        self._finished = Flag(is_set=True)
 
     @property
     def in_progress(self) -> bool:
