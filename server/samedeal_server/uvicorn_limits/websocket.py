@@ -34,6 +34,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        del self.conn.parser  # ends a cycle of references, which would take memory until the next garbage collection
         self.conn = _ServerProtocol(max_size=self.config.ws_max_size, logger=self.logger)
         self.queue, self.writable = cast(Any, MessageQueue()), cast(Any, Flag(is_set=True))
         self._buffer = b""  # received but not parsed yet
