@@ -157,7 +157,7 @@ class Race(Value, frozen=True):
     def options(self) -> Options:
         return self.header.options
 
-    @property
+    @derived
     def stage(self) -> Stage:
         if self.closed:
             return "over" if any(seat.run for seat in self.seats) else "cancelled"
