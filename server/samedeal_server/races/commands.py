@@ -1,7 +1,6 @@
 """Commands: what is proposed to a race, until each has an outcome."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Iterable
 
 from samedeal.errors import Refused
@@ -42,7 +41,7 @@ class Commands:
         """`on_timeout` is called when a command takes too long."""
         self._on_timeout = on_timeout
         self._queue: list[Command] = []
-        self._all = deque[Command]()  # oldest first
+        self._all = list[Command]()  # oldest first; an empty deque takes 0.7 KiB more
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -56,7 +55,7 @@ class Commands:
         command = Command(proposal, on_done, self._loop.time() + TIMEOUT_S)
         self._queue.append(command)
         while self._all and self._all[0].is_done:
-            self._all.popleft()
+            del self._all[0]
         self._all.append(command)
         if self._timer is None:
             self._timer = self._loop.call_at(command.deadline, self._expire)
@@ -85,4 +84,4 @@ class Commands:
                     return
                 self._on_timeout()
                 command.resolve(Refused("store-unavailable"))
-            self._all.popleft()
+            del self._all[0]

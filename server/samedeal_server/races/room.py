@@ -29,6 +29,7 @@ from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_log import Behind, Lost
 from samedeal_server.store.race_store import RaceStore
+from samedeal_server.waiting import Flag
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +81,7 @@ class Room:
         self.is_archived = archived
         self._closing = False
         self._commands = Commands(self._schedule.extend_nonce_grace)
-        self._wakeup = asyncio.Event()
+        self._wakeup = Flag()
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._work())
         self.wake()

@@ -1,4 +1,4 @@
-"""CompactLog: the log of a race in memory. Older entries, which are rarely read, are compressed."""
+"""CompactLog: the log of a race in memory, encoded, because it is rarely read. Older entries are compressed."""
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,32 +17,37 @@ _decoder = msgpack.Decoder(list[tuple[int, AnyEvent]])
 
 
 class CompactLog(Sequence[Entry]):
-    """All entries of a race. Compressed entries have no numbers or digests: they are computed from the rest."""
+    """All entries of a race, in blocks. Numbers and digests are computed from the rest.
 
-    __slots__ = ("_blocks", "_recent", "_secret")
+    An entry as an object takes five times as much memory as its encoding, and takes as long to encode later as at once.
+    """
+
+    __slots__ = ("_blocks", "_count", "_digest", "_newest", "_secret")
 
     def __init__(self, secret: bytes, entries: Iterable[Entry] = ()) -> None:
         """`secret` is the race's, which its digests depend on."""
         self._secret = secret
         self._blocks = list[bytes]()  # each has the digest of its first entry, then times and events
-        self._recent = list[Entry]()
+        self._digest, self._newest = "", bytearray()  # the same for the newest entries, which are not compressed
+        self._count = 0
         self.extend(entries)
 
     def extend(self, entries: Iterable[Entry]) -> None:
         """Add the next entries."""
-        self._recent += entries
-        while len(self._recent) >= BLOCK:
-            old, self._recent = self._recent[:BLOCK], self._recent[BLOCK:]
-            events = _encoder.encode([(entry.at, entry.event) for entry in old])
-            self._blocks.append(bytes.fromhex(old[0].h) + zlib.compress(events, 1))
+        for entry in entries:
+            if not self._count % BLOCK:
+                if self._count:
+                    self._blocks.append(bytes.fromhex(self._digest) + zlib.compress(self._newest, 1))
+                self._digest, self._newest = entry.h, bytearray()
+            _encoder.encode_into((entry.at, entry.event), self._newest, -1)
+            self._count += 1
 
     def __len__(self) -> int:
-        return BLOCK * len(self._blocks) + len(self._recent)
+        return self._count
 
     def __iter__(self) -> Iterator[Entry]:
-        for number in range(len(self._blocks)):
+        for number in range(-(-self._count // BLOCK)):
             yield from self._decoded(number)
-        yield from self._recent
 
     @overload
     def __getitem__(self, at: int) -> Entry: ...
@@ -51,13 +56,19 @@ class CompactLog(Sequence[Entry]):
     def __getitem__(self, at: int | slice) -> Entry | Sequence[Entry]:
         if isinstance(at, slice):
             return list(self)[at]
-        number, place = divmod(range(len(self))[at], BLOCK)
-        return self._recent[place] if number == len(self._blocks) else self._decoded(number)[place]
+        number, place = divmod(range(self._count)[at], BLOCK)
+        return self._decoded(number)[place]
 
     def _decoded(self, number: int) -> list[Entry]:
-        block = self._blocks[number]
-        entries, digest = list[Entry](), block[:32].hex()
-        for n, (at, event) in enumerate(_decoder.decode(zlib.decompress(block[32:])), BLOCK * number + 1):
+        start = BLOCK * number
+        if number < len(self._blocks):
+            block = self._blocks[number]
+            digest, data = block[:32].hex(), zlib.decompress(block[32:])
+        else:
+            digest, data = self._digest, bytes(self._newest)
+        array = b"\xdc" + min(BLOCK, self._count - start).to_bytes(2, "big") + data  # as MessagePack: 16 bits of length
+        entries = list[Entry]()
+        for n, (at, event) in enumerate(_decoder.decode(array), start + 1):
             if entries:
                 digest = next_digest(self._secret, digest, entry_bytes(n, at, event))
             entries.append(Entry(n, at, event, digest))

@@ -60,6 +60,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         if self.url.isascii():
             self._uncount()
             super().handle_websocket_upgrade()
+            del self.parser  # ends a cycle of references, which would take memory until the next garbage collection
         else:
             self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
 

@@ -14,6 +14,7 @@ from samedeal.wire.close_codes import CloseCode
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.frames import server_frame, short_message
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+from samedeal_server.waiting import Flag, MessageQueue
 
 RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
 """The kernel's buffers: small, because a client that does not read is noticed only when the send buffer is full."""
@@ -33,7 +34,9 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        del self.conn.parser  # ends a cycle of references, which would take memory until the next garbage collection
         self.conn = _ServerProtocol(max_size=self.config.ws_max_size, logger=self.logger)
+        self.queue, self.writable = cast(Any, MessageQueue()), cast(Any, Flag(is_set=True))
         self._buffer = b""  # received but not parsed yet
         self._fragments = 0
         self._controls, self._controls_since = 0, 0.0
@@ -94,6 +97,8 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 
     async def send(self, message: Any) -> None:
         await super().send(message)
+        if self.handshake_complete:
+            self.request = self.response = cast(Any, None)  # their headers would take 3 KiB of memory
         if self._buffer:
             self._feed_buffer()  # uvicorn resumes reading after a close
 

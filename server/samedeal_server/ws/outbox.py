@@ -1,7 +1,6 @@
 """Outbox: the messages to one client. Responses are queued in order; of a race's updates at most one is pending."""
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Literal, Protocol
 
@@ -36,7 +35,7 @@ class OutboxFull(Exception):
 
 
 class Outbox:
-    """Sends messages immediately while the socket accepts them without waiting; ``run`` sends the rest.
+    """Sends messages immediately while the socket accepts them without waiting; otherwise a task sends them later.
 
     Updates are not queued: at most one is pending, and it is encoded from the newest state when the queue is empty. A
     response with a view supersedes it.
@@ -56,13 +55,13 @@ class Outbox:
         self._encode_update, self._fail = encode_update, fail
         self.holds_updates = False
         """Whether updates wait for a response that is being prepared."""
-        self._queue = deque[bytes]()
+        self._queue = list[bytes]()
         self._queued_bytes = 0
         self._update: Update | None = None
         self._progress_from = 0.0
         self._progress_timer: asyncio.TimerHandle | None = None
         self._closing: tuple[int, str] | None = None
-        self._wakeup = asyncio.Event()
+        self._sender: asyncio.Task[None] | None = None  # only while there is something to send
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -111,25 +110,35 @@ class Outbox:
 
     def close(self, code: int, reason: str) -> None:
         """Close the connection after sending the queue. The first code counts."""
-        self._closing = self._closing or (code, reason)
-        self._wakeup.set()
+        if self._closing is None:
+            self._closing = (code, reason)
+            self._start_sender()
 
-    def stop(self) -> None:
-        """Cancel the timer for progress updates."""
+    async def finish(self) -> None:
+        """Wait until the queue is sent and, after ``close``, the connection is closed. Sends no more progress."""
         if self._progress_timer:
             self._progress_timer.cancel()
+        if self._sender:
+            await asyncio.gather(self._sender, return_exceptions=True)
 
-    async def run(self) -> None:
-        """Send queued messages, and finally close the connection."""
+    def cancel(self) -> None:
+        """Stop sending."""
+        if self._sender:
+            self._sender.cancel()
+
+    def _start_sender(self) -> None:
+        if self._sender is None or self._sender.done():
+            self._sender = self._loop.create_task(self._send_queue())
+
+    async def _send_queue(self) -> None:
+        """Send queued messages, and finally close the connection if it is to be closed."""
         try:
-            while not self._closing or self._queue:
-                await self._wakeup.wait()
-                self._wakeup.clear()
-                while self._queue:
-                    await self._socket.send(self._queue[0], text=self._text)
-                    self._queued_bytes -= len(self._queue.popleft())
+            while self._queue:
+                await self._socket.send(self._queue[0], text=self._text)
+                self._queued_bytes -= len(self._queue.pop(0))
                 self.flush_update()
-            await self._socket.close(*self._closing)
+            if self._closing:
+                await self._socket.close(*self._closing)
         except (WebSocketDisconnect, RuntimeError):
             return  # the client has gone: the session receives the disconnect too
         except Exception:
@@ -141,7 +150,7 @@ class Outbox:
         if self._queue or not self._socket.send_now(data, text=self._text):
             self._queue.append(data)
             self._queued_bytes += len(data)
-            self._wakeup.set()
+            self._start_sender()
 
     def _on_progress_timer(self) -> None:
         self._progress_timer = None

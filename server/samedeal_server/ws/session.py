@@ -81,7 +81,6 @@ class Session:
 
     async def run(self) -> int:
         """Serve the connection until it ends. Return the first close code, from either side."""
-        sender = asyncio.create_task(self._outbox.run())
         code: int = CloseCode.INTERNAL_ERROR
         try:
             await self._receive_all()
@@ -89,16 +88,15 @@ class Session:
             self._outbox.close(closing.code, closing.reason)
         except WebSocketDisconnect as disconnect:
             code = disconnect.code
-            sender.cancel()
+            self._outbox.cancel()
         except asyncio.CancelledError:
-            sender.cancel()
+            self._outbox.cancel()
             raise
         except Exception:
             self._fail("a session failed")
         finally:
             self._leave_room()
-            self._outbox.stop()
-            await asyncio.gather(sender, return_exceptions=True)
+            await self._outbox.finish()
         return self._outbox.close_code or code
 
     @property
