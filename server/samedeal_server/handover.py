@@ -61,18 +61,13 @@ class Handover:
     def listen(self, connection: Callable[[bytes], asyncio.Protocol]) -> None:
         """Accept connections from peers. `connection` returns the protocol for one, given what was received on it."""
         self._connection = connection
-        listener, path = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), self._path(self._number)
+        path = self._path(self._number)
         try:
-            path.unlink(missing_ok=True)  # from a process that was killed
-            listener.bind(f"{path}")
-            listener.listen()
+            self._listener = _listening(path)
         except OSError as error:
-            listener.close()
             logger.warning("cannot listen at %s, so connections are not handed over: %s", path, error)
         else:
-            listener.setblocking(False)
-            self._listener = listener
-            asyncio.get_running_loop().add_reader(listener, self._accept, listener)
+            asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)
 
     def close(self) -> None:
         """Stop accepting connections, apart from those that were already handed over. Peers serve new ones."""
@@ -83,7 +78,8 @@ class Handover:
             self._listener.close()
             self._listener = None
         for receiver in self._receivers:
-            receiver.shutdown(socket.SHUT_RD)  # what is queued can still be received
+            with suppress(OSError):
+                receiver.shutdown(socket.SHUT_RD)  # what is queued can still be received
 
     def _path(self, worker: int) -> Path:
         return self._folder / f"{worker}.sock"
@@ -148,6 +144,20 @@ class Handover:
             await asyncio.get_running_loop().connect_accepted_socket(partial(self._connection, received), connection)
         except OSError:
             connection.close()
+
+
+def _listening(path: Path) -> socket.socket:
+    """Return a listening socket. Raises OSError, on macOS always."""
+    path.unlink(missing_ok=True)  # from a process that was killed
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        listener.bind(f"{path}")
+        listener.listen()
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
 
 
 class HandedOverConnection(LimitedHttpConnection):
