@@ -1,5 +1,6 @@
 """Processes: two server processes compared with one, sharing two cores with the load generator and the store."""
 
+import asyncio
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +17,8 @@ from bench.racing import RACERS, begin, create, guests
 from bench.services import Server, Store
 
 BOTH = (SERVER_CORE, LOAD_CORE)
+IDLE_S = 5.0
+"""After this time, the process that opened a race has dropped it if none of the racers is there (s)."""
 ONE_PORT = (
     ("processes/one", 1, False),
     ("processes/two-workers-routed", 2, True),
@@ -54,6 +57,7 @@ async def _one_port(plan: Plan, name: str, workers: int, routed: bool, figures: 
             races = create(server, plan.games[0], -(-plan.held_to // racers), racers)
         lines = await guests(server, plan.held_to, [race for race in races for _ in range(racers)][: plan.held_to])
         await begin(server, lines, plan.games[0], races=races)
+        await asyncio.sleep(IDLE_S if routed else 0)
         await _measure(figures, plan, name, lines, [server], store)
 
 

@@ -127,7 +127,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
 
     def drain() -> None:
         if handover:
-            handover.close()
+            handover.drain()
         app.state.drain()
 
     with bind(settings.host, settings.port, shared=is_worker, listen=not is_worker) as listener:
@@ -146,6 +146,8 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
             faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGTERM, previous)
             timeouts.cancel()
+            if handover:
+                handover.close()
 
 
 def _tune_gc() -> None:

@@ -69,7 +69,7 @@ class Handover:
         else:
             asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)
 
-    def close(self) -> None:
+    def drain(self) -> None:
         """Stop accepting connections, apart from those that were already handed over. Peers serve new ones."""
         if self._listener:
             self._accept(self._listener)
@@ -80,6 +80,16 @@ class Handover:
         for receiver in self._receivers:
             with suppress(OSError):
                 receiver.shutdown(socket.SHUT_RD)  # what is queued can still be received
+
+    def close(self) -> None:
+        """Drain, and close all sockets."""
+        self.drain()
+        for receiver in self._receivers:
+            asyncio.get_running_loop().remove_reader(receiver)
+        for each in (*self._receivers, *self._senders.values()):
+            each.close()
+        self._receivers.clear()
+        self._senders.clear()
 
     def _path(self, worker: int) -> Path:
         return self._folder / f"{worker}.sock"

@@ -72,6 +72,7 @@ async def pair(tmp_path: Path) -> AsyncIterator[tuple[Handover, Handover]]:
     async with asyncio.timeout(240):
         other.listen(Adopted)
         yield one, other
+        one.close()
         other.close()
 
 
@@ -106,13 +107,13 @@ async def test_without_a_peer_connections_are_served_here(pair: tuple[Handover, 
         assert not many[0].hand_over(other, url=URLS[1])  # not started yet
         assert many[0].hand_over(one)
         assert await many[0].echo() == b"head"
-        other.close()
+        other.drain()
         assert not many[1].hand_over(one)  # ended
         restarted = Handover(tmp_path, 2, 2)
         restarted.listen(Adopted)
         assert many[1].hand_over(one)
         assert await many[1].echo() == b"head"
-        restarted.close()
+        restarted.drain()
         with closing(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) as killed:
             killed.bind(f"{tmp_path / '2.sock'}")  # stays when the process is killed
         assert not many[2].hand_over(one)
@@ -125,7 +126,7 @@ async def test_connections_in_transit_are_served_when_a_peer_drains(pair: tuple[
     one, other = pair
     with clients(41) as many:
         assert all(client.hand_over(one) for client in many[:40])  # the other has not run in between
-        other.close()
+        other.drain()
         assert not many[40].hand_over(one)
         assert [await client.echo() for client in many[:40]] == [b"head"] * 40
 

@@ -49,7 +49,7 @@ def nginx(text: str, folder: Path) -> list[str]:
 
 
 PROXIES: dict[str, tuple[Callable[[str, Path], list[str]], str, str]] = {
-    "caddy": (caddy, "Caddyfile", ":8640 {"),
+    "caddy": (caddy, "Caddyfile", "\n:8640 {"),
     "haproxy": (haproxy, "haproxy.cfg", "bind :8640"),
     "nginx": (nginx, "nginx.conf", "listen 8640;"),
 }

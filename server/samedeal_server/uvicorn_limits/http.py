@@ -152,6 +152,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.flow.pause_reading()
         elif not self.url.isascii():
             self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
+        elif any(name in (b"content-length", b"transfer-encoding") and value != b"0" for name, value in self.headers):
+            self._refuse(Refused("bad-request", "A WebSocket handshake has no body."))
         elif self._hand_over(early):
             self.transport.abort()  # the other process has the connection open
         else:
@@ -164,8 +166,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def _hand_over(self, early: bytes) -> bool:
         """Return whether another process has the connection now, with the head of the request and what followed it."""
-        has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
-        if self.config.hand_over is None or has_body or self.transport.get_write_buffer_size():
+        if self.config.hand_over is None or self.transport.get_write_buffer_size():
             return False
         lines = [b"%s %s HTTP/1.1" % (self.scope["method"].encode(), self.url)]
         lines += [b"%s: %s" % header for header in self.headers]
