@@ -8,7 +8,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +24,7 @@ from support.campaign import Persistent, eventually, racing, seeded_random, wait
 from support.hostile_client import TEXT, Hostile, frame, said
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
+from support.servers import Racer
 
 WORKERS = 3
 HELLO = '{"t":"hello","id":1,"name":"ada"}'
@@ -181,13 +182,14 @@ async def test_malformed_race_in_the_url_is_refused(server: RoutedServer, path: 
 
 async def test_connection_can_join_another_race_than_that_of_its_url(server: RoutedServer) -> None:
     races = [server.create("corners", seed="1", max_racers=1, start_delay_ms=0) for _ in range(6)]
-    player = Persistent("ada", races[0], [server], Random(1))
+    player = Racer("ada")
+    player.path = f"/ws/{races[0]}"
     async with asyncio.timeout(240):
-        for player.race in races:
-            await player.begin(player.race)
-            assert player.view
-            assert player.view.race == player.race
-            assert player.view.board
+        await player.connect(server)
+        for race in races:
+            view = await player.begin(race)
+            assert view.race == race
+            assert view.board
         await player.close()
 
 
@@ -263,7 +265,8 @@ async def test_draining_worker_hands_over_and_gets_no_connections(store_url: str
         finally:
             server.kill()
             for pid in workers:  # they would drain for an hour
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def test_connections_for_a_worker_that_hangs_are_served_by_others(store_url: str, tmp_path: Path) -> None:
