@@ -54,6 +54,7 @@ CASE_S = 90.0
 @click.option("--games", help="Comma-separated games. Parts that need only one use the first.")
 @click.option("--racers", help="Comma-separated numbers of racers.")
 @click.option("--no-legal", is_flag=True, help="Do not request legal moves.")
+@click.option("--views", type=click.Choice(["full", "changes"]), default="full", help="What answers moves.")
 @click.option("--to", type=click.Path(path_type=Path, dir_okay=False), help="Write the results to this file.")
 @click.option("--write", is_flag=True, help="Put the results of the latest full run into docs/operate/performance.md.")
 def main(
@@ -64,6 +65,7 @@ def main(
     games: str | None,
     racers: str | None,
     no_legal: bool,
+    views: str,
     to: Path | None,
     write: bool,
 ) -> None:
@@ -76,12 +78,12 @@ def main(
     machine.raise_open_files()
     machine.pin(0, machine.LOAD_CORE)
     plan = TINY if tiny else QUICK if quick else Plan()
-    plan = replace(plan, legal=not no_legal)
+    plan = replace(plan, legal=not no_legal, views=views)
     if games:
         plan = replace(plan, games=games.split(","))
     if racers:
         plan = replace(plan, racers=[int(count) for count in racers.split(",")])
-    whole = not (parts or quick or tiny or games or racers or no_legal)
+    whole = not (parts or quick or tiny or games or racers or no_legal or views != "full")
     file = to or (report.LATEST if whole else report.QUICK)
     wanted, left_out = set(parts or [*EVERY_ROUND, *ONCE]), ""
     figures, began = Figures(), time.monotonic()

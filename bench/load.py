@@ -28,9 +28,9 @@ AGAIN_S = 0.2
 """Delay before repeating a request while the store is unavailable (s)."""
 AT_ONCE = 100
 """How many connections are opened concurrently."""
-_ANSWER, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa8progress"
-"""The start of the two frequent messages, after the header with the number of fields."""
-_ANSWER_AT, _PROGRESS_AT = 3, 1
+_ANSWER, _CHANGES, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa7changes\xa2re", b"\xa1t\xa8progress"
+"""The start of the frequent messages, after the header with the number of fields."""
+_ANSWER_AT, _CHANGES_AT, _PROGRESS_AT = 3, 1, 1
 """Where they start: the header of a type with more than 15 fields has three bytes."""
 _SHORTEST = 8
 """All messages are longer."""
@@ -105,7 +105,9 @@ class Line(WSListener):
             return
         tally = self.tally
         tally.bytes_in += len(data)
-        if self.sent_at and (self.echoing or data.startswith(_ANSWER, _ANSWER_AT)):
+        if self.sent_at and (
+            self.echoing or data.startswith(_ANSWER, _ANSWER_AT) or data.startswith(_CHANGES, _CHANGES_AT)
+        ):
             now = time.perf_counter()
             tally.latencies.append(now - self.sent_at.popleft())
             if self.running and self.at < self.last:

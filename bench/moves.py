@@ -54,7 +54,7 @@ async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figu
     ):
         lines = await guests(server, count)
         drive = Drive(lines, {"server": [server], "store": [store]})
-        races = await begin(server, lines, game, legal=legal)
+        races = await begin(server, lines, game, legal=legal, views=plan.views)
         flat_out = await drive.flat_out(*plan.pace)
         _check_log(store, races, sum(line.at for line in lines))
         note(figures, name, flat_out)
@@ -63,7 +63,7 @@ async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figu
         figures.note(f"{name}/store-us", flat_out.cpu_us("store"))
         figures.note(f"{name}/bytes-in", flat_out.bytes_out / flat_out.answers)
         figures.note(f"{name}/bytes-out", flat_out.bytes_in / flat_out.answers)
-        await begin(server, lines, game, legal=legal)
+        await begin(server, lines, game, legal=legal, views=plan.views)
         note_half(figures, name, await drive.scheduled(flat_out.rate / 2, *plan.pace, seed=name))
         await close_all(lines)
 

@@ -49,6 +49,8 @@ class Plan:
     """Moves of each racer in these races."""
     legal: bool = True
     """Whether racers request legal moves, as bots and the page do."""
+    views: str = "full"
+    """What answers their moves: full views, or only changes."""
 
     @property
     def some_live(self) -> int:

@@ -46,6 +46,7 @@ async def begin(
     *,
     racers: int = RACERS,
     legal: bool = True,
+    views: str = "full",
     races: Sequence[str] = (),
 ) -> list[str]:
     """Start races with `racers` connections each, by default new ones of a game, and wait for the deal.
@@ -55,16 +56,18 @@ async def begin(
     racers = min(racers, len(lines))
     groups = [lines[at : at + racers] for at in range(0, len(lines), racers)]
     races = [*races] or create(server, game, len(groups), racers)
-    await asyncio.gather(*(_start(group, race, legal) for group, race in zip(groups, races, strict=True)))
+    await asyncio.gather(
+        *(_start(group, race, legal=legal, views=views) for group, race in zip(groups, races, strict=True))
+    )
     for way, line in enumerate(lines):
         line.frames, line.at = frames(game, way), 0
         line.sent_at.clear()
     return races
 
 
-async def _start(lines: Sequence[Line], race: str, legal: bool) -> None:
+async def _start(lines: Sequence[Line], race: str, **wanted: object) -> None:
     for line in lines:
         line.view = {}
-    await asyncio.gather(*(line.ask("join", race=race, bot=True, legal=legal) for line in lines))
+    await asyncio.gather(*(line.ask("join", race=race, bot=True, **wanted) for line in lines))
     await asyncio.gather(*(line.ask("ready") for line in lines))
     await asyncio.gather(*(line.until_stage("running") for line in lines))

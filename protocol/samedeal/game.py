@@ -234,6 +234,19 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
             piles[place] = (BACK,) * len(piles[place])
         return piles
 
+    def changed_view(self, before: "Game") -> dict[str, Pile]:
+        """Return those piles of ``view()`` that differ from the view of another position of the same game."""
+        piles, earlier = self.table.piles, before.table.piles
+        changed = {}
+        for place in [place for place, pile in piles.items() if pile is not earlier[place]]:  # most piles are shared
+            pile = piles[place]
+            if place in self.hidden:
+                if len(pile) != len(earlier[place]):
+                    changed[place] = (BACK,) * len(pile)
+            elif pile != earlier[place]:
+                changed[place] = pile
+        return changed
+
 
 def _place_text(place: str, pile: Pile | None) -> str:
     if pile is None:

@@ -34,6 +34,7 @@ KNOWN = (
     VIEW,
     m.Welcome(re=1, player="p1", name="ada", token="t", server="test"),
     m.Progress(race="calm-otter-42", n=1, standings=REPLAY.standings),
+    m.Changes(re=3, n=2, h="0" * 64, board=BOARD),
     m.Problem.of(Refused("race-full"), 7),
     m.Pong(re=2),
 )

@@ -43,7 +43,11 @@ def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
 
 
 def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
-    return [codec.encode(message, form) for message in seen(race, viewer) for form in FORMS]
+    """The encodings of these messages, and of all that has changed for a racer since the deal."""
+    messages: list[object] = [*seen(race, viewer)]
+    if viewer is not None and (run := race.seat(viewer).run):
+        messages.append(views.changes(race, viewer, run.deal, re=1, legal=True, guidance=True))
+    return [codec.encode(message, form) for message in messages for form in FORMS]
 
 
 def stages(log: Logged) -> Iterator[Race]:

@@ -1,7 +1,7 @@
 """Sessions whose token is revoked serve no more requests, even of a client that ignores the close."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -36,6 +36,9 @@ class DeafSocket:
 
     async def send(self, data: bytes, *, text: bool) -> None:
         self.send_now(data, text=text)
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        pass
 
     async def close(self, code: int, reason: str) -> None:
         self.closed.append(code)
@@ -97,9 +100,9 @@ async def test_revocation_during_a_hello_is_not_missed(as_header: bool, redis_ur
         guests.released = asyncio.Event()
         _, token = await guests.create("ada")
         async with session(parts, guests) as (session_, socket, task):
-            session_._bearer = token if as_header else None
+            session_._login._bearer = token if as_header else None
             socket.requests.put_nowait(m.Hello(id=1, token=None if as_header else token))
-            await until(lambda: session_._token_digest)
+            await until(lambda: session_._login._token_digest)
             session_.revoke({digest(token)})
             guests.released.set()
             socket.requests.put_nowait(m.Ping(id=2))

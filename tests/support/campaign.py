@@ -63,7 +63,7 @@ class History:
     player: str = ""
     tries: list[MoveRequest] = field(default_factory=list)
     receipts: set[tuple[int, str]] = field(default_factory=set)
-    """Number and digest of the newest entry in each view."""
+    """Number and digest of the newest entry in each view or changes."""
     resigned: bool = False
 
     @property
@@ -94,7 +94,7 @@ class Persistent(Racer):
         self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        """Return the final response: a View, or a Problem other than store-unavailable."""
+        """Return the final response: a View, Changes, or a Problem other than store-unavailable."""
         if kind is m.Hello:
             answer = await super().ask(kind, **fields)
             if isinstance(answer, m.Problem):
@@ -113,7 +113,7 @@ class Persistent(Racer):
 
     async def hear(self) -> m.FromServer:
         message = await super().hear()
-        if isinstance(message, m.View):
+        if isinstance(message, m.View | m.Changes):
             self.history.receipts.add((message.n, message.h))
         return message
 
@@ -143,7 +143,8 @@ class Persistent(Racer):
                     await self.close()
                     await self.connect(server)
                     promise = commitments.nonce_commitment(self.race, self.nonce)
-                    answer = await super().ask(m.Join, race=self.race, commitment=promise, legal=self.legal)
+                    fields = {"commitment": promise, "legal": self.legal, "views": self.views}
+                    answer = await super().ask(m.Join, race=self.race, **fields)
                     if isinstance(answer, m.View):
                         self.history.player, self._joined = self.player, answer.n
                         return answer
@@ -164,7 +165,7 @@ class Persistent(Racer):
             answer = await self.ask(m.Move, move=attempt.move, ply=attempt.ply)
         finally:
             attempt.joined = self._joined
-        if isinstance(answer, m.View):
+        if isinstance(answer, m.View | m.Changes):
             attempt.n = answer.n
         else:
             assert isinstance(answer, m.Problem)

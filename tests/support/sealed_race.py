@@ -31,6 +31,7 @@ CARD = re.compile(r"(?<![0-9A-Za-z])[A2-9TJQK][SHCD](?![0-9A-Za-z])")
 REPLAY_FORMS = ("json", "msgpack", "ndjson")
 RACERS = ("ada", "bo", "cy")
 """The racers; cy resigns at once and then watches."""
+VIEWS = {"ada": "full", "bo": "changes", "cy": "changes"}
 
 
 @dataclass
@@ -165,9 +166,8 @@ async def sealed_race(
             tokens[name], players[name] = welcome.token, welcome.player
         await lines["eve"].ask("watch", race=race_id)
         for name in RACERS:
-            joined = await lines[name].ask(
-                "join", race=race_id, commitment=commitments.nonce_commitment(race_id, nonces[name])
-            )
+            promise = commitments.nonce_commitment(race_id, nonces[name])
+            joined = await lines[name].ask("join", race=race_id, commitment=promise, views=VIEWS[name])
             assert isinstance(joined, m.View)
         for name in RACERS:
             await lines[name].ask("ready")
@@ -201,7 +201,8 @@ async def play(scene: SealedRace, rounds: int) -> None:
             if move:
                 before = hand.ply
                 hand.make(move)
-                assert isinstance(await line.ask("move", move=move, ply=before), m.View), move
+                answer = await line.ask("move", move=move, ply=before)
+                assert isinstance(answer, m.View if VIEWS[name] == "full" or hand.game.won else m.Changes), move
 
 
 async def finish(scene: SealedRace) -> Replay:
@@ -237,7 +238,7 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
 
     `boards` permits tables of other racers, `standings` permits the standings of the running race.
     """
-    hand, ply, stage = scene.hands.get(name), 0, "open"
+    hand, ply, stage, board = scene.hands.get(name), 0, "open", dict[str, Any]()
     public = {scene.race_id, scene.header.game, scene.header.rules, scene.header.commitment, scene.header.salt}
     public |= {"open", "countdown", "running", scene.header.options.spectators, scene.header.options.filter, *RACERS}
     public |= {"waiting", "ready", "playing", "stuck", "lost", "over", "won", "resigned"}
@@ -249,15 +250,17 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
         assert codec.encode(message, line.form) == packet, "the packet contains unknown fields"
         assert found(packet, scene.forbidden(name)) == []
         content = json.loads(codec.encode(message, "json"))
+        if isinstance(message, m.View | m.Changes) and (news := content.pop("board", None)) is not None:
+            assert hand, f"{name} has no table"
+            if isinstance(message, m.Changes):
+                news["table"] = board["table"] | news["table"]
+                assert set(content) == {"t", "re", "n", "h"}
+            board, ply = news, news["ply"]
+            game = hand.positions[ply]
+            assert board["table"] == shown(game)
+            assert board.get("moves") == ([] if name == "cy" else list(game.moves())) or ply == 0
+            assert cards(board) <= hand.seen(ply)
         if isinstance(message, m.View):
-            table = content.pop("board", None)
-            if table is not None:
-                assert hand, f"{name} has no table"
-                ply = table["ply"]
-                game = hand.positions[ply]
-                assert table["table"] == shown(game)
-                assert table.get("moves") == ([] if name == "cy" else list(game.moves())) or ply == 0
-                assert cards(table) <= hand.seen(ply)
             for seat, other in content.pop("boards", {}).items():
                 assert boards, f"{name} sees the table of seat {seat}"
                 rival = scene.hands[RACERS[int(seat) - 1]]

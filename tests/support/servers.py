@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
@@ -21,6 +21,7 @@ from samedeal.race.events import RACE_FORMAT
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal.wire.views import apply
 from samedeal_server.store.checks import fingerprint
 
 MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
@@ -137,6 +138,7 @@ class Racer:
         self.features: tuple[str, ...] = ()
         self.path = "/ws"
         """Where to connect: with the name of a race, workers hand the connection over to the owner of the race."""
+        self.views: Literal["full", "changes"] = "full"
         self.player = ""
         self.view: m.View | None = None
         self.heard: list[m.FromServer] = []
@@ -185,6 +187,9 @@ class Racer:
         self.heard.append(message)
         if isinstance(message, m.View):
             self.view = message
+        elif isinstance(message, m.Changes):
+            assert self.view
+            self.view = apply(self.view, message)
         return message
 
     async def until(self, true: Callable[[m.View], bool]) -> m.View:
@@ -194,7 +199,8 @@ class Racer:
         return self.view
 
     async def join(self, race: str) -> m.FromServer:
-        return await self.ask(m.Join, race=race, commitment=commitments.nonce_commitment(race, self.nonce))
+        promise = commitments.nonce_commitment(race, self.nonce)
+        return await self.ask(m.Join, race=race, commitment=promise, views=self.views)
 
     async def begin(self, race: str) -> m.View:
         """Join, get ready, reveal the nonce and wait for the deal."""

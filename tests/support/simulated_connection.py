@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,10 @@ class Connection:
         if isinstance(data, bytes):
             return {"type": "websocket.receive", "bytes": data}
         return {"type": "websocket.disconnect", "code": 1006}
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        """Offer messages to `take` as they arrive, unless earlier ones wait."""
+        self._to_server.take = take
 
     def tell(self, data: bytes) -> bool:
         """Send a message. Return whether the connection is open."""
@@ -83,7 +88,7 @@ class ServerSocket:
 
     def __init__(self, world: "World", connection: Connection) -> None:
         self._world, self._line = world, connection
-        self.receive, self.close = connection.receive, connection.close
+        self.receive, self.close, self.offer_to = connection.receive, connection.close, connection.offer_to
 
     def send_now(self, data: bytes, *, text: bool) -> bool:
         return self._world.chance.random() < 0.8 and self._line.tell(data)
@@ -102,6 +107,7 @@ class Channel:
         self._arrived = deque[bytes | int | None]()
         self._waiting: asyncio.Future[None] | None = None
         self._free_at = 0.0
+        self.take: Callable[[bytes], bool] = lambda data: False
         self.ended = False
         """Whether the end of the connection has arrived."""
 
@@ -110,6 +116,8 @@ class Channel:
         self._world.loop.call_at(self._free_at, self._arrive, data, context=context)
 
     def _arrive(self, data: bytes | int | None) -> None:
+        if isinstance(data, bytes) and not self._arrived and self.take(data):
+            return
         self._arrived.append(data)
         self.ended = self.ended or not isinstance(data, bytes)
         if self._waiting and not self._waiting.done():

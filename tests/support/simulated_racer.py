@@ -38,6 +38,7 @@ class Player(Persistent):
         self.wrong: list[str] = []
         """Incorrect responses."""
         self.pause_s = chance.choice((0.0, 0.005, 0.03))
+        self.views = Random(name).choice(("full", "changes"))
 
     # Connections.
 
@@ -101,7 +102,7 @@ class Player(Persistent):
     async def take_seat(self) -> m.View:
         """Join on the current connection. Raises LockedOut, OSError or ConnectionClosed."""
         self.asked[m.Join] += 1
-        answer = await Racer.ask(self, m.Join, race=self.race, commitment=self.promise)
+        answer = await Racer.ask(self, m.Join, race=self.race, commitment=self.promise, views=self.views)
         if isinstance(answer, m.View):
             self._joined = answer.n
             return answer

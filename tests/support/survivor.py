@@ -54,9 +54,9 @@ class Survivor(Persistent):
     async def hear(self) -> m.FromServer:
         message = await super().hear()
         self.heard.clear()  # there are too many messages to store
-        if isinstance(message, m.View):
-            if message.header:
-                self.receipts.append(receipts.HeaderReceipt(message.header))
+        if isinstance(message, m.View) and message.header:
+            self.receipts.append(receipts.HeaderReceipt(message.header))
+        if isinstance(message, m.View | m.Changes):
             self.receipts.append(receipts.DigestReceipt(message.n, message.h))
         return message
 
@@ -107,4 +107,4 @@ class Survivor(Persistent):
         if legal != self.legal:
             self.legal = legal
             promise = commitments.nonce_commitment(self.race, self.nonce)
-            await self.ask(m.Join, race=self.race, commitment=promise, legal=legal)
+            await self.ask(m.Join, race=self.race, commitment=promise, legal=legal, views=self.views)

@@ -32,6 +32,8 @@ _AFTER = {foundation: dict(zip(run, [*run[1:], None], strict=True)) for foundati
 """For each foundation, the card that follows each card; None after the last."""
 _NEIGHBOURS = {rank: (RANKS[index - 1], RANKS[(index + 1) % KING]) for index, rank in enumerate(RANKS)}
 """The adjacent ranks of each rank, by letter."""
+_MOVES = {source: {target: source + target for target in (*STACKS, *FIRSTS)} for source in STACKS}
+"""All moves by source and target. Positions share these strings, which saves memory."""
 
 
 class CornerStones(Game, frozen=True):
@@ -74,10 +76,11 @@ class CornerStones(Game, frozen=True):
         wanted, takers = self._wanted(), _takers(tops, free)
         moves = list[Move]()
         for source, card in tops:
+            moves_from = _MOVES[source]
             if card in wanted:
-                moves += [source + foundation for foundation in self._foundations(source, card)]
+                moves += [moves_from[foundation] for foundation in self._foundations(source, card)]
             for target in takers[card[0]]:
-                moves.append(source + target)
+                moves.append(moves_from[target])
         if free:  # moving the only card of a corner to another corner changes nothing
             pointless = {source + target for source in CORNERS if len(self.table[source]) == 1 for target in free}
             moves = [move for move in moves if move not in pointless]

@@ -48,8 +48,11 @@ class Hello(Request, frozen=True, kw_only=True, omit_defaults=True):
     """The optional messages and fields that the client supports. The server ignores unknown names."""
 
 
-class Join(Request, frozen=True, kw_only=True):
-    """Take a seat in a race, or reconnect to your seat and disconnect older connections. Answered by View."""
+class Join(Request, frozen=True, kw_only=True, omit_defaults=True):
+    """Take a seat in a race, or reconnect to your seat and disconnect older connections. Answered by View.
+
+    Fields with default values are omitted, because older servers reject fields they do not know.
+    """
 
     race: RaceId
     commitment: Hex32 | None = None
@@ -58,6 +61,8 @@ class Join(Request, frozen=True, kw_only=True):
     """Whether a program plays. This is public."""
     legal: bool = True
     """Whether views list the legal moves."""
+    views: Literal["full", "changes"] = "full"
+    """What answers a move: the full view, or for programs only what has changed on the table."""
 
 
 class Watch(Request, frozen=True, kw_only=True):
@@ -79,7 +84,10 @@ class Nonce(Request, frozen=True, kw_only=True):
 
 
 class Move(Request, frozen=True, kw_only=True):
-    """Make a move, including ``undo`` and ``restart``. Answered by View once the move is validated and logged."""
+    """Make a move, including ``undo`` and ``restart``. Answered by View once the move is validated and logged.
+
+    If ``views`` in Join was ``changes``, it is answered by Changes while you can continue to play.
+    """
 
     move: MoveText
     ply: Annotated[int, Meta(ge=0, le=2**31)]
@@ -245,6 +253,20 @@ class View(Reply, frozen=True, kw_only=True):
     """The number of connections that watch a live race without a seat."""
 
 
+class Changes(Reply, frozen=True, kw_only=True):
+    """The recipient's table after a move, without the piles that are the same as in the last board that was sent.
+
+    The standings, the ghosts and the number of watchers may have changed as well; Progress or View has them.
+    """
+
+    n: Annotated[int, Meta(ge=0)]
+    """The number of the newest log entry."""
+    h: Hex32
+    """The digest of the log up to this entry: a receipt, as in View."""
+    board: Board
+    """The recipient's board. Its ``table`` has only the piles that have changed."""
+
+
 class Progress(Reply, frozen=True, kw_only=True):
     """The standings, ghosts and watchers, if nothing else changed: at most four per second, each replacing the last."""
 
@@ -282,15 +304,16 @@ class Pong(Reply, frozen=True, kw_only=True):
     """The reply to Ping."""
 
 
-FromServer = Welcome | View | Progress | Reaction | Problem | Pong
+FromServer = Welcome | View | Changes | Progress | Reaction | Problem | Pong
 
-ANSWERED_BY: Final[Mapping[type[Request], type[Reply]]] = {
-    Hello: Welcome,
-    Ping: Pong,
-    React: Reaction,
-    **dict.fromkeys((Join, Watch, Ready, Nonce, Move, Resign, Leave, Start, Remove, Bot, Again), View),
+ANSWERED_BY: Final[Mapping[type[Request], tuple[type[Reply], ...]]] = {
+    Hello: (Welcome,),
+    Ping: (Pong,),
+    React: (Reaction,),
+    Move: (View, Changes),
+    **dict.fromkeys((Join, Watch, Ready, Nonce, Resign, Leave, Start, Remove, Bot, Again), (View,)),
 }
-"""The reply to each request that is not refused."""
+"""The possible replies to each request that is not refused."""
 
 _SEATED = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
 _HOSTED = ("bad-token", "not-seated", "race-over", "untimely", "not-allowed", "store-unavailable")

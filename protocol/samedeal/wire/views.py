@@ -1,6 +1,11 @@
-"""Views: what a viewer may see of a race. Only this module and ``Game.view`` hide information."""
+"""Views: what a viewer may see of a race.
+
+Only this module, ``Game.view`` and ``Game.changed_view`` hide information.
+"""
 
 from collections.abc import Sequence
+
+from msgspec.structs import replace
 
 from samedeal.game import Game, Move
 from samedeal.race.ghosts import Ghost
@@ -8,7 +13,7 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Standing
 from samedeal.race.server_bots import levels
-from samedeal.wire.messages import Board, Guidance, Host, Progress, Rematch, View
+from samedeal.wire.messages import Board, Changes, Guidance, Host, Progress, Rematch, View
 
 
 def view(
@@ -37,6 +42,7 @@ def view(
     """
     seat = race.seat(viewer) if viewer is not None else None
     others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
+    ranks = sees_standings(race, viewer)
     return View(
         re=re,
         race=race.id,
@@ -44,18 +50,43 @@ def view(
         h=race.digest,
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by),
-        standings=standings(race, viewer),
-        levels=levels(race) if sees_standings(race, viewer) else {},
+        standings=race.standings() if ranks else (),
+        levels=levels(race) if ranks else {},
         seat=viewer,
         board=_board(race, seat.run, legal, guidance) if seat and seat.run else None,
         boards={other.number: _board(race, other.run, False, guidance) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
         next=rematch if race.closed else None,
-        ghosts=ghosts if sees_standings(race, viewer) else (),
+        ghosts=ghosts if ranks else (),
         host=host if race.stage == "open" else None,
         watching=0 if race.closed else watching,
     )
+
+
+def changes(
+    race: Race, viewer: int, before: Game, *, re: int | None = None, legal: bool = False, guidance: bool = False
+) -> Changes | None:
+    """Return the changes for a seat whose last board showed ``before``, an earlier position of its run.
+
+    Return None unless the race is running and the racer can continue: otherwise more than the board may have changed,
+    so the racer needs a view.
+    """
+    run = race.seat(viewer).run
+    if run is None or run.done or race.stage != "running":
+        return None
+    return Changes(re=re, n=race.n, h=race.digest, board=_board(race, run, legal, guidance, before))
+
+
+def apply(view: View, changes: Changes) -> View:
+    """Return a racer's view after changes, with everything else as it was.
+
+    Raises ValueError if the view has no board.
+    """
+    if view.board is None:
+        raise ValueError("the view has no board")
+    board = replace(changes.board, table=view.board.table | changes.board.table)
+    return replace(view, re=changes.re, n=changes.n, h=changes.h, board=board)
 
 
 def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = (), watching: int = 0) -> Progress:
@@ -99,10 +130,11 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     return run.done and (run.game.won or race.options.finishers == "all")
 
 
-def _board(race: Race, run: Run, legal: bool, guidance: bool) -> Board:
+def _board(race: Race, run: Run, legal: bool, guidance: bool, before: Game | None = None) -> Board:
+    """Return the board of a run, with only those piles that differ from the position ``before`` if there is one."""
     done = race.closed or run.done
     return Board(
-        table=run.game.view(),
+        table=run.game.view() if before is None else run.game.changed_view(before),
         notes=run.game.notes,
         outcome=run.outcome,
         home=run.game.home,

@@ -89,7 +89,7 @@ def asyncapi() -> dict[str, Any]:
                     "messages": _on_channel([kind]),
                     "reply": {
                         "channel": {"$ref": f"#/channels/{CHANNEL}"},
-                        "messages": _on_channel([m.ANSWERED_BY[kind], m.Problem]),
+                        "messages": _on_channel([*m.ANSWERED_BY[kind], m.Problem]),
                     },
                     "x-refused-with": sorted({*m.REFUSED_WITH[kind], *m.ANY_REFUSED_WITH}),
                 }

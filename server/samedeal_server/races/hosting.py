@@ -7,7 +7,8 @@ from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
 from samedeal.race.requests import HostRequest, remove_events, start_events
 from samedeal.wire import messages as m
-from samedeal_server.races.room import Proposal, Room
+from samedeal_server.races.commands import Proposal
+from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.live_races import LiveRaces
 

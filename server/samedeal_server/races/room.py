@@ -6,10 +6,10 @@ them. Nothing is acknowledged or published before the log has it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from samedeal.errors import Refused
-from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
+from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
 from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
@@ -18,6 +18,7 @@ from samedeal_server.jobs.pool import Jobs
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.broadcast import Broadcast
+from samedeal_server.races.commands import Command, Commands, Outcome, Proposal
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.ghosts import GhostLoader, Ghosts
 from samedeal_server.races.presence import Presence
@@ -31,36 +32,8 @@ from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
-Proposal = Callable[[Race], Iterable[AnyEvent]]
-"""Returns the events that a command leads to, given the current race; none if they have already happened.
-
-May raise Refused. It is called again whenever the race changes before the log has taken the events.
-"""
-
-COMMAND_TIMEOUT_S = 1.8
-"""How long a command may take, including its time in the queue, before it fails with "store-unavailable" (s)."""
 LOGGED_AT_INFO = (Dealt, Closed)
 """Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
-
-
-class _PendingCommand:
-    """A proposal, and the future of the race that it leads to."""
-
-    __slots__ = ("deadline", "proposal", "result")
-
-    def __init__(self, proposal: Proposal, loop: asyncio.AbstractEventLoop) -> None:
-        self.proposal = proposal
-        self.result: asyncio.Future[Race] = loop.create_future()
-        self.deadline = loop.time() + COMMAND_TIMEOUT_S
-
-    def resolve(self, outcome: Race | Exception) -> None:
-        if self.result.done():
-            return
-        if isinstance(outcome, Exception):
-            self.result.set_exception(outcome)
-            self.result.exception()  # the caller may be gone: avoids the warning that it was never retrieved
-        else:
-            self.result.set_result(outcome)
 
 
 class Room:
@@ -106,9 +79,7 @@ class Room:
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
         self.is_archived = archived
         self._closing = False
-        self._queue: list[_PendingCommand] = []
-        self._waiting: dict[_PendingCommand, None] = {}  # commands with a caller that waits, oldest first
-        self._timeout: asyncio.TimerHandle | None = None
+        self._commands = Commands(self._schedule.extend_nonce_grace)
         self._wakeup = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task = self._loop.create_task(self._work())
@@ -120,29 +91,29 @@ class Room:
         After Refused("store-unavailable") the events may or may not be in the log; it is safe to propose them again.
         Cancelling the caller does not cancel a write in progress.
         """
+        result = self._loop.create_future()
+
+        def on_done(outcome: Outcome) -> None:
+            if not result.done():
+                if isinstance(outcome, Exception):
+                    result.set_exception(outcome)
+                else:
+                    result.set_result(outcome)
+
+        command = self.propose(proposal, on_done)
+        try:
+            race: Race = await result
+            return race
+        finally:
+            command.is_done = True
+
+    def propose(self, proposal: Proposal, on_done: Callable[[Outcome], None]) -> Command:
+        """Do the same as ``submit``, but pass the outcome to a callback, which must not raise. Raises Refused."""
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
-        command = _PendingCommand(proposal, self._loop)
-        self._queue.append(command)
-        self._waiting[command] = None
+        command = self._commands.add(proposal, on_done)
         self._wakeup.set()
-        if self._timeout is None:
-            self._timeout = self._loop.call_at(command.deadline, self._expire_commands)
-        try:
-            return await command.result
-        finally:
-            del self._waiting[command]
-
-    def _expire_commands(self) -> None:
-        """Fail the commands whose deadline has passed. All share one timer, since hardly any ever expires."""
-        self._timeout = None
-        for command in tuple(self._waiting):
-            if command.deadline > self._loop.time():
-                self._timeout = self._loop.call_at(command.deadline, self._expire_commands)
-                return
-            if not command.result.done():
-                self._schedule.extend_nonce_grace()
-                command.resolve(Refused("store-unavailable"))
+        return command
 
     def view(
         self,
@@ -216,7 +187,7 @@ class Room:
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        if self.broadcast.has_listeners or self._waiting or self._queue:
+        if self.broadcast.has_listeners or not self._commands.is_empty:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and not bots_playing(self.race)
@@ -257,8 +228,6 @@ class Room:
         self.wake()
         await self._task
         self._schedule.cancel_timer()
-        if self._timeout:
-            self._timeout.cancel()
         await self._ghosts.close()
         await self._bot_moves.close()
         await self.deal_search.close()
@@ -269,7 +238,7 @@ class Room:
         while not self._closing:
             await self._wakeup.wait()
             self._wakeup.clear()
-            commands, self._queue = self._queue, []
+            commands = self._commands.take()
             try:
                 await self._commit(commands)
             except Exception as error:
@@ -286,11 +255,9 @@ class Room:
             else:
                 self._schedule.set_timer(self.race, failed=self._needs_resync)
             del commands  # they keep races in memory, and the next wakeup may be far away
-        for command in self._queue:
-            command.resolve(Refused("store-unavailable"))
-        self._queue = []
+        self._commands.close()
 
-    async def _commit(self, commands: Sequence[_PendingCommand]) -> None:
+    async def _commit(self, commands: Sequence[Command]) -> None:
         """Apply commands and whatever is due, write the entries, publish them, and resolve the commands."""
         while True:
             try:
@@ -298,7 +265,7 @@ class Room:
                     await self._resync()
                 if self._schedule.releases_seat(self.race):
                     await self._presence.note(self.race)  # another process may have seen the player
-                commands = [command for command in commands if not command.result.done()]
+                commands = [command for command in commands if not command.is_done]
                 race, entries, outcomes = self._apply(commands)
                 if entries:
                     self.is_writing = True
@@ -319,12 +286,9 @@ class Room:
         elif not self.is_archived:
             await self._archive_race()
 
-    def _apply(self, commands: Sequence[_PendingCommand]) -> tuple[Race, list[Entry], list[Race | Exception]]:
-        """Return the race after all commands that succeed and whatever is due, with the new entries.
-
-        The outcome of each command is the race right after it, or the error that it raised.
-        """
-        race, entries, outcomes = self.race, list[Entry](), list[Race | Exception]()
+    def _apply(self, commands: Sequence[Command]) -> tuple[Race, list[Entry], list[Outcome]]:
+        """Return the race after all commands that succeed and whatever is due, the new entries, and the outcomes."""
+        race, entries, outcomes = self.race, list[Entry](), list[Outcome]()
         now = max(self._store.clock.now(), race.at)
         for command in commands:
             before = race, len(entries)

@@ -1,6 +1,7 @@
 """WebSocket connections with limits on fragments, control frames, buffered input and slow readers."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -11,7 +12,7 @@ from websockets.server import ServerProtocol
 
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.uvicorn_limits.config import LimitedConfig
-from samedeal_server.uvicorn_limits.frames import server_frame
+from samedeal_server.uvicorn_limits.frames import server_frame, short_message
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
 
 RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
@@ -19,12 +20,16 @@ RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
 CONTROL_WINDOW_S = 10.0
 SENT_NOW: Final = "samedeal.sent_now"
 """The key of an optional ASGI extension: ``send_now(data, *, text) -> bool``. See ``_send_now``."""
+OFFERED: Final = "samedeal.offered"
+"""The key of an optional ASGI extension: ``offer_to(take)``, where ``take(message: bytes) -> bool``. Short binary
+messages are offered to ``take`` as they arrive. Those for which it returns False are received as usual."""
 
 
 class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket connection."""
 
     config: LimitedConfig
+    conn: "_ServerProtocol"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -32,6 +37,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         self._buffer = b""  # received but not parsed yet
         self._fragments = 0
         self._controls, self._controls_since = 0, 0.0
+        self._take: Callable[[bytes], bool] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -51,7 +57,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         if self._buffer or self.read_paused or len(data) > PIECE_BYTES or self.transport.is_closing():
             self._buffer += data
             self._feed_buffer()
-        else:
+        elif not self._is_taken(data):
             super().data_received(data)
 
     async def receive(self) -> Any:
@@ -66,7 +72,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if not self.handshake_complete:
-            cast(Any, self.scope)["extensions"][SENT_NOW] = self._send_now
+            cast(Any, self.scope)["extensions"] |= {SENT_NOW: self._send_now, OFFERED: self._offer_to}
 
     def _send_now(self, data: bytes, *, text: bool) -> bool:
         """Send a message and return True, or return False if sending would have to wait."""
@@ -75,6 +81,16 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
             return False
         self.transport.write(server_frame(Opcode.TEXT if text else Opcode.BINARY, data))
         return True
+
+    def _offer_to(self, take: Callable[[bytes], bool]) -> None:
+        self._take = take
+
+    def _is_taken(self, data: bytes) -> bool:
+        """Return whether the data is a message that the application has taken."""
+        if self._take is None or not self.conn.is_between_messages or self.close_sent or not self.queue.empty():
+            return False
+        message = short_message(data)
+        return message is not None and self._take(message)
 
     async def send(self, message: Any) -> None:
         await super().send(message)
@@ -151,7 +167,15 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 class _ServerProtocol(ServerProtocol):
     """The library's protocol, which otherwise fails if a close frame follows an incomplete message."""
 
+    is_between_messages = False
+    """Whether nothing but whole messages has been received."""
+
+    def receive_data(self, data: bytes | bytearray) -> None:
+        self.is_between_messages = False
+        super().receive_data(data)
+
     def recv_frame(self, frame: Frame) -> None:
         if frame.opcode is Opcode.CLOSE:
             self.current_size = None
         super().recv_frame(frame)
+        self.is_between_messages = self.state is State.OPEN and self.current_size is None and not self.reader.buffer

@@ -16,7 +16,7 @@ from samedeal_server.races.registry import RACE_ID, Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
-from samedeal_server.uvicorn_limits.websocket import SENT_NOW
+from samedeal_server.uvicorn_limits.websocket import OFFERED, SENT_NOW
 from samedeal_server.ws.session import Session
 
 MAX_ENTERING = 24
@@ -94,13 +94,15 @@ class WebSocketEndpoint:
 
 
 class WebSocketConnection:
-    """An accepted WebSocket. It uses the server's extension for sending without waiting, if there is one."""
+    """An accepted WebSocket. It uses the server's extensions for messages without waiting, if there are any."""
 
-    __slots__ = ("_send", "receive", "send_now")
+    __slots__ = ("_send", "offer_to", "receive", "send_now")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.receive, self._send = receive, send
-        self.send_now: Callable[..., bool] = scope.get("extensions", {}).get(SENT_NOW, _never_send_now)
+        extensions = scope.get("extensions", {})
+        self.send_now: Callable[..., bool] = extensions.get(SENT_NOW, _never_send_now)
+        self.offer_to: Callable[[Callable[[bytes], bool]], None] = extensions.get(OFFERED, _never_offer)
 
     async def send(self, data: bytes, *, text: bool) -> None:
         await self._send_message({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
@@ -115,6 +117,12 @@ class WebSocketConnection:
             raise WebSocketDisconnect(1006) from error
 
 
+# These stand in for the extensions on other ASGI servers, where messages take the usual, slower way.
+
+
 def _never_send_now(data: bytes, *, text: bool) -> bool:
-    """Stand in for the extension on other ASGI servers, where messages are sent in the usual, slower way."""
     return False
+
+
+def _never_offer(take: Callable[[bytes], bool]) -> None:
+    pass

@@ -14,7 +14,19 @@ class MessageRate:
 
     def delay_s(self) -> float:
         """Take a token. Return how many seconds to wait before handling the message; zero or less for no wait."""
-        now_s = self._now_s()
-        refill = (now_s - self._refilled_at_s) * self._per_s
-        self._tokens, self._refilled_at_s = min(self._burst, self._tokens + refill) - 1, now_s
+        self._refill()
+        self._tokens -= 1
         return -self._tokens / self._per_s
+
+    def take(self) -> bool:
+        """Take a token if the next message need not wait, and return whether it was taken."""
+        self._refill()
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _refill(self) -> None:
+        now_s = self._now_s()
+        self._tokens = min(self._burst, self._tokens + (now_s - self._refilled_at_s) * self._per_s)
+        self._refilled_at_s = now_s

@@ -24,6 +24,9 @@ class Socket(Protocol):
     def send_now(self, data: bytes, *, text: bool) -> bool:
         """Send a message if that is possible without waiting. Return whether it was sent."""
 
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        """Offer short binary messages to `take` as they arrive; those for which it returns False are received."""
+
     async def send(self, data: bytes, *, text: bool) -> None: ...
     async def close(self, code: int, reason: str) -> None: ...
 
@@ -85,8 +88,9 @@ class Outbox:
             self._update = update
             self.flush_update()
 
-    def discard_update(self) -> None:
-        self._update = None
+    def discard_update(self, *, keeps_progress: bool = False) -> None:
+        """Drop the pending update, or only reduce it to progress, because a response has the rest of it."""
+        self._update = "progress" if self._update and keeps_progress else None
 
     def flush_update(self) -> None:
         """Send the pending update unless responses are queued; progress at most every PROGRESS_EVERY_S."""

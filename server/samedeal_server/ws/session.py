@@ -2,15 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, MutableMapping, Sequence
 from secrets import token_hex
-from typing import Final, assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 from starlette.websockets import WebSocketDisconnect
 
 from samedeal.errors import Malformed, Refused
-from samedeal.names import normalised
 from samedeal.race.events import AnyEvent, Entry, Moved
 from samedeal.race.race import Race
 from samedeal.race.requests import SeatRequest, join_events, seat_events
@@ -19,33 +18,27 @@ from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
+from samedeal_server.races.commands import Outcome, Proposal
 from samedeal_server.races.hosting import submit_as_host, submit_join
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guest, Guests, digest
+from samedeal_server.store.guests import Guest, Guests
+from samedeal_server.ws.closing import REPLACED, REVOKED, Closing
+from samedeal_server.ws.connection_views import ConnectionViews
+from samedeal_server.ws.login import Login
 from samedeal_server.ws.message_rate import MessageRate
+from samedeal_server.ws.moves import Moves
 from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
 logger = logging.getLogger(__name__)
 
 ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
 """The requests with which clients arrive. Concurrency is limited, so that moves are served in between."""
-REVOKED: Final = (CloseCode.LOGGED_OUT, "the device has logged out")
-REPLACED: Final = (CloseCode.REPLACED, "a newer connection has taken the seat")
-
-
-class Closing(Exception):
-    """Ends the connection with a close code and a reason."""
-
-    def __init__(self, code: int, reason: str) -> None:
-        super().__init__(reason)
-        self.code, self.reason = code, reason
 
 
 class Session:
@@ -69,24 +62,21 @@ class Session:
 
         `address` is the client's. `bearer` is the token from the handshake's Authorization header.
         """
-        self._socket, self._form, self._registry, self._guests = socket, form, registry, guests
+        self._socket, self._form, self._registry = socket, form, registry
         self._rematches, self._rate_limits = rematches, rate_limits
         self._entry_slots, self._settings = entry_slots, settings
-        self._address, self._network, self._bearer = address, network(address), bearer
-        self._name = token_hex(8)
-        self._guest: Guest | None = None
-        self._token_digest = ""
+        self._network, self._name = network(address), token_hex(8)
+        self._login = Login(guests, rate_limits, self._name, address, bearer)
         self._revoked = False
-        self._features = frozenset[str]()
-        self._format = 1  # the newest race format that the client reads
         self._room: Room | None = None
         self._seat: int | None = None
         self._taken = 0  # the number of the entry with which this connection took its seat
         self._leaving = False
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
-        self._legal = True
-        self._store_unavailable = False  # whether the store, not the client, delays the hello
+        self._views = ConnectionViews()
+        self._is_handling = False  # whether the task has received a request and not handled it yet
         self._rate = MessageRate(settings.rate, settings.burst, asyncio.get_running_loop().time)
+        self._moves = Moves(self._propose_move, self._finish_move, self._rate, settings)
         self._outbox = Outbox(socket, settings, text=form == "json", encode_update=self._encode_update, fail=self._fail)
 
     async def run(self) -> int:
@@ -121,7 +111,7 @@ class Session:
 
     def revoke(self, token_digests: Collection[str]) -> None:
         """Close the connection if its token is among the revoked ones."""
-        if self._token_digest in token_digests:
+        if self._login.uses(token_digests):
             self._revoked = True  # the client may send more requests until it sees that the connection is closed
             self._outbox.close(*REVOKED)
 
@@ -163,17 +153,31 @@ class Session:
     async def _receive_all(self) -> None:
         try:
             async with asyncio.timeout(self._settings.hello_timeout_ms / 1000):
-                while self._guest is None:
+                while self._login.guest is None:
                     await self._receive()
         except TimeoutError:
-            if self._store_unavailable:
+            if self._login.waits_for_store:
                 raise Closing(CloseCode.TRY_AGAIN_LATER, "the store is unavailable") from None
             raise Closing(CloseCode.MALFORMED, "hello timed out") from None
+        if self._form == "msgpack":
+            self._socket.offer_to(self._take_move)
         while True:
             await self._receive()
 
+    def _take_move(self, data: bytes) -> bool:
+        """Start a move unless other requests are ahead of it. Return whether it was started."""
+        return not self._is_handling and self._outbox.close_code is None and self._moves.take(data)
+
     async def _receive(self) -> None:
         packet = await self._socket.receive()
+        self._is_handling = True
+        try:
+            await self._moves.wait()
+            await self._handle(packet)
+        finally:
+            self._is_handling = False
+
+    async def _handle(self, packet: MutableMapping[str, Any]) -> None:
         if packet["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(packet.get("code", 1005))
         data: bytes = packet.get("bytes") or (packet.get("text") or "").encode()
@@ -189,6 +193,9 @@ class Session:
             self._outbox.holds_updates = True
             if self._revoked:
                 raise Closing(*REVOKED)
+            if isinstance(request, m.Move) and self._login.guest:
+                self._moves.start(request)
+                return
             if isinstance(request, ENTRY_REQUESTS):
                 async with self._entry_slots:
                     await asyncio.sleep(0)  # serve moves in between, however many clients arrive
@@ -200,75 +207,48 @@ class Session:
             raise Closing(CloseCode.MALFORMED, "malformed") from malformed
         except Refused as refused:
             response = m.Problem.of(refused, request.id if request else codec.number(data, self._form))
-            self._store_unavailable = refused.code == "store-unavailable"
             if refused.code == "bad-token":
                 self._send(response)
                 raise Closing(CloseCode.UNKNOWN_TOKEN, "unknown token") from refused
         finally:
-            self._outbox.holds_updates = False
+            self._outbox.holds_updates = self._moves.in_progress
         self._send(response)
         self._outbox.flush_update()
 
     async def _respond(self, request: m.ToServer) -> m.FromServer:
+        guest = self._login.guest
         match request:
-            case m.Move():  # first, because it is the most frequent
-                return await self._move(request)
             case m.Hello():
-                return await self._hello(request)
+                return await self._login.hello(request)
             case m.Ping(id=re):
                 return m.Pong(re=re)
-            case _ if self._guest is None:
+            case _ if guest is None:
                 raise Refused("bad-token", "Send hello first.")
             case m.Join():
-                return await self._join(request, self._guest)
+                return await self._join(request, guest)
             case m.Watch(id=re, race=race_id):
-                self._enter(await self._readable_room(race_id), None, 0)
+                self._enter(await self._readable_room(race_id), request)
                 return self._view(re, header=True)
             case _ if self._room is None:
                 raise Refused("not-seated", "Join a race first.")
-            case m.Ready() | m.Nonce() | m.Resign():
+            case m.Move() | m.Ready() | m.Nonce() | m.Resign():
                 return await self._submit(request)
             case m.Leave():
                 self._leaving = True
                 return await self._submit(request)
             case m.Start() | m.Remove():
-                await submit_as_host(self._room, self._guest, request, self._registry.live, self._network)
+                await submit_as_host(self._room, guest, request, self._registry.live, self._network)
             case m.Bot(level=level):
                 self._rate_limits.races.take(self._network)
-                await add_bot(self._room, self._guest, self._registry, level)
+                await add_bot(self._room, guest, self._registry, level)
             case m.Again(game=game):
-                successor, _ = await self._rematches.ask(self._room.race.id, self._guest, self._network, game=game)
+                successor, _ = await self._rematches.ask(self._room.race.id, guest, self._network, game=game)
                 self._room.announce(successor.rematch)
             case m.React():
                 return self._react(request, self._room)
             case _:
                 assert_never(request)
         return self._view(request.id)
-
-    async def _hello(self, hello: m.Hello) -> m.Welcome:
-        if self._guest is not None:
-            raise Refused("bad-message", "Hello can be sent only once.")
-        new_token: str | None = None
-        self._store_unavailable = True
-        token = hello.token or (self._bearer if hello.name is None else None)
-        if token is not None:
-            self._token_digest = digest(token)  # before it is looked up: it can be revoked at any time
-            try:
-                guest = await self._guests.authenticate(token)
-            except Refused as refused:
-                if refused.code == "bad-token":
-                    self._rate_limits.wrong_tokens.take(self._address)
-                raise
-        elif hello.name is not None:
-            normalised(hello.name)
-            self._rate_limits.guests.take(self._address)
-            guest, new_token = await self._guests.create(hello.name)
-            self._token_digest = digest(new_token)
-        else:
-            raise Refused("bad-message", "Hello needs a name or a token.")
-        self._guest, self._format, self._features = guest, hello.format, frozenset(hello.features)
-        logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._name))
-        return m.Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
     async def _join(self, request: m.Join, guest: Guest) -> m.View:
         def proposal(race: Race) -> Iterable[AnyEvent]:
@@ -283,27 +263,45 @@ class Session:
         seat = race.seat_of(guest.player)
         if seat is None:
             raise Refused("not-seated")
-        self._legal = request.legal
-        self._enter(room, seat.number, seat.taken)
+        self._enter(room, request, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
             raise Closing(*REPLACED)
         return self._view(request.id, header=True)
 
-    async def _move(self, request: m.Move) -> m.View:
+    def _propose_move(self, move: m.Move, on_done: Callable[[Outcome], None]) -> None:
+        self._outbox.holds_updates = True
+        room, proposal = self._proposal(move)
+        room.propose(proposal, on_done)
+
+    def _finish_move(self, move: m.Move, outcome: Outcome) -> None:
+        self._outbox.holds_updates = False
         game = self._room.race.header.game if self._room else "none"
+        response: m.FromServer
         try:
-            view = await self._submit(request)
-        except Refused as refused:
-            metrics.answered(game, refused.code).inc()
-            raise
-        metrics.answered(game, "accepted").inc()
-        return view
+            try:
+                if isinstance(outcome, Exception):
+                    raise outcome
+                changes = self._views.changes(self._room, self._seat, move.id)
+                response, result = changes or self._view(move.id), "accepted"
+            except Refused as refused:
+                response, result = m.Problem.of(refused, move.id), refused.code
+            metrics.answered(game, result).inc()
+            self._send(response)
+            self._outbox.flush_update()
+        except Closing as closing:
+            self._outbox.close(closing.code, closing.reason)
+        except Exception:
+            self._fail("a move failed")
 
     async def _submit(self, request: SeatRequest) -> m.View:
         """Submit a request from this connection's seat to the room."""
+        room, proposal = self._proposal(request)
+        await room.submit(proposal)
+        return self._view(request.id)
+
+    def _proposal(self, request: SeatRequest) -> tuple[Room, Proposal]:
+        """Return the room, and the proposal for a request from this connection's seat. Raises Refused."""
         room, number = self._room, self._seat
-        if self._guest is None:
-            raise Refused("bad-token", "Send hello first.")
         if room is None or number is None:
             raise Refused("not-seated", "Join a race first.")
 
@@ -316,8 +314,7 @@ class Session:
                 room.deal_search.reserve(after, self._network)  # refuses if the queue is full
             return events
 
-        await room.submit(proposal)
-        return self._view(request.id)
+        return room, proposal
 
     def _react(self, request: m.React, room: Room) -> m.Reaction:
         number = self._seat
@@ -333,16 +330,18 @@ class Session:
     async def _readable_room(self, race_id: str) -> Room:
         """Return the room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
         room = await self._registry.room(race_id)
-        if (needed := room.race.header.format) > self._format:
-            text = f"This race needs race format {needed}; this client reads format {self._format}. Update the client."
+        needed, reads = room.race.header.format, self._login.format
+        if needed > reads:
+            text = f"This race needs race format {needed}; this client reads format {reads}. Update the client."
             raise Refused("unsupported-version", text)
         return room
 
-    def _enter(self, room: Room, seat: int | None, taken: int) -> None:
+    def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:
         self._leave_room()
+        self._views = ConnectionViews(request, guidance=m.GUIDANCE in self._login.features)
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
         room.broadcast.add(self)
-        if m.REACTIONS in self._features:
+        if m.REACTIONS in self._login.features:
             room.reactions.add(self._on_reaction)
         if seat is not None:
             self._connected_seat = seat
@@ -369,8 +368,8 @@ class Session:
             self._outbox.respond(codec.encode(message, self._form))
         except OutboxFull:
             raise Closing(CloseCode.TOO_SLOW, "too slow") from None
-        if isinstance(message, m.View):
-            self._outbox.discard_update()
+        if isinstance(message, m.View | m.Changes):
+            self._outbox.discard_update(keeps_progress=isinstance(message, m.Changes))
 
     def _view(self, re: int | None = None, *, header: bool = False) -> m.View:
         if self._room is None:
@@ -378,8 +377,7 @@ class Session:
         race = self._room.race
         if self._seat is not None and race.seats[self._seat - 1].left:
             self._seat = None
-        guidance = m.GUIDANCE in self._features
-        return self._room.view(self._seat, re=re, legal=self._legal, guidance=guidance, header=header)
+        return self._views.view(self._room, self._seat, re, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
         """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
@@ -394,5 +392,5 @@ class Session:
 
         if seat is not None and is_view:
             return encode()
-        guided = is_view and m.GUIDANCE in self._features
+        guided = is_view and m.GUIDANCE in self._login.features
         return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None, guided), encode)

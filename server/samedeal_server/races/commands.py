@@ -1,0 +1,88 @@
+"""Commands: what is proposed to a race, until each has an outcome."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from samedeal.errors import Refused
+from samedeal.race.events import AnyEvent
+from samedeal.race.race import Race
+
+Proposal = Callable[[Race], Iterable[AnyEvent]]
+"""Returns the events that a command leads to, given the current race; none if they have already happened.
+
+May raise Refused. It is called again whenever the race changes before the log has taken the events.
+"""
+Outcome = Race | Exception
+"""The race right after a command, or why it failed."""
+
+TIMEOUT_S = 1.8
+"""How long a command may take, including its time in the queue, before it fails with "store-unavailable" (s)."""
+
+
+class Command:
+    """A proposal, and the callback for its outcome."""
+
+    __slots__ = ("deadline", "is_done", "on_done", "proposal")
+
+    def __init__(self, proposal: Proposal, on_done: Callable[[Outcome], None], deadline: float) -> None:
+        self.proposal, self.on_done, self.deadline = proposal, on_done, deadline
+        self.is_done = False
+
+    def resolve(self, outcome: Outcome) -> None:
+        if not self.is_done:
+            self.is_done = True
+            self.on_done(outcome)
+
+
+class Commands:
+    """The commands of one race that have no outcome yet, and some that have one."""
+
+    def __init__(self, on_timeout: Callable[[], None]) -> None:
+        """`on_timeout` is called when a command takes too long."""
+        self._on_timeout = on_timeout
+        self._queue: list[Command] = []
+        self._all = deque[Command]()  # oldest first
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all commands have an outcome."""
+        return all(command.is_done for command in self._all)
+
+    def add(self, proposal: Proposal, on_done: Callable[[Outcome], None]) -> Command:
+        """Queue a command."""
+        command = Command(proposal, on_done, self._loop.time() + TIMEOUT_S)
+        self._queue.append(command)
+        while self._all and self._all[0].is_done:
+            self._all.popleft()
+        self._all.append(command)
+        if self._timer is None:
+            self._timer = self._loop.call_at(command.deadline, self._expire)
+        return command
+
+    def take(self) -> list[Command]:
+        """Remove and return the queue."""
+        queue, self._queue = self._queue, []
+        return queue
+
+    def close(self) -> None:
+        """Fail what is queued, and stop the timer."""
+        for command in self.take():
+            command.resolve(Refused("store-unavailable"))
+        if self._timer:
+            self._timer.cancel()
+
+    def _expire(self) -> None:
+        """Fail the commands whose deadline has passed. All share one timer, since hardly any ever expires."""
+        self._timer = None
+        while self._all:
+            command = self._all[0]
+            if not command.is_done:
+                if command.deadline > self._loop.time():
+                    self._timer = self._loop.call_at(command.deadline, self._expire)
+                    return
+                self._on_timeout()
+                command.resolve(Refused("store-unavailable"))
+            self._all.popleft()
