@@ -1,13 +1,15 @@
-FROM python:3.11-slim AS build
+# The official images build Python with profile-guided optimisation (PGO). This one also has a C compiler.
+FROM python:3.14 AS build
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients
 COPY examples/verify examples/verify
-RUN pip wheel --no-cache-dir --wheel-dir /wheels -c constraints.txt '.[server,tui,fast]'
+# The hook compiles the busiest modules of the library.
+RUN HATCH_BUILD_HOOKS_ENABLE=1 pip wheel --no-cache-dir --wheel-dir /wheels -c constraints.txt '.[server,tui,fast]'
 
-FROM python:3.11-slim
+FROM python:3.14-slim
 RUN useradd --system --uid 10001 --no-create-home samedeal \
     && install -d -o samedeal -g samedeal -m 700 /data
 COPY --from=build /wheels /wheels

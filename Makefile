@@ -1,6 +1,7 @@
 # make demo         play right away                       make demo ARGS="--once --speed 50 --json"
 # make check        lint, types, and the quick tests      under a minute; starts no server and no browser
 # make test         all tests                             make test ARGS="-k deal"
+# make compiled     tests with the compiled modules     make compiled ARGS=tests/protocol
 # make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
 # make lint         formatting, ruff and mypy           also the page's JavaScript: oxlint, and tsc if npm is installed
 # make format       fix the formatting
@@ -28,13 +29,20 @@ DEALS ?= 100
 TYPESCRIPT := 7.0.2
 BIN := .venv/bin
 
-.PHONY: demo check test coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
+.PHONY: demo check test compiled coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
 
 demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
 	$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
+
+# The compiled wheel is installed into a folder of its own: the editable install is not compiled, to follow its sources.
+compiled: .venv/has-server,tui,fast,dev
+	rm -rf .venv/compiled
+	HATCH_BUILD_HOOKS_ENABLE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --target .venv/compiled .
+	PYTHONPATH=$(CURDIR)/.venv/compiled $(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
 
 # The library's tests are measured alone: its other users must not hide a gap.
 coverage: .venv/has-server,tui,fast,dev

@@ -11,33 +11,40 @@ import click
 import uvloop
 
 from bench import machine, peers, report
+from bench.capacity import capacity
+from bench.counters import counted_by
 from bench.fanout import fanout
 from bench.figures import Figures, summary
 from bench.finished import finished
+from bench.found import LATEST, Found
+from bench.found import QUICK as QUICK_RESULTS
 from bench.growth import growth
+from bench.instructions import instructions
 from bench.memory import memory
 from bench.moves import echo, moves
 from bench.page import misses, page
 from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
+from bench.same_work import same_work
 
 Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
     "moves": moves,
     "peers": peers.peers,
+    "same-work": same_work,
     "fanout": fanout,
     "processes": processes,
     "growth": growth,
 }
-ONCE: dict[str, Part] = {"finished": finished, "memory": memory, "restoring": restoring}
+ONCE: dict[str, Part] = {"instructions": instructions, "finished": finished, "memory": memory, "restoring": restoring}
 """Parts whose results hardly vary between rounds, or that take long."""
 ON_REQUEST: dict[str, Part] = {"page": page}
 """Parts that a full run leaves out, because they need other programs."""
+WITH_PEERS = {"peers", "same-work"}
+"""Parts that need Node.js and its packages."""
 LONGEST_S = 12 * 60.0
 """No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
-CASE_S = 90.0
-"""Timeout of one measurement (s)."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,12 +91,12 @@ def main(
     if racers:
         plan = replace(plan, racers=[int(count) for count in racers.split(",")])
     whole = not (parts or quick or tiny or games or racers or no_legal or views != "full")
-    file = to or (report.LATEST if whole else report.QUICK)
-    wanted, left_out = set(parts or [*EVERY_ROUND, *ONCE]), ""
+    file = to or (LATEST if whole else QUICK_RESULTS)
+    wanted = set(parts or [*EVERY_ROUND, *ONCE])
+    left_out = _left_out(wanted)
+    for what, why in left_out.items():
+        click.echo(f"Left out: {what}, because {why}.")
     figures, began = Figures(), time.monotonic()
-    if "peers" in wanted and (left_out := peers.installed()):
-        click.echo(f"Left out: boardgame.io and Colyseus, because {left_out}.")
-        wanted.discard("peers")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_rounds(plan, figures, wanted, 1 if quick or tiny else rounds, began))
     took_s = time.monotonic() - began
@@ -99,12 +106,25 @@ def main(
     click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
+        report.put_between(report.PAGE, "\n".join(capacity(Found())), report.BEGIN_CAPACITY)
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
     missed = [*misses(figures)]
     for miss in missed:
         click.echo(f"Missed: {miss}", err=True)
     sys.exit(bool(figures.missing or missed))
+
+
+def _left_out(wanted: set[str]) -> dict[str, str]:
+    """Remove the parts that cannot be measured here, and return the reason for each."""
+    left_out = {}
+    if wanted & WITH_PEERS and (why := peers.installed()):
+        left_out["boardgame.io and Colyseus"] = why
+        wanted -= WITH_PEERS
+    if "instructions" in wanted and not counted_by():
+        left_out["instructions"] = "there are no hardware counters, and valgrind or faketime is not installed"
+        wanted.discard("instructions")
+    return left_out
 
 
 async def _rounds(plan: Plan, figures: Figures, wanted: set[str], rounds: int, began: float) -> None:
@@ -124,10 +144,10 @@ async def _measure(cases: Sequence[Case], figures: Figures, began: float) -> Non
     for case in cases:
         click.echo(f"{time.monotonic() - began:4.0f} s  {case.name}", err=True)
         try:
-            async with asyncio.timeout(CASE_S):
+            async with asyncio.timeout(case.timeout_s):
                 await case.measure(figures)
         except Exception as error:  # continue with the other measurements
-            figures.missing[case.name] = f"{error}" or f"{type(error).__name__} within {CASE_S:.0f} s"
+            figures.missing[case.name] = f"{error}" or f"{type(error).__name__} within {case.timeout_s:.0f} s"
             click.echo(f"        failed: {figures.missing[case.name]}", err=True)
 
 

@@ -3,10 +3,14 @@
 import os
 import platform
 import resource
+import sys
+import sysconfig
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+
+from bench.counters import counted_by
 
 SERVER_CORE, LOAD_CORE = 0, 1
 """The core of the measured process, and that of the load generator and the store."""
@@ -49,6 +53,24 @@ def described() -> dict[str, str]:
         "processor": f"{os.cpu_count()} × {', '.join(sorted(models))}",
         "memory": f"{memory_kb / 2**20:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
+        "python": f"{platform.python_version()} {_optimizations()}",
+        "library": _compiled(),
+        "instructions": f"counted by {counted_by() or 'nothing'}",
         **{name: version(name) for name in PACKAGES},
     }
+
+
+def _optimizations() -> str:
+    """Return whether the interpreter was built with profile-guided (PGO) and link-time optimization (LTO)."""
+    arguments = f"{sysconfig.get_config_var('CONFIG_ARGS')}"
+    if "deb_system" in sysconfig.get_scheme_names():  # its configuration does not say so
+        return "with PGO (Debian's build)"
+    pgo = "with PGO" if "--enable-optimizations" in arguments else "without PGO"
+    return f"{pgo} and LTO" if "--with-lto" in arguments else pgo
+
+
+def _compiled() -> str:
+    """Return how many of the library's modules that this process has loaded are compiled."""
+    files = [f"{module.__file__}" for name, module in sys.modules.items() if name.startswith("samedeal.")]
+    compiled = sum(not file.endswith(".py") for file in files)
+    return f"{compiled} of {len(files)} modules compiled" if compiled else "pure Python"

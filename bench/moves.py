@@ -56,7 +56,7 @@ async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figu
         drive = Drive(lines, {"server": [server], "store": [store]})
         races = await begin(server, lines, game, legal=legal, views=plan.views)
         flat_out = await drive.flat_out(*plan.pace)
-        _check_log(store, races, sum(line.at for line in lines))
+        check_log(store, races, sum(line.at for line in lines))
         note(figures, name, flat_out)
         if plain := figures.now(f"echo/{count}/rate"):
             figures.note(f"{name}/of-echo", flat_out.rate / plain)
@@ -68,7 +68,7 @@ async def _moves(plan: Plan, name: str, game: str, count: int, legal: bool, figu
         await close_all(lines)
 
 
-def _check_log(store: Store, races: list[str], accepted: int) -> None:
+def check_log(store: Store, races: list[str], accepted: int) -> None:
     """Raise LoadError unless all acknowledged moves are in the log and the store flushes every write."""
     with Redis.from_url(store.url) as redis:
         logged = sum(redis.xlen(f"race:{{{race}}}:log") for race in races)

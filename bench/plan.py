@@ -13,6 +13,7 @@ class Case(NamedTuple):
 
     name: str
     measure: Callable[[Figures], Awaitable[None]]
+    timeout_s: float = 90.0
 
 
 class Pace(NamedTuple):
@@ -35,6 +36,8 @@ class Plan:
     """Numbers of concurrent racers."""
     held_to: int = 50
     """The number of racers for which there are targets."""
+    counted_plies: int = 40
+    """Moves of each racer while the server's instructions are counted."""
     sizes: Sequence[int] = (10, 100, 1000)
     """Small, ten times and a hundred times as many races, spectators and rooms."""
     per_race: Sequence[int] = (1, 8, 32)
@@ -63,6 +66,7 @@ TINY = Plan(
     *(_LEAST, ("corners",)),
     racers=(2,),
     held_to=2,
+    counted_plies=2,
     sizes=(2,),
     per_race=(2,),
     plies=(2, 12),

@@ -14,7 +14,7 @@ from samedeal.wire import codec, messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
 """The seed of the deal of each game. Most deals of Corners offer little except draws; this one offers more moves."""
-WAYS = 8
+WAYS = 100
 """The number of different lines of play in a deal, which racers use in turn."""
 PLAYS = 8 * WAYS
 LONGEST = 100

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any, Self, cast
 
+from bench.counters import Counter
 from bench.machine import LOAD_CORE, SERVER_CORE, pin
 
 LIFTED = {
@@ -109,12 +110,22 @@ class Server(Service):
     """A Same Deal server."""
 
     def __init__(
-        self, store: Store, folder: Path, cores: Sequence[int] = (SERVER_CORE,), *, port: int = 0, **settings: str
+        self,
+        store: Store,
+        folder: Path,
+        cores: Sequence[int] = (SERVER_CORE,),
+        *,
+        port: int = 0,
+        counter: Counter | None = None,
+        **settings: str,
     ) -> None:
         """Start the server. `settings` are names of SAMEDEAL_… variables in lower case."""
         env = LIFTED | {"SAMEDEAL_MASTER_KEY": "5a" * 32, "SAMEDEAL_SIGNING_KEY": "3c" * 32, "REDIS_URL": store.url}
         env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}
-        super().__init__([sys.executable, "-m", "samedeal_server", "--port", str(port)], cores, folder, **env)
+        command = [sys.executable, "-m", "samedeal_server", "--port", str(port)]
+        if counter:
+            command, env = [*counter.prefix, *command], env | dict(counter.env)
+        super().__init__(command, cores, folder, **env)
         self.address = self.said.removeprefix("http://")
         self._http: http.client.HTTPConnection | None = None
         self._asked_at = 0.0

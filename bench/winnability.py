@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import click
 from msgspec.structs import replace
 
-from bench import report
+from bench import found, report
 from samedeal.arena.arena_results import wilson
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -24,8 +24,8 @@ from samedeal.solver import corner_stones, corners, gallery, grid
 from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
 
-FOLDER: Final = report.ROOT / "bench/results/winnability"
-PAGE: Final = report.ROOT / "docs/reference/winnability.md"
+FOLDER: Final = found.ROOT / "bench/results/winnability"
+PAGE: Final = found.ROOT / "docs/reference/winnability.md"
 BEGIN: Final = "<!-- from bench/results/winnability -->"
 
 

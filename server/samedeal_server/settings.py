@@ -26,6 +26,8 @@ CLIENT_VARIABLES: Final = frozenset(
     )
 )
 """Variables of the client, which the server ignores."""
+LIBRARY_VARIABLES: Final = frozenset({"SAMEDEAL_PURE"})
+"""Variables that the library reads when it is imported."""
 
 # Types of settings, most with the expected values in words.
 Count = Annotated[int, Meta(ge=1), "a number from 1"]
@@ -182,7 +184,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         errors = [
             _unknown(name, names)
             for name in env
-            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES
+            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES | LIBRARY_VARIABLES
         ]
         for variable, name in names.items():
             if value := env.get(variable):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samedeal.proof import commitments
+from samedeal.proof.keyed_hash import BLOCK_BYTES, keyed_hash
 
 KEY = bytes(range(32))
 SECRET = bytes(range(100, 132))
@@ -134,3 +135,10 @@ def test_hashes_of_different_kinds_never_collide(race: str, secret: bytes) -> No
         commitments.next_digest(secret, "0" * 64, race.encode()),
     ]
     assert len(set(seals)) == len(seals)
+
+
+@some
+@given(key=st.binary(max_size=BLOCK_BYTES), messages=st.lists(st.binary(max_size=200), max_size=3))
+def test_keyed_hashes_equal_hmac(key: bytes, messages: list[bytes]) -> None:
+    for message in messages:
+        assert keyed_hash(key, message) == hmac.new(key, message, "sha256").hexdigest()

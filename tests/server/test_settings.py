@@ -17,7 +17,7 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
 
 
 def test_settings_of_an_empty_environment_are_the_defaults() -> None:
-    settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client"})
+    settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client", "SAMEDEAL_PURE": "1"})
     assert settings == Settings()
     assert (settings.host, settings.port, settings.redis_url, settings.rate) == ("127.0.0.1", 8640, None, 20)
     assert settings.data_dir.name == "samedeal"

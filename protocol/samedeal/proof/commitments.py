@@ -7,7 +7,8 @@ hexadecimal. docs/bots/replay-format.md specifies them byte by byte.
 from collections.abc import Iterable
 from hashlib import sha256
 from hmac import digest as hmac_digest
-from hmac import new as hmac_new
+
+from samedeal.proof.keyed_hash import keyed_hash
 
 
 def secret(master_key: bytes, race: str, salt: str) -> bytes:
@@ -61,7 +62,7 @@ def next_digest(secret: bytes, digest: str, entry: bytes) -> str:
     Digests are keyed with the secret. Racers receive them as receipts during the race and must not be able to guess
     rivals' moves from them. The secret is revealed after the race, so that everyone can check the chain.
     """
-    return hmac_new(secret, digest.encode() + b"|" + entry, "sha256").hexdigest()
+    return keyed_hash(secret, digest.encode() + b"|" + entry)
 
 
 def _sha256(text: str) -> str:

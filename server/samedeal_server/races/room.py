@@ -125,7 +125,7 @@ class Room:
         header: bool = False,
     ) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
-        now = self._store.clock.now()
+        now, is_open = self._store.clock.now(), self.race.stage == "open"
         return view(
             self.race,
             seat,
@@ -136,8 +136,8 @@ class Room:
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),
-            host=self._public_host(),
-            ready_by=self._schedule.ready_by(self.race),
+            host=self._public_host() if is_open else None,
+            ready_by=self._schedule.ready_by(self.race) if is_open else None,
             watching=self.watching,
         )
 
