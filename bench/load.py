@@ -173,15 +173,19 @@ async def opened(
     *,
     echoing: bool = False,
     buffer_bytes: int = 4096,
+    races: Sequence[str] = (),
 ) -> list[Line]:
-    """Open connections to a server, AT_ONCE at a time, and call `greet` on each."""
+    """Open connections to a server, AT_ONCE at a time, and call `greet` on each.
+
+    With `races`, connection number n connects for the race with that number.
+    """
     turns = asyncio.Semaphore(AT_ONCE)
 
-    async def one() -> Line:
+    async def one(path: str) -> Line:
         async with turns:
             _, line = await ws_connect(
                 Line,
-                f"ws://{address}/ws",
+                f"ws://{address}{path}",
                 extra_headers={} if echoing else SUBPROTOCOL,
                 websocket_handshake_timeout=60,
                 read_buffer_init_size=buffer_bytes,
@@ -192,7 +196,8 @@ async def opened(
                 await greet(line)
         return line
 
-    return await asyncio.gather(*(one() for _ in range(count)))
+    paths = [f"/ws/{race}" for race in races] or ["/ws"] * count
+    return await asyncio.gather(*map(one, paths))
 
 
 async def close_all(lines: Sequence[Line]) -> None:

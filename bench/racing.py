@@ -12,9 +12,9 @@ RACERS = 5
 LIMIT_MS = 3_600_000
 
 
-async def guests(server: Server, count: int) -> list[Line]:
-    """Open connections of new guests."""
-    return await opened(server.address, count, _hello)
+async def guests(server: Server, count: int, races: Sequence[str] = ()) -> list[Line]:
+    """Open connections of new guests. With `races`, connection number n connects for the race with that number."""
+    return await opened(server.address, count, _hello, races=races)
 
 
 async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> list[Line]:
@@ -33,6 +33,12 @@ async def _hello(line: Line) -> None:
     line.token = (await line.ask("hello", name="racer"))["token"]
 
 
+def create(server: Server, game: str, count: int, racers: int = RACERS) -> list[str]:
+    """Create races of a game. Except for the time limit and the countdown, all options have their defaults."""
+    options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}
+    return [server.ask("/api/v1/races", {**book(game).opening, "options": options})["race"] for _ in range(count)]
+
+
 async def begin(
     server: Server,
     lines: Sequence[Line],
@@ -41,15 +47,15 @@ async def begin(
     racers: int = RACERS,
     legal: bool = True,
     views: str = "full",
+    races: Sequence[str] = (),
 ) -> list[str]:
-    """Create races of a game with `racers` connections each, and wait for the deal. Return the race ids.
+    """Start races with `racers` connections each, by default new ones of a game, and wait for the deal.
 
-    Except for the time limit and the countdown, all options have their defaults.
+    Return the race ids.
     """
     racers = min(racers, len(lines))
-    options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}
     groups = [lines[at : at + racers] for at in range(0, len(lines), racers)]
-    races = [server.ask("/api/v1/races", {**book(game).opening, "options": options})["race"] for _ in groups]
+    races = [*races] or create(server, game, len(groups), racers)
     await asyncio.gather(
         *(_start(group, race, legal=legal, views=views) for group, race in zip(groups, races, strict=True))
     )

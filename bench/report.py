@@ -153,7 +153,8 @@ def page(found: Found) -> Iterator[str]:
     yield ""
     ways = {
         "one": "one process",
-        "two-workers": "`--workers 2`",
+        "two-workers-routed": "`--workers 2`, each race on one",
+        "two-workers": "`--workers 2`, each race on both",
         "two-races-apart": "two processes, each race on one",
         "two-races-shared": "two processes, each race on both",
     }

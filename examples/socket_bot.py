@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 server, race = sys.argv[1:]
 nonce, ids, asked = token_hex(32), count(1), -1
 
-with connect(f"{server.replace('http', 'ws', 1)}/ws", proxy=None) as socket:
+with connect(f"{server.replace('http', 'ws', 1)}/ws/{race}", proxy=None) as socket:
 
     def send(kind: str, **fields: object) -> None:
         socket.send(json.dumps({"t": kind, "id": next(ids), **fields}))

@@ -169,7 +169,9 @@ export class Connection {
 
   open() {
     if (this.ended) return;
-    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`;
+    // During an upgrade, the page may reach an older server, which only knows /ws.
+    const path = this.tries % 4 === 3 ? "/ws" : `/ws/${encodeURIComponent(this.raceId)}`;
+    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
     const socket = new WebSocket(address, ["samedeal.v1.json"]);
     this.socket = socket;
     this.entered = false;

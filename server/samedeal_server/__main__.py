@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 
 import click
@@ -19,6 +20,7 @@ from samedeal.errors import Refused
 from samedeal_server import workers
 from samedeal_server.access.network import bind
 from samedeal_server.app import create_app
+from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.ops import logging_setup
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys
@@ -39,7 +41,8 @@ STOP_S = 14.0
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0 for any free one.")
 @click.option("--workers", "count", type=click.IntRange(1), help="The number of worker processes.")
 @click.option("--worker", "number", type=int, hidden=True, help="Serve as the worker with this number.")
-def main(host: str | None, port: int | None, count: int | None, number: int | None) -> None:
+@click.option("--sockets", type=click.Path(path_type=Path), hidden=True, help="The folder of the workers' sockets.")
+def main(host: str | None, port: int | None, count: int | None, number: int | None, sockets: Path | None) -> None:
     """Serve races. All other settings are environment variables (docs/operate/operations.md)."""
     flags = {"SAMEDEAL_HOST": host, "SAMEDEAL_PORT": port, "SAMEDEAL_WORKERS": count}
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}
@@ -50,7 +53,10 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()  # uvloop serves 1.5 times as many moves
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             keys = load_keys(settings)  # creates missing keys before workers start
-            runner.run(serve(settings, keys) if number is None else _serve_as_worker(settings, keys))
+            if number is None or sockets is None:
+                runner.run(serve(settings, keys))
+            else:
+                runner.run(_serve_as_worker(settings, keys, Handover(sockets, number, settings.workers)))
     except (SettingsError, StoreError, UnfitStoreError, Refused, OSError) as error:
         click.echo(f"samedeal: {error}", err=True)
         sys.exit(1)
@@ -99,7 +105,7 @@ async def _serve_over(settings: Settings, redis_url: str, keys: Keys) -> None:
         await _serve(settings, redis_url, keys)
 
 
-async def _serve_as_worker(settings: Settings, keys: Keys) -> None:
+async def _serve_as_worker(settings: Settings, keys: Keys, handover: Handover) -> None:
     """Serve as one of several workers until stopped or until the parent process ends."""
     loop, stdin = asyncio.get_running_loop(), asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdin), sys.stdin)
@@ -108,17 +114,25 @@ async def _serve_as_worker(settings: Settings, keys: Keys) -> None:
     redis_url = settings.redis_url or ""
     try:
         await check_store(settings, redis_url, keys)
-        await _serve(settings, redis_url, keys, shared=True)
+        await _serve(settings, redis_url, keys, handover)
     finally:
         parent_ended.cancel()
 
 
-async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool = False) -> None:
+async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Handover | None = None) -> None:
+    """Serve as the only process on the port, or as a worker, which has a handover."""
     app = create_app(settings, redis_url, keys)
     config = LimitedConfig(app, settings)
-    with bind(settings.host, settings.port, shared=shared, listen=not shared) as listener:
+    is_worker = handover is not None
+
+    def drain() -> None:
+        if handover:
+            handover.drain()
+        app.state.drain()
+
+    with bind(settings.host, settings.port, shared=is_worker, listen=not is_worker) as listener:
         announce = partial(_print_url, settings.host, listener.getsockname()[1])
-        server = _Server(config, app.state.drain, settings.drain_seconds, announce)
+        server = _Server(config, drain, settings.drain_seconds, announce, handover)
         # uvicorn installs the same handler later. After it stops, it sends itself the signal again, which must not end
         # the process before everything is closed.
         previous = signal.signal(signal.SIGTERM, server.handle_exit)
@@ -132,6 +146,8 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, *, shared: bool
             faulthandler.cancel_dump_traceback_later()
             signal.signal(signal.SIGTERM, previous)
             timeouts.cancel()
+            if handover:
+                handover.close()
 
 
 def _tune_gc() -> None:
@@ -148,15 +164,25 @@ class _Server(uvicorn.Server):
     """Announces that it serves. Drains before it stops: refuses new players, and closes connections after a while."""
 
     def __init__(
-        self, config: uvicorn.Config, drain: Callable[[], None], drain_s: float, announce: Callable[[], None]
+        self,
+        config: LimitedConfig,
+        drain: Callable[[], None],
+        drain_s: float,
+        announce: Callable[[], None],
+        handover: Handover | None,
     ) -> None:
         super().__init__(config)
+        self._config, self._handover = config, handover
         self._drain, self._drain_s, self._announce = drain, drain_s, announce
         self._is_stopping = False
         self._loop = asyncio.get_running_loop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._handover:
+            context = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
+            self._handover.listen(lambda received: HandedOverConnection(received, **context))
+            self._config.hand_over = self._handover.send
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

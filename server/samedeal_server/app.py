@@ -85,7 +85,7 @@ class Application(Starlette):
             await self._admission(self._serve, scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and scope["path"] == "/ws":
+        if scope["type"] == "websocket" and (scope["path"] == "/ws" or scope["path"].startswith("/ws/")):
             await self._ws_endpoint(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

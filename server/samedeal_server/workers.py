@@ -38,12 +38,13 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
         port: int = exclusive.getsockname()[1]
     with (
         bind(settings.host, port, shared=True, listen=False),  # reserves the port while no worker runs
-        tempfile.TemporaryDirectory(prefix="samedeal-metrics-") as directory,
+        tempfile.TemporaryDirectory(prefix="samedeal-workers-") as directory,
     ):
         environment = os.environ | {"SAMEDEAL_REDIS_URL": redis_url}
         if settings.metrics == "on":
             environment[MULTIPROCESS_DIR] = directory
-        workers = [_Worker(number, settings, port, environment, stop) for number in range(1, settings.workers + 1)]
+        numbers = range(1, settings.workers + 1)
+        workers = [_Worker(number, settings, port, directory, environment, stop) for number in numbers]
         running = [asyncio.create_task(worker.run()) for worker in workers]
         stopping = asyncio.create_task(stop.wait())
         ready = asyncio.gather(*(worker.ready.wait() for worker in workers))
@@ -74,11 +75,19 @@ class _Worker:
     """Runs one worker process at a time and restarts it."""
 
     def __init__(
-        self, number: int, settings: Settings, port: int, environment: dict[str, str], stop: asyncio.Event
+        self,
+        number: int,
+        settings: Settings,
+        port: int,
+        directory: str,
+        environment: dict[str, str],
+        stop: asyncio.Event,
     ) -> None:
+        """`directory` is for the sockets between workers."""
         self._number, self._environment, self._stop = number, environment, stop
         self._command = (
             *(sys.executable, "-m", "samedeal_server", "--worker", f"{number}"),
+            *("--workers", f"{settings.workers}", "--sockets", directory),
             *("--host", settings.host, "--port", f"{port}"),
         )
         self._process: asyncio.subprocess.Process | None = None

@@ -2,9 +2,12 @@
 
 import asyncio
 import random
+from http import HTTPStatus
 
 import pytest
 from msgspec import structs
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Request, Response
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
@@ -55,6 +58,29 @@ async def test_lost_move_is_resent_with_its_original_ply() -> None:
     joins = [message.commitment for message in received if isinstance(message, m.Join)]
     assert len(joins) == 2
     assert len(set(joins)) == 1
+
+
+@pytest.mark.parametrize("status", [None, 400, 403, 404, 429, 503])
+async def test_url_names_the_race_unless_the_server_does_not_know_it(status: int | None) -> None:
+    paths = list[str]()
+
+    async def script(peer: Peer) -> None:
+        await peer.seat()
+        await peer.socket.wait_closed()
+
+    def accept(socket: ServerConnection, request: Request) -> Response | None:
+        paths.append(request.path)
+        return socket.respond(HTTPStatus(status), "") if status and request.path != "/ws" else None
+
+    async with server(script, accept) as (url, _):
+        if status in (429, 503):
+            with pytest.raises(Unreachable, match=f"HTTP {status}"):
+                async with Connection(url, RACE, name="ada"):
+                    pass
+        else:
+            async with Connection(url, RACE, name="ada"):
+                pass
+    assert paths == ([f"/ws/{RACE}", "/ws"] if status in (400, 403, 404) else [f"/ws/{RACE}"])
 
 
 async def test_resent_request_that_was_already_executed_succeeds() -> None:

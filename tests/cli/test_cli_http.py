@@ -185,5 +185,5 @@ async def test_websocket_is_not_redirected_to_another_server() -> None:
         with pytest.raises(Unreachable, match="HTTP 302"):
             async with Connection(first.url, RACE, token="secret"):
                 pass
-        assert first.asked == ["/ws"]
+        assert first.asked == [f"/ws/{RACE}"]
         assert other.asked == []

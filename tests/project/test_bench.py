@@ -130,6 +130,16 @@ def test_without_lighthouse_the_page_is_missing(tmp_path: Path) -> None:
     assert all("npm install --global lighthouse" in why for why in missing.values())
 
 
+def test_soak_reports_latency_and_memory() -> None:
+    options = ("--racers", "10", "--interval", "0.5", "--minutes", "0.01", "--p99", "0")
+    command = [sys.executable, "-m", "bench.soak", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 1, done.stderr  # no interval has a p99 of 0 ms
+    assert "10 racers in 2 races on 2 workers" in done.stdout
+    assert len(re.findall(r"(?m)^ +[01](?: +[0-9.,]+){6}$", done.stdout)) == 2
+    assert "bytes per move" in done.stdout
+
+
 def test_pages_that_miss_a_target_are_listed() -> None:
     figures = Figures()
     for name, value in {"performance": 97, "seo": 98, "layout-shift": 0.02, "largest-paint-ms": 1001}.items():

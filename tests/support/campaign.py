@@ -78,6 +78,7 @@ class Persistent(Racer):
         """Create a racer who connects to the first server and falls back to the others."""
         super().__init__(name, chance.randbytes(32))
         self.race, self.servers, self.chance = race, list(servers), chance
+        self.path = f"/ws/{race}"
         self.history = History(name)
         self.losses: list[int | None] = []
         """The close code of each lost connection, or None if it ended without one."""

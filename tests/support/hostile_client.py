@@ -45,10 +45,10 @@ class Hostile:
         self._got = b""
 
     @classmethod
-    def shaken(cls, server: Server, *, receives: int | None = None, extensions: str = "") -> Self:
+    def shaken(cls, server: Server, *, receives: int | None = None, extensions: str = "", path: str = "/ws") -> Self:
         """Connect and upgrade to WebSocket. The response is in `handshake`."""
         client = cls(server, receives=receives)
-        client.send(client.greeting(server, extensions))
+        client.send(client.greeting(server, extensions, path))
         client.handshake = client.until(b"\r\n\r\n")
         assert client.handshake.startswith(b"HTTP/1.1 101"), client.handshake
         return client
@@ -56,11 +56,11 @@ class Hostile:
     handshake = b""
 
     @staticmethod
-    def greeting(server: Server, extensions: str = "") -> bytes:
+    def greeting(server: Server, extensions: str = "", path: str = "/ws") -> bytes:
         """Return a WebSocket upgrade request."""
         key = base64.b64encode(os.urandom(16)).decode()
         lines = [
-            "GET /ws HTTP/1.1",
+            f"GET {path} HTTP/1.1",
             f"Host: 127.0.0.1:{server.port}",
             "Upgrade: websocket",
             "Connection: Upgrade",

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from msgspec import structs
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from samedeal.race.events import Header, Options
@@ -57,8 +58,13 @@ Script = Callable[[Peer], Awaitable[None]]
 
 
 @asynccontextmanager
-async def server(script: Script) -> AsyncIterator[tuple[str, list[m.ToServer]]]:
-    """Run a server with a script for each connection. Yield its address and all messages it receives."""
+async def server(
+    script: Script, accept: Callable[[ServerConnection, Request], Response | None] | None = None
+) -> AsyncIterator[tuple[str, list[m.ToServer]]]:
+    """Run a server with a script for each connection. Yield its address and all messages it receives.
+
+    `accept` may refuse a handshake with a response.
+    """
     heard: list[m.ToServer] = []
     peers: list[Peer] = []
 
@@ -66,5 +72,6 @@ async def server(script: Script) -> AsyncIterator[tuple[str, list[m.ToServer]]]:
         peers.append(Peer(socket, len(peers), heard))
         await script(peers[-1])
 
-    async with serve(handle, "127.0.0.1", 0, subprotocols=list(map(Subprotocol, codec.SUBPROTOCOLS))) as serving:
+    subprotocols = list(map(Subprotocol, codec.SUBPROTOCOLS))
+    async with serve(handle, "127.0.0.1", 0, subprotocols=subprotocols, process_request=accept) as serving:
         yield f"http://127.0.0.1:{serving.sockets[0].getsockname()[1]}", heard

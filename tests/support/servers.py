@@ -136,6 +136,8 @@ class Racer:
         self.token: str | None = None
         self.format = RACE_FORMAT
         self.features: tuple[str, ...] = ()
+        self.path = "/ws"
+        """Where to connect: with the name of a race, workers hand the connection over to the owner of the race."""
         self.views: Literal["full", "changes"] = "full"
         self.player = ""
         self.view: m.View | None = None
@@ -148,7 +150,7 @@ class Racer:
         """Connect and say hello, with the token if there is one."""
         self._form = form
         protocol = next(Subprotocol(name) for name, encoding in codec.SUBPROTOCOLS.items() if encoding == form)
-        url = server.url.replace("http", "ws") + "/ws"
+        url = server.url.replace("http", "ws") + self.path
         self._socket = await connect(
             url,
             subprotocols=[protocol],

@@ -42,7 +42,7 @@ class ProgramServer(Server):
         return subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
-@pytest.mark.parametrize("arguments", [(), ("--worker", "1")])
+@pytest.mark.parametrize("arguments", [(), ("--worker", "1", "--sockets", "/nowhere")])
 def test_sigterm_during_startup_stops_the_server(arguments: tuple[str, ...], redis_url: str) -> None:
     with ProgramServer(redis_url).run(SIGTERM_AT_STARTUP, *arguments) as process:
         try:

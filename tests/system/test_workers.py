@@ -70,6 +70,7 @@ def alive(pid: int) -> bool:
 async def spread(server: Workers, players: list[Persistent]) -> None:
     """Seat the players, reconnecting until every worker has some."""
     for player in players:
+        player.path = "/ws"
         await player.resume()
     while len({server.worker_of(player) for player in players}) < 2:
         await players[0].resume()

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, WebSocketRoute
 
 from samedeal.wire import messages as m
 from support.browser import (
@@ -41,6 +41,21 @@ async def test_reload_restores_the_table(server: Server, chromium: Browser) -> N
         await tap_moves(page, moves[6:9], first=6)
         await wait_for_ply(page, 9)
         assert not watched.errors
+
+
+async def test_page_connects_to_an_older_server_that_knows_only_ws(server: Server, chromium: Browser) -> None:
+    refused = list[str]()
+
+    async def refuse(socket: WebSocketRoute) -> None:
+        refused.append(socket.url)
+        await socket.close()
+
+    async with open_page(chromium) as watched:
+        race_id = solo(server, "corners")
+        await watched.page.route_web_socket("**/ws/*", refuse)
+        await join_race(watched.page, server, race_id)
+        await wait_for_deal(watched.page)
+        assert refused == [f"{server.url.replace('http', 'ws')}/ws/{race_id}"] * 3
 
 
 async def test_second_tab_takes_over_the_seat(server: Server, chromium: Browser) -> None:

@@ -40,7 +40,7 @@ async def simulate_newer_server(page: Page, **fields: Any) -> None:
 
         server_end.on_message(on_message)
 
-    await page.route_web_socket("**/ws", intercept)
+    await page.route_web_socket("**/ws/*", intercept)
 
 
 async def test_unknown_messages_fields_and_options_are_ignored(server: Server, chromium: Browser) -> None:

@@ -228,7 +228,7 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
                 # The server refuses a move at another ply.
                 upstream.send(str(message).replace('"ply":0', '"ply":7'))
 
-        await page.route_web_socket("**/ws", lambda socket: asyncio.ensure_future(withhold(socket)) and None)
+        await page.route_web_socket("**/ws/*", lambda socket: asyncio.ensure_future(withhold(socket)) and None)
         moves = await open_table(page, server, "corner-stones")
         source, target = places_of(moves[0])
         home = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()

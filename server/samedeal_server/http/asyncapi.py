@@ -50,7 +50,8 @@ def asyncapi() -> dict[str, Any]:
         "channels": {
             CHANNEL: {
                 "address": "/ws",
-                "description": "A connection of a guest, who can be in one race at a time.",
+                "description": "A connection of a guest, who can be in one race at a time. Connect to `/ws/{race}` to "
+                "be served by the same process as everyone in the race, if there are several.",
                 "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in messages},
                 "bindings": {
                     "ws": {

@@ -46,6 +46,12 @@ CLOSES = _counter(
     "Closed WebSocket connections, by the first close `code` of either side; `other` is any unknown code",
     ("code",),
 )
+HANDOVERS = _counter(
+    "samedeal_handovers",
+    "WebSocket connections handed over to the worker that owns the race, by `result`: `sent`, `received`, or `failed` "
+    "and served where they were",
+    ("result",),
+)
 MOVES = _counter(
     "samedeal_moves", "Moves, by `game` and `result`: `accepted`, or the code of the refusal", ("game", "result")
 )

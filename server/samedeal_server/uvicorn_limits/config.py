@@ -1,6 +1,8 @@
 """The uvicorn configuration of the server, with limited connections."""
 
+import socket
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -45,6 +47,9 @@ class LimitedConfig(uvicorn.Config):
         self.max_per_network = settings.http_connections_per_address
         self.http_connections = Counter[str]()
         """The number of connections from each network, without WebSockets."""
+        self.hand_over: Callable[[bytes, bytes, socket.socket], bool] | None = None
+        """Passes a WebSocket connection on to another process, given its URL and what was received on it, if possible.
+        Returns whether it did."""
 
 
 def _max_open_files() -> int:

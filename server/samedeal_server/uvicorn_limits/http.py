@@ -1,9 +1,10 @@
 """HTTP connections with limits on headers, pipelining, slow requests and slow readers."""
 
 import asyncio
+import sys
 from typing import cast
 
-from httptools import HttpParserError
+from httptools import HttpParserError, HttpParserUpgrade
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
@@ -25,6 +26,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
     """An HTTP connection, until it becomes a WebSocket."""
 
     config: LimitedConfig
+    flow: "_FlowControl"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
@@ -37,6 +39,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self._head_bytes = 0
         self._refusal: Refused | None = None
         self._upgraded = False
+        self._head_end = 0  # where the head of an upgrade ends in the piece of data that completes it
+        self._early: bytes | None = None  # what was received after the head of an upgrade
         self._current: RequestResponseCycle | None = None  # the request being served, or the last one
         counts, limit = self.config.http_connections, self.config.max_per_network
         host = self.client[0] if self.client else ""
@@ -57,12 +61,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._upgraded = True
-        if self.url.isascii():
-            self._uncount()
-            super().handle_websocket_upgrade()
-            del self.parser  # ends a cycle of references, which would take memory until the next garbage collection
-        else:
-            self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
+        self._head_end = cast(HttpParserUpgrade, sys.exception()).args[0]
 
     def check_timeouts(self, now: float) -> None:
         """Close the connection if its client takes too long to send a request or to read a response."""
@@ -80,6 +79,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
             super().data_received(piece)
             if self._head_bytes > self.config.settings.header_bytes + PIECE_BYTES:
                 self._refuse(self._head_too_large())
+            elif self._head_end:
+                self._early = data[start + self._head_end :]
+                self._upgrade()
 
     def on_message_begin(self) -> None:
         self._head_bytes = 0
@@ -108,6 +110,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._idle_since = self.loop.time()
         super().on_response_complete()
+        if self._early is not None and not self.transport.is_closing():
+            self._upgrade()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(self._refusal or Refused("bad-request", "Invalid HTTP request."))
@@ -140,6 +144,36 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[refused.status] + head % len(body) + body)
             self.transport.close()
 
+    def _upgrade(self) -> None:
+        """Continue as a WebSocket, here or in another process, after the responses to earlier requests."""
+        early = self._early or b""
+        self.flow.is_held = self._is_serving
+        if self._is_serving:
+            self.flow.pause_reading()
+        elif not self.url.isascii():
+            self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
+        elif any(name in (b"content-length", b"transfer-encoding") and value != b"0" for name, value in self.headers):
+            self._refuse(Refused("bad-request", "A WebSocket handshake has no body."))
+        elif self._hand_over(early):
+            self.transport.abort()  # the other process has the connection open
+        else:
+            self._uncount()
+            self._unset_keepalive_if_required()
+            self.flow.resume_reading()
+            super().handle_websocket_upgrade()
+            del self.parser  # ends a cycle of references, which would take memory until the next garbage collection
+            if early:
+                cast(asyncio.Protocol, self.transport.get_protocol()).data_received(early)
+
+    def _hand_over(self, early: bytes) -> bool:
+        """Return whether another process has the connection now, with the head of the request and what followed it."""
+        if self.config.hand_over is None or self.transport.get_write_buffer_size():
+            return False
+        lines = [b"%s %s HTTP/1.1" % (self.scope["method"].encode(), self.url)]
+        lines += [b"%s: %s" % header for header in self.headers]
+        received = b"\r\n".join([*lines, b"", early])
+        return self.config.hand_over(self.url, received, self.transport.get_extra_info("socket"))
+
     def _uncount(self) -> None:
         counted, self._network = self._network, None
         if counted is not None:
@@ -151,6 +185,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
 class _FlowControl(FlowControl):
     """uvicorn's flow control, without resuming a transport that is closing: uvloop raises an error for that."""
 
+    is_held = False
+    """Whether reading remains paused."""
+
     def resume_reading(self) -> None:
-        if not self._transport.is_closing():
+        if not self.is_held and not self._transport.is_closing():
             super().resume_reading()

@@ -12,7 +12,7 @@ from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
-from samedeal_server.races.registry import Registry
+from samedeal_server.races.registry import RACE_ID, Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests
@@ -57,6 +57,8 @@ class WebSocketEndpoint:
         try:
             self._connections.check(address)
             self._registry.check_open()
+            if scope["path"] != "/ws" and not RACE_ID.fullmatch(scope["path"].removeprefix("/ws/")):
+                raise Refused("bad-request", "The URL is /ws, or /ws/ and the name of a race.")
             if offered and subprotocol is None:
                 raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")
         except Refused as refused:

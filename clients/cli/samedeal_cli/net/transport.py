@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
 from typing import Any, Final, Self
+from urllib.parse import quote
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidHandshake, InvalidURI
+from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.typing import Subprotocol
 
 from samedeal.errors import Malformed, Refused
@@ -35,6 +36,8 @@ FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
     ),
 }
 """Close codes after which there is no point in reconnecting."""
+_NOT_SERVED: Final = (400, 403, 404)
+"""How servers refuse a handshake at a URL that they do not serve."""
 _CLOSE_REASONS: Final[Mapping[int, str]] = {
     CloseCode.GOING_AWAY: "the server is shutting down",
     CloseCode.INTERNAL_ERROR: "the server had an internal error",
@@ -60,17 +63,14 @@ class Transport:
 
     @classmethod
     async def open(cls, server: str, race_id: str, form: Form) -> Self:
-        """Open a WebSocket to a server. Raises Unreachable."""
-        protocol = next(name for name, its_form in SUBPROTOCOLS.items() if its_form == form)
+        """Open a WebSocket for a race. Raises Unreachable."""
         try:
-            socket = await _Connect(
-                f"ws{server.removeprefix('http')}/ws",
-                subprotocols=[Subprotocol(protocol)],
-                compression=None,
-                close_timeout=CLOSE_S,
-                proxy=None if is_local(server) else True,
-                user_agent_header=PROGRAM,
-            )
+            try:
+                socket = await _connect(server, f"/ws/{quote(race_id, safe='')}", form)
+            except InvalidStatus as refused:
+                if refused.response.status_code not in _NOT_SERVED:
+                    raise
+                socket = await _connect(server, "/ws", form)  # the only URL of earlier servers
         except OSError as error:
             raise Unreachable(server, plain(error)) from error
         except (InvalidHandshake, InvalidURI) as error:
@@ -129,6 +129,18 @@ class Transport:
                 rules = safe_text(str(header.get("rules")))
                 text = f"{self._race_id} uses {rules}, which {READER} cannot read; update samedeal"
                 raise Declined("unsupported-version", text)
+
+
+async def _connect(server: str, path: str, form: Form) -> ClientConnection:
+    protocol = next(name for name, its_form in SUBPROTOCOLS.items() if its_form == form)
+    return await _Connect(
+        f"ws{server.removeprefix('http')}{path}",
+        subprotocols=[Subprotocol(protocol)],
+        compression=None,
+        close_timeout=CLOSE_S,
+        proxy=None if is_local(server) else True,
+        user_agent_header=PROGRAM,
+    )
 
 
 class _Connect(connect):
