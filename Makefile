@@ -27,6 +27,8 @@ REPLAYS ?= 5000
 DEALS ?= 100
 TYPESCRIPT := 7.0.2
 BIN := .venv/bin
+# Tests start Python hundreds of times: it should not compile every module each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
 
