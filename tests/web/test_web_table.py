@@ -26,7 +26,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("table")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
 

@@ -22,7 +22,7 @@ from support.browser import (
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = browser_marks("versions")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 VERSION = re.compile(r"/page/([0-9a-f]{16})/")
 
