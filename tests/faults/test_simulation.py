@@ -23,7 +23,7 @@ from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
 from support.simulation import simulate
 from support.store_model import Script, append
 
-SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 1000)
+SEEDS = int(os.environ.get("SIMULATION_SEEDS") or 500)
 SIMULATION = ("-m", "support.simulation")
 SHARES = 4
 """The number of tests that share the seeds, so that they can run in parallel."""
@@ -43,7 +43,7 @@ def test_no_acknowledged_move_is_lost(share: int) -> None:
         moves += outcome.moves
         assert not outcome.violations, f"seed {seed}: {outcome.violations}"
     assert moves > SEEDS // SHARES
-    if SEEDS >= 1000:
+    if SEEDS >= 500:
         assert faults == {fault.__name__ for fault in (*FAULTS, *SINGLE_PROCESS_FAULTS)}
 
 
