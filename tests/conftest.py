@@ -26,7 +26,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """Shells make background jobs ignore SIGINT, which programs started by the tests would inherit."""
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 """Lets tests run ``python -m support.…``."""
-FOLDERS = ["web", "system", "project", "cli", "server", "faults", "protocol"]
+FOLDERS = ["web", "system", "faults", "project", "cli", "server", "protocol"]
 """In the order in which tests run. The last ones are short, so that all workers end at about the same time."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
