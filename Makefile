@@ -28,6 +28,10 @@ REPLAYS ?= 5000
 DEALS ?= 100
 TYPESCRIPT := 7.0.2
 BIN := .venv/bin
+# More workers than cores, because many tests wait. The tests of a file share its servers, and conftest.py orders them.
+DISTRIBUTED := -n 4 --dist loadfile --no-loadscope-reorder
+# Tests start Python hundreds of times: it should not compile every module each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test compiled coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
 
@@ -35,7 +39,7 @@ demo: .venv/has-server,tui,fast
 	$(BIN)/samedeal demo $(ARGS)
 
 test: .venv/has-server,tui,fast,dev
-	$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
+	$(BIN)/pytest $(DISTRIBUTED) $(ARGS)
 
 # The compiled wheel is installed into a folder of its own: the editable install is not compiled, to follow its sources.
 compiled: .venv/has-server,tui,fast,dev
@@ -49,7 +53,7 @@ coverage: .venv/has-server,tui,fast,dev
 	rm -f .coverage*
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage run -m pytest -n 2 tests/protocol
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
-	COVERAGE_FILE=.coverage-rest $(BIN)/coverage run -m pytest -n 3 --dist loadgroup --ignore tests/protocol $(ARGS)
+	COVERAGE_FILE=.coverage-rest $(BIN)/coverage run -m pytest $(DISTRIBUTED) --ignore tests/protocol $(ARGS)
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage combine --quiet
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage report --include 'protocol/*' --fail-under 100
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage report --include 'server/*' --fail-under 95

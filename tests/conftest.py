@@ -26,6 +26,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """Shells make background jobs ignore SIGINT, which programs started by the tests would inherit."""
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 """Lets tests run ``python -m support.…``."""
+FOLDERS = ["web", "system", "faults", "project", "cli", "server", "protocol"]
+"""In the order in which tests run. The last ones are short, so that all workers end at about the same time."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
@@ -36,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     slow = config.getoption("--quick") and collection_path.match("test_*.py") and not is_quick(collection_path)
     return True if slow else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {folder: place for place, folder in enumerate(FOLDERS)}
+    items.sort(key=lambda item: places.get(item.path.parent.name, 0))
 
 
 @pytest.hookimpl(wrapper=True)

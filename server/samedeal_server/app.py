@@ -137,6 +137,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         index = UnlistedIndex(store, archive.players)
         indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, unlisted_index.RETRY_S))
         preparing = asyncio.create_task(supervised("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
+        if settings.search_ahead == "off":
+            preparing.cancel()
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         yield
         await cancelled([sampling, indexing, preparing, revoking])

@@ -162,6 +162,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "a number of seconds; 0 for immediately",
         "How long to refuse new players and fail `/readyz` before closing connections at shutdown",
     ] = 0.0
+    search_ahead: Annotated[
+        Literal["off", "on"],
+        "`on` or `off`",
+        "Whether to search the deals of running races for winning lines on idle cores",
+    ] = "on"
     queue_messages: Annotated[Count, "Messages queued for a slow client before it is disconnected"] = 256
     queue_bytes: Annotated[Count, "Bytes queued for a slow client before it is disconnected"] = 262_144
     unread_seconds: Annotated[Seconds, "How long to wait for a client that reads nothing"] = 5.0

@@ -1,11 +1,11 @@
 """Files that are not replays are reported in plain words."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.offline_cli import run
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01"
 GIF = b"GIF89a\x01\0\x01\0\x80"
@@ -33,10 +33,8 @@ def other_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def said(*args: str, stdin: bytes = b"") -> tuple[int, str, str]:
     """The exit code and output of a command."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "samedeal_cli.main", *args], input=stdin, capture_output=True, check=False
-    )
-    return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+    ended = run(*args, stdin=stdin)
+    return ended.exit_code, ended.stdout, ended.stderr
 
 
 def test_verify_reports_a_file_that_is_not_a_replay(other_file: Path) -> None:

@@ -93,7 +93,7 @@ async def test_latecomers_watch_the_rematch(live: Server) -> None:
 
 
 async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> None:
-    with demos.demo(environment, "--speed", 50) as process:
+    with demos.demo(environment, "--speed", 50, "--game", "the-edge") as process:
         race = demos.first_screen(process)["for a program"].split()[-3]
         server = Server()
         server.url = json.loads(demos.state(environment).read_text())["url"]
@@ -116,7 +116,7 @@ async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> Non
 
 
 async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str]) -> None:
-    race = demos.opened(address)
+    race = demos.opened(address, attempts=1)
     server = Server()
     server.url = address
     bots: list[subprocess.Popen[str]] = []

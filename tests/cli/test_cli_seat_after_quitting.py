@@ -117,7 +117,6 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
-@pytest.mark.xdist_group("browser")
 @pytest.mark.asyncio
 async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
     async with launch_browser() as chromium, open_page(chromium) as watched:

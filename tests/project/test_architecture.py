@@ -6,6 +6,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,8 +24,6 @@ SOURCES = {
     for path in sorted(folder.rglob("*.py"))
 }
 """The file of each module."""
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
-
 PAGE = ROOT / "docs/contribute/architecture.md"
 BEGIN, END = "<!-- module map -->", "<!-- end of module map -->"
 FOLDERS = ("protocol", "server", "clients", "tests", "bench", "examples")
@@ -61,19 +60,25 @@ REFUSING = {"samedeal.errors": ["super().__init__"]}
 """How these modules raise a refusal; all others call Refused."""
 
 
-def imports(name: str) -> Iterator[str]:
-    """Yield the modules that a module imports, anywhere in it, including submodules of our packages."""
-    for node in ast.walk(TREES[name]):
+@cache
+def tree(name: str) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
+
+
+@cache
+def imports(name: str) -> set[str]:
+    """Return the modules that a module imports, anywhere in it, including submodules of our packages."""
+    modules = set[str]()
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name} has a relative import"
             assert node.module
-            yield node.module
-            yield from (inner for alias in node.names if (inner := f"{node.module}.{alias.name}") in SOURCES)
-
-
-IMPORTS = {name: frozenset(imports(name)) for name in SOURCES}
+            modules.add(node.module)
+            modules |= {inner for alias in node.names if (inner := f"{node.module}.{alias.name}") in SOURCES}
+    return modules
 
 
 def top(module: str) -> str:
@@ -82,13 +87,13 @@ def top(module: str) -> str:
 
 def summary(module: str) -> str:
     """Return the first line of a module's docstring."""
-    return (ast.get_docstring(TREES[module]) or "").partition("\n")[0]
+    return (ast.get_docstring(tree(module)) or "").partition("\n")[0]
 
 
 def refusals() -> Iterator[tuple[str, str]]:
     """Yield every code that the source refuses with, and the line."""
-    for name, tree in TREES.items():
-        for node in ast.walk(tree):
+    for name in SOURCES:
+        for node in ast.walk(tree(name)):
             if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in REFUSING.get(name, ["Refused"]):
                 constants = [inner.value for inner in ast.walk(node.args[0]) if isinstance(inner, ast.Constant)]
                 yield from ((code, f"{name}:{node.lineno}") for code in constants if isinstance(code, str))
@@ -122,13 +127,13 @@ def test_sources_contain_all_packages() -> None:
     assert {top(name) for name in SOURCES} == set(PACKAGES)
     for name in ("samedeal.games.gallery", "samedeal_server.races.room", "samedeal_cli.main", "samedeal"):
         assert name in SOURCES
-    assert IMPORTS["samedeal.race.race"] >= {"samedeal.games.catalogue", "samedeal.race.events", "functools"}
-    assert IMPORTS["samedeal.race.seat"] >= {"samedeal.race.run", "msgspec", "operator"}
-    assert "samedeal.wire.codec" in IMPORTS["samedeal.replays.replay"]
+    assert imports("samedeal.race.race") >= {"samedeal.games.catalogue", "samedeal.race.events", "functools"}
+    assert imports("samedeal.race.seat") >= {"samedeal.race.run", "msgspec", "operator"}
+    assert "samedeal.wire.codec" in imports("samedeal.replays.replay")
 
 
 def test_imports_point_one_way() -> None:
-    ours = {name: {module for module in IMPORTS[name] if top(module) in PACKAGES} for name in SOURCES}
+    ours = {name: {module for module in imports(name) if top(module) in PACKAGES} for name in SOURCES}
     unknown = {name: modules - set(SOURCES) for name, modules in ours.items()}
     forbidden = {
         name: {module for module in modules if top(module) not in MAY_IMPORT[top(name)] | {top(name)}}
@@ -143,8 +148,8 @@ def test_library_has_no_clock_socket_file_or_randomness() -> None:
     for name in SOURCES:
         if top(name) != "samedeal":
             continue
-        calls = {ast.unparse(node.func) for node in ast.walk(TREES[name]) if isinstance(node, ast.Call)}
-        impure = {top(module) for module in IMPORTS[name]} - PURE - {"samedeal"} - IMPORT_SYSTEM.get(name, set())
+        calls = {ast.unparse(node.func) for node in ast.walk(tree(name)) if isinstance(node, ast.Call)}
+        impure = {top(module) for module in imports(name)} - PURE - {"samedeal"} - IMPORT_SYSTEM.get(name, set())
         impure |= calls & {"open", "input", "print", "__import__", "exec", "eval", "id", "hash"}
         impure |= {call.rpartition(".")[2] for call in calls} & {"now", "utcnow", "today", "generate", "urandom"}
         if impure:
@@ -170,7 +175,7 @@ def test_modules_import_only_declared_dependencies() -> None:
     }
     offenders = {}
     for name in SOURCES:
-        foreign = {top(module) for module in IMPORTS[name]} - set(sys.stdlib_module_names) - set(PACKAGES)
+        foreign = {top(module) for module in imports(name)} - set(sys.stdlib_module_names) - set(PACKAGES)
         wrong = foreign - allowed[top(name)] if top(name) in allowed else foreign & server_only
         if wrong:
             offenders[name] = wrong
@@ -178,7 +183,7 @@ def test_modules_import_only_declared_dependencies() -> None:
 
 
 def test_imports_have_no_cycles() -> None:
-    order = list(TopologicalSorter({name: IMPORTS[name] & set(SOURCES) for name in SOURCES}).static_order())
+    order = list(TopologicalSorter({name: imports(name) & set(SOURCES) for name in SOURCES}).static_order())
     assert set(order) == set(SOURCES)
 
 
@@ -201,8 +206,8 @@ def test_module_names_are_specific() -> None:
 def test_packages_contain_only_a_docstring() -> None:
     """Except ``samedeal``, which loads the public API on first use."""
     packages = [name for name in SOURCES if SOURCES[name].name == "__init__.py" and name != "samedeal"]
-    assert [name for name in packages if [type(node) for node in TREES[name].body] != [ast.Expr]] == []
-    assert {type(node) for node in TREES["samedeal"].body} <= {ast.Expr, ast.ImportFrom, ast.Assign, ast.If}
+    assert [name for name in packages if [type(node) for node in tree(name).body] != [ast.Expr]] == []
+    assert {type(node) for node in tree("samedeal").body} <= {ast.Expr, ast.ImportFrom, ast.Assign, ast.If}
 
 
 def test_files_are_at_most_400_lines_long() -> None:

@@ -25,7 +25,7 @@ from bench.plan import TINY, Plan
 from bench.recorded import book
 from samedeal.games.catalogue import GAMES
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("bench")]  # they share the fixture
+pytestmark = pytest.mark.timeout(600)
 
 ROOT = Path(__file__).parents[2]
 OURS = [
@@ -66,11 +66,6 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Tiny runs.
-
-
-def test_tests_that_share_the_fixture_run_in_one_process(request: pytest.FixtureRequest) -> None:
-    distributed = "PYTEST_XDIST_WORKER" in os.environ
-    assert request.node.nodeid.endswith("@bench") is distributed
 
 
 def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:

@@ -21,6 +21,7 @@ from samedeal.wire import messages as m
 from samedeal_server.jobs.analysis_service import SLOW, AnalysisProgress, AnalysisService
 from samedeal_server.jobs.pool import Jobs, LimitExceeded
 from samedeal_server.jobs.stored_results import Question, StoredResults
+from support.child_processes import computing
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.par_requests import computed, finished_race
@@ -30,6 +31,8 @@ from support.sixth_game import sixth_game
 from support.stores import process, run, that, until
 
 SIGNING_KEY = "a5" * 32
+QUICK = {"corner-stones": "t2", "gallery": "t74"}
+"""Deals of the slow games whose winning lines are found soon, even after a few moves."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +67,7 @@ async def advised(server: Server, code: str, *moves: str) -> Any:
 
 @pytest.mark.parametrize("slug", GAMES)
 async def test_a_finished_race_is_analysed(server: LoggedServer, slug: str) -> None:
-    seed = {"corner-stones": "t2", "gallery": "t3"}.get(slug, "analysis")
+    seed = QUICK.get(slug, "analysis")
     race_id = await finished_race(server, slug, seed)
     answer, _ = await computed(server, f"/api/v1/races/{race_id}/analysis")
     *_, race = (await server.replay(race_id)).races()
@@ -104,11 +107,12 @@ async def test_a_finished_race_is_analysed(server: LoggedServer, slug: str) -> N
 
 @pytest.mark.parametrize("slug", GAMES)
 async def test_play_goes_on_from_any_position_of_a_finished_race(server: LoggedServer, slug: str) -> None:
-    race_id = await finished_race(server, slug, "t2")
+    seed = QUICK.get(slug, "t2")
+    race_id = await finished_race(server, slug, seed)
     *_, race = (await server.replay(race_id)).races()
     ada = race.seat(1).run
     assert ada
-    code, position = f"{slug}:t2", ada.deal
+    code, position = f"{slug}:{seed}", ada.deal
     for count in range(len(ada.moves) + 1):
         board = post(server, at_deal(code, "board"), *ada.moves[:count]).json
         assert board["table"] == json.loads(json.dumps(position.view()))
@@ -247,7 +251,7 @@ async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(r
         results = StoredResults(parts.store)
         service = AnalysisService(results, parts.registry, replay_days=None)
         for slug in (*SLOW, "corners"):
-            await run(await opened(parts, slug, seed="t2"))
+            await run(await opened(parts, slug, seed=QUICK.get(slug, "t2")))
         with Redis.from_url(redis_url) as redis:
             before = set(redis.scan_iter())
             await service.prepare()
@@ -258,6 +262,16 @@ async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(r
         await service.prepare()
         assert service._prepared == prepared
         await results.stop()
+
+
+async def test_operators_can_turn_off_searches_during_races(redis_url: str) -> None:
+    with Server(redis_url, search_ahead="on") as on, Server(redis_url, search_ahead="off") as off:
+        race_id = on.create("gallery", seed="t2", max_racers=2, start_delay_ms=0)
+        async with racers(on, "ada") as (ada,), racers(off, "bo") as (bo,):
+            await asyncio.gather(ada.begin(race_id), bo.begin(race_id))
+            await until(lambda: on.process and computing(on.process.pid))
+            assert off.process
+            assert computing(off.process.pid) == []
 
 
 async def test_a_prepared_solution_is_used(redis_url: str) -> None:

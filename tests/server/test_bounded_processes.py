@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from project.test_architecture import SOURCES, TREES, top
+from project.test_architecture import SOURCES, top, tree
 from samedeal_server.jobs import worker
 
 COMPUTING = {
@@ -39,7 +39,7 @@ STARTING = {
 def used(module: str) -> Iterator[str]:
     """The functions in COMPUTING that a module uses."""
     names = dict[str, str]()  # modules by their local names
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 names[alias.asname or alias.name] = alias.name
@@ -48,7 +48,7 @@ def used(module: str) -> Iterator[str]:
                 names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
                 if alias.name in COMPUTING.get(node.module or "", ()):
                     yield f"{node.module}.{alias.name}"
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Attribute):
             owner = names.get(ast.unparse(node.value), "")
             if node.attr in COMPUTING.get(owner, ()):
@@ -57,7 +57,7 @@ def used(module: str) -> Iterator[str]:
 
 def test_computing_functions_exist() -> None:
     for module, functions in COMPUTING.items():
-        defined = {node.name for node in TREES[module].body if isinstance(node, ast.FunctionDef)}
+        defined = {node.name for node in tree(module).body if isinstance(node, ast.FunctionDef)}
         assert functions <= defined
 
 
@@ -70,19 +70,19 @@ def test_only_bounded_processes_use_computing_functions(module: str) -> None:
 @pytest.mark.parametrize("module", [name for name in SOURCES if top(name) == "samedeal_server"])
 def test_only_known_modules_start_processes(module: str) -> None:
     starting = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "ProcessPoolExecutor", "fork"}
-    calls = {ast.unparse(node.func) for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)}
+    calls = {ast.unparse(node.func) for node in ast.walk(tree(module)) if isinstance(node, ast.Call)}
     started = {call for call in calls if call.rpartition(".")[2] in starting}
     assert not started or module in STARTING, started
 
 
 def test_bounded_processes_set_their_limits() -> None:
-    calls = {ast.unparse(node.func) for node in ast.walk(TREES[PROCESS]) if isinstance(node, ast.Call)}
+    calls = {ast.unparse(node.func) for node in ast.walk(tree(PROCESS)) if isinstance(node, ast.Call)}
     assert {"limit_process", "limit_cpu"} <= calls
 
 
 def test_bounded_processes_are_started_with_low_priority() -> None:
-    tree = TREES["samedeal_server.jobs.pool"]
-    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    pool = tree("samedeal_server.jobs.pool")
+    calls = [ast.unparse(node.func) for node in ast.walk(pool) if isinstance(node, ast.Call)]
     assert calls.count("lower_priority") == calls.count("asyncio.create_subprocess_exec") == 1
 
 

@@ -49,13 +49,13 @@ def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.parametrize("slug", BOTS)
 async def test_par_of_a_deal_equals_the_library_result(server: LoggedServer, slug: str) -> None:
-    answer, progress = await computed(server, address(f"{slug}:a.0"))
+    answer, progress = await computed(server, address(f"{slug}:a.2"))
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    assert answer.json == par_json(par(GAMES[slug], "a.0"))
+    assert answer.json == par_json(par(GAMES[slug], "a.2"))
     assert progress[0] == {"done": 0, "of": BOTS[slug].par_plays}
     assert [step["done"] for step in progress] == sorted(step["done"] for step in progress)
     assert {step["of"] for step in progress} == {BOTS[slug].par_plays}
-    again, before = await computed(server, address(f"{slug}:a.0"))
+    again, before = await computed(server, address(f"{slug}:a.2"))
     assert (again.body, before) == (answer.body, [])
 
 
@@ -216,18 +216,18 @@ async def test_stopping_a_server_ends_its_worker(redis_url: str, tmp_path: Path)
 
 @pytest.mark.parametrize("slug", BOTS)
 async def test_every_play_of_the_computer_is_a_verifiable_replay(server: LoggedServer, slug: str) -> None:
-    homes = par(GAMES[slug], "a.0", None, 3).homes
+    homes = par(GAMES[slug], "a.2", None, 3).homes
     for k in (0, 2):
-        replay = read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.json")).body)
+        replay = read(request(server, "GET", address(f"{slug}:a.2", f"/{k}.json")).body)
         assert all(fact.holds for fact in verify(replay, [public_key(bytes.fromhex(SIGNING_KEY))]))
-        assert moves(replay) == play(GAMES[slug], "a.0", k).moves
+        assert moves(replay) == play(GAMES[slug], "a.2", k).moves
         (standing,) = replay.standings
         assert (standing.goal if standing.outcome == "won" else standing.home) == homes[k]
-        assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}.msgpack")).body) == replay
-        assert read(request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body) == replay
-        assert request(server, "GET", address(f"{slug}:a.0", f"/{k}.ndjson")).body == b"".join(replay.lines())
+        assert read(request(server, "GET", address(f"{slug}:a.2", f"/{k}.msgpack")).body) == replay
+        assert read(request(server, "GET", address(f"{slug}:a.2", f"/{k}")).body) == replay
+        assert request(server, "GET", address(f"{slug}:a.2", f"/{k}.ndjson")).body == b"".join(replay.lines())
         assert request(
-            server, "POST", "/api/v1/verify", request(server, "GET", address(f"{slug}:a.0", f"/{k}")).body
+            server, "POST", "/api/v1/verify", request(server, "GET", address(f"{slug}:a.2", f"/{k}")).body
         ).json["ok"]
 
 

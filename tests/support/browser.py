@@ -24,11 +24,10 @@ SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
-def browser_marks(group: str = "browser") -> list[pytest.MarkDecorator]:
-    """Return the marks of tests in a browser. Tests of the same group do not run at the same time."""
+def browser_marks() -> list[pytest.MarkDecorator]:
+    """Return the marks of tests in a browser."""
     return [
         pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
-        pytest.mark.xdist_group(group),
         pytest.mark.asyncio(loop_scope="module"),
     ]
 

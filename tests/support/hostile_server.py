@@ -127,10 +127,10 @@ DOCUMENTS: dict[str, object] = {
 
 
 def replay() -> bytes:
-    """Return a valid replay of racers with hostile names, as MessagePack."""
+    """Return a valid replay of racers with hostile names, on a deal that is solved at once, as MessagePack."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finished_races, "NAMES", (EVIL, f"{EVIL}2", f"{EVIL}3"))
-        return codec.encode(finished_races.finished("corners"), "msgpack")
+        return codec.encode(finished_races.finished("the-edge"), "msgpack")
 
 
 class Hostile:

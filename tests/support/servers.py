@@ -39,6 +39,7 @@ class Server:
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
         self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_SIGNING_KEY": SIGNING_KEY}
         self._env |= {"SAMEDEAL_RATE": "100000", "SAMEDEAL_REQUESTS_PER_SECOND": "0"}
+        self._env |= {"SAMEDEAL_SEARCH_AHEAD": "off"}  # these searches would compete with the tests
         self._env |= {"SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS": "0", "SAMEDEAL_OPEN_RACES_PER_ADDRESS": "0"}
         self._env |= {f"SAMEDEAL_{name}_PER_MINUTE": "0" for name in ("GUESTS", "RACES", "WRONG_TOKENS")}
         # Tests with other keys may have used the store.

@@ -13,7 +13,7 @@ from support.browser import browser_marks, open_page, overflow, page_browser, pa
 from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
-pytestmark = [*browser_marks("evening"), tmux_only]
+pytestmark = [*browser_marks(), tmux_only]
 server, chromium = page_server, page_browser
 
 GUESTS = ("ada", "bo", "cy", "di")

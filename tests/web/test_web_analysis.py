@@ -25,7 +25,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("analysis")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SLUG = "kings-in-the-corners"
 SEED, WIN = WINS[SLUG]["seed"], WINS[SLUG]["moves"]

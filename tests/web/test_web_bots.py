@@ -7,7 +7,7 @@ from support.browser import browser_marks, find_violations, open_page, overflow,
 from support.servers import Server, racers
 from support.sessions import viewed
 
-pytestmark = browser_marks("hosting")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 

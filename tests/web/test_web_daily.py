@@ -19,7 +19,7 @@ from support.browser import (
 from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
-pytestmark = browser_marks("daily")
+pytestmark = browser_marks()
 chromium = page_browser
 TODAY = "2027-03-08"
 

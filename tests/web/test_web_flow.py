@@ -20,7 +20,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("flow")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SHARE = "navigator.share = async (shared) => { window.shared = shared; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"

@@ -20,7 +20,7 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.servers import Server
 
-pytestmark = browser_marks("graded")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 __all__ = ["gate"]
 

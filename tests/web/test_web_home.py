@@ -18,7 +18,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("home")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SIZES = ((320, 568), (390, 844), (844, 390), (768, 1024), (1440, 900))
 MAX_SHIFT = 0.02

@@ -17,7 +17,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("hosting")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 

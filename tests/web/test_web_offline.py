@@ -10,7 +10,7 @@ from support.forged_replays import played
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = browser_marks("offline")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem('samedeal.server.keys')))"
 

@@ -9,7 +9,7 @@ from samedeal.wire import messages as m
 from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
 from support.servers import Racer, Server, racers
 
-pytestmark = browser_marks("overlay")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 CONTROLS = "button, input, select, summary, [href]:not(link)"

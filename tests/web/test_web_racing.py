@@ -24,7 +24,7 @@ from support.browser import (
 )
 from support.servers import Server
 
-pytestmark = browser_marks("racing")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 KEYS_FIRST = {"corner-stones": 60}

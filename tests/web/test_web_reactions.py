@@ -17,7 +17,7 @@ from support.browser import (
 )
 from support.servers import Racer, Server
 
-pytestmark = browser_marks("reactions")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 RECORD_CALLS = """

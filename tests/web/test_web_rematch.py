@@ -18,7 +18,7 @@ from support.browser import (
 )
 from support.servers import Racer, Server, racers
 
-pytestmark = browser_marks("rematch")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 

@@ -26,7 +26,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks("table")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
 
@@ -264,7 +264,6 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
             if (document.querySelector(".celebration")) window.celebrated = true;
         }).observe(document, { childList: true, subtree: true });
     }"""
-    moves = WINS["corners"]["moves"]
     for motion, choices, expected in (
         ("no-preference", {}, [True, True, True]),
         ("no-preference", {"sound": "false", "vibration": "false"}, [True, False, False]),
@@ -274,7 +273,7 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
         async with open_page(chromium, reduced_motion=motion) as watched:
             page = watched.page
             await page.add_init_script(f"({record})()")
-            await open_table(page, server, "corners")
+            moves = await open_table(page, server, "the-edge")
             await page.click(".preferences summary")
             for name, value in choices.items():
                 await page.select_option(f"#preference-{name}", value)

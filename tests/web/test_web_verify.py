@@ -21,7 +21,7 @@ from support.receipt_files import keep, told
 from support.servers import SIGNING_KEY as SERVER_KEY
 from support.servers import Server
 
-pytestmark = browser_marks("verify")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 FORGER = public_key(SIGNING_KEY)
 

@@ -22,7 +22,7 @@ from support.browser import (
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = browser_marks("versions")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 VERSION = re.compile(r"/page/([0-9a-f]{16})/")
 
@@ -71,12 +71,12 @@ async def test_second_visit_requests_no_files(server: Server, chromium: Browser)
 
 
 async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_path: Path, chromium: Browser) -> None:
-    moves = WINS["corners"]["moves"]
+    moves = WINS["the-edge"]["moves"]
     old = Server(data_dir=tmp_path)
     async with open_page(chromium) as watched:
         page = watched.page
         with old:
-            race_id = solo(old, "corners")
+            race_id = solo(old, "the-edge")
             await join_race(page, old, race_id)
             await wait_for_deal(page)
             await tap_moves(page, moves[:5])

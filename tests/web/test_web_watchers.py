@@ -6,7 +6,7 @@ from samedeal.wire import messages as m
 from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
 from support.servers import Server, racers
 
-pytestmark = browser_marks("watchers")
+pytestmark = browser_marks()
 server, chromium = page_server, page_browser
 
 
