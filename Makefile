@@ -46,7 +46,7 @@ compiled: .venv/has-server,tui,fast,dev
 	rm -rf .venv/compiled
 	HATCH_BUILD_HOOKS_ENABLE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --target .venv/compiled .
-	PYTHONPATH=$(CURDIR)/.venv/compiled $(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
+	PYTHONPATH=$(CURDIR)/.venv/compiled $(BIN)/pytest $(DISTRIBUTED) $(ARGS)
 
 # The library's tests are measured alone: its other users must not hide a gap.
 coverage: .venv/has-server,tui,fast,dev
