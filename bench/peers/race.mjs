@@ -14,7 +14,7 @@ function tableOf({ grid, hand, stock, discard }) {
   const table = {};
   for (let at = 0; at < CELLS.length; at++) table[CELLS[at]] = grid[at] === null ? [] : [grid[at]];
   table.hand = hand === null ? [] : [hand];
-  table.stock = new Array(stock.length).fill("??");
+  table.stock = stock.map(() => "??");
   table.discard = discard;
   return table;
 }
