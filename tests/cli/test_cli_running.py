@@ -11,7 +11,7 @@ import pytest
 
 from samedeal_cli.running import run
 from support.servers import Server
-from support.terminals import at_a_terminal, press, until
+from support.terminals import at_a_terminal, new_terminal, press, until
 
 
 def test_run_returns_the_result() -> None:
@@ -66,13 +66,12 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str, tmp_pa
         environment = os.environ | {"TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)}
         environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada", "COLUMNS": "100", "LINES": "32"}
         command = [sys.executable, "-m", "samedeal_cli.main", "solo", "corners:42"]
-        with at_a_terminal(environment, command) as (process, terminal):
+        with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
             until(terminal, "Enter to begin")
-            before = termios.tcgetattr(terminal)
             press(terminal, b"\r")
             text = until(terminal, "stock")
             assert "\x1b[?1049h" in text
             process.terminate()
             assert "\x1b[?1049l" in until(terminal, "\x1b[?1049l")
             assert process.wait(240) == 143
-            assert termios.tcgetattr(terminal) == before
+            assert termios.tcgetattr(terminal) == termios.tcgetattr(unused)

@@ -150,7 +150,7 @@ async def test_leaving_a_race_works_at_log_level_debug(server: LoggedServer) -> 
 async def test_a_message_without_a_handler_fails() -> None:
     class Wave(m.Request, frozen=True, kw_only=True): ...
 
-    session = SimpleNamespace(_guest=Guest("p", "Ada"), _room=object())
+    session = SimpleNamespace(_login=SimpleNamespace(guest=Guest("p", "Ada")), _room=object())
     with pytest.raises(AssertionError, match="Expected code to be unreachable"):
         await Session._respond(cast(Any, session), cast(Any, Wave(id=1)))
 

@@ -18,21 +18,30 @@ def at_a_terminal(
     environment: Mapping[str, str], command: Sequence[str]
 ) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
     """Start a program on a new terminal; yield its process and our end of the terminal."""
+    with new_terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_own_terminal,
+        )
+        try:
+            yield process, ours
+        finally:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def new_terminal() -> Iterator[tuple[int, int]]:
+    """Open a terminal, and yield its two ends: ours and that of a program."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=_own_terminal,
-    )
     try:
-        yield process, ours
+        yield ours, theirs
     finally:
-        process.kill()
-        process.wait()
         os.close(ours)
         os.close(theirs)
 

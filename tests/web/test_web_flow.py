@@ -33,7 +33,8 @@ async def test_an_invited_guest_plays_after_a_name_and_two_taps(server: Server, 
         await join_race(host.page, server, race_id)
         page = guest.page
         await page.goto(f"{server.url}/r/{race_id}")
-        await page.keyboard.type("bo")  # the field has the focus
+        await page.wait_for_selector("#name:focus")
+        await page.keyboard.type("bo")
         await page.click("button:text-is('Join')")
         await page.click("#ready")
         await asyncio.gather(wait_for_deal(page), wait_for_deal(host.page))

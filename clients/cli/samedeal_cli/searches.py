@@ -77,14 +77,25 @@ def line_replay(analysis: Analysis) -> Replay:
 async def _answer(kind: str, question: bytes, answer: type[T]) -> T:
     """Return the answer of another process, which ends with this task."""
     program = (sys.executable, "-P", "-m", __name__, kind)
-    process = Popen(program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)  # noqa: ASYNC220, S603
+    processes: list[Popen[bytes]] = []
+    is_over = False
+
+    def ask() -> bytes:
+        with Popen(program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True) as process:  # noqa: S603
+            processes.append(process)
+            if is_over:  # the task ended while the process started
+                process.kill()
+            data, _ = process.communicate(question)
+        if process.returncode:
+            raise Failure("the search for a winning line failed")
+        return data
+
     try:
-        data, _ = await asyncio.to_thread(process.communicate, question)  # reaps it, too
+        data = await asyncio.to_thread(ask)
     finally:
-        if process.returncode is None:
+        is_over = True
+        for process in processes:
             process.kill()
-    if process.returncode:
-        raise Failure("the search for a winning line failed")
     return msgpack.decode(data, type=answer)
 
 
