@@ -20,6 +20,7 @@ LIFTED = {
     **dict.fromkeys(("SAMEDEAL_CONNECTIONS",), "20000"),
     **dict.fromkeys(("SAMEDEAL_CONNECTIONS_PER_ADDRESS", "SAMEDEAL_HTTP_CONNECTIONS_PER_ADDRESS"), "0"),
     **dict.fromkeys(("SAMEDEAL_REQUESTS_PER_SECOND", "SAMEDEAL_RACES_PER_MINUTE"), "0"),
+    **dict.fromkeys(("SAMEDEAL_OPEN_RACES_PER_ADDRESS",), "0"),
     **dict.fromkeys(("SAMEDEAL_GUESTS_PER_MINUTE", "SAMEDEAL_WRONG_TOKENS_PER_MINUTE"), "0"),
     **dict.fromkeys(("SAMEDEAL_HELLO_TIMEOUT_MS",), "60000"),
 }

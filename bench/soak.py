@@ -48,7 +48,7 @@ async def _soak(count: int, interval_s: float, racers: int, workers: int, load: 
     with (
         tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
         Store(Path(folder), cores) as store,
-        Server(store, Path(folder), cores, workers=f"{workers}", open_races_per_address="0") as server,
+        Server(store, Path(folder), cores, workers=f"{workers}") as server,
     ):
         races = create(server, game, racers // RACERS)
         lines = await guests(server, racers, [race for race in races for _ in range(RACERS)])
