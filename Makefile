@@ -29,7 +29,7 @@ DEALS ?= 100
 TYPESCRIPT := 7.0.2
 BIN := .venv/bin
 # More workers than cores, because many tests wait. The tests of a file share its servers, and conftest.py orders them.
-DISTRIBUTED := -n 4 --dist loadfile --no-loadscope-reorder
+DISTRIBUTED := -n 3 --dist loadfile --no-loadscope-reorder
 # Tests start Python hundreds of times: it should not compile every module each time.
 unexport PYTHONDONTWRITEBYTECODE
 

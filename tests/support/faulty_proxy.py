@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, Self
 from urllib.parse import unquote, urlsplit
 
+from support.listening import stop_listening
+
 CHUNK = 65536
 
 
@@ -47,10 +49,8 @@ class Proxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
         self.closed = True
-        for _step in range(10):  # connections that were accepted just now begin
-            await asyncio.sleep(0)
+        await stop_listening(self._server)
         self.cut()
         for task in self._tasks:
             task.cancel()

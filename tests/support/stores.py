@@ -23,6 +23,7 @@ from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.finished_races import nonce
+from support.listening import stop_listening
 
 KEY = bytes(range(32))
 """The master key of all servers in these tests."""
@@ -185,9 +186,7 @@ class Wire:
     async def down(self) -> None:
         """Cut all connections and refuse new ones."""
         assert self._server
-        self._server.close()
-        for _ in range(10):  # connections that were accepted just now begin
-            await asyncio.sleep(0)
+        await stop_listening(self._server)
         for writer in tuple(self._open):
             writer.transport.abort()
         await asyncio.gather(*self._tasks, return_exceptions=True)

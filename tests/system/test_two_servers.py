@@ -214,7 +214,7 @@ async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair
                     await hand.play(chance.randrange(1, 9))
 
         await asyncio.gather(*(snatch(hand) for hand in hands))
-        assert {code for hand in hands for code in hand.losses} == {REPLACED}
+        assert {code for hand in hands for code in hand.losses} <= {REPLACED}
         last = twin(first, pair[0])
         await last.resume()
         await last.play(3)
