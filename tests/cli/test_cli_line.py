@@ -149,6 +149,17 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(
     assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
 
+async def test_end_that_arrives_with_the_end_of_the_input_is_announced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def has_no_turn_yet(_: LineMode) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(LineMode, "_listen", has_no_turn_yet)
+    over = structs.replace(view("over"), standings=(standing(1, "ada", "resigned"),), board=dealt())
+    assert "the race is over; the deal was" in await session(monkeypatch, capsys, "quit\n", over)
+
+
 async def test_screen_reader_output_has_no_prompt(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

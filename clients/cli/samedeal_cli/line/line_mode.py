@@ -54,6 +54,7 @@ class LineMode(Narrator):
             for task in (reading, listening):
                 if task.done():
                     task.result()
+            self._update()  # the end may have arrived without having been announced
             self._say_goodbye()
         except asyncio.CancelledError:  # Ctrl-C
             self._say_goodbye()
