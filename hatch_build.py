@@ -28,18 +28,23 @@ class CompiledModules(BuildHookInterface[BuilderConfig]):
 
         self._folder = tempfile.TemporaryDirectory(prefix="samedeal-build-")
         built, processes = Path(self._folder.name, "lib"), os.cpu_count() or 1
-        with chdir(Path(self.root, "protocol")):  # so that tracebacks name samedeal/game.py, which Python then finds
-            extensions = [
-                Extension(module, [f"{module.replace('.', '/')}.py"], extra_compile_args=["-O3", "-g0"])
-                for module in self.config["modules"]
-            ]
-            generated = cythonize(
-                extensions, build_dir=self._folder.name, compiler_directives=DIRECTIVES, nthreads=processes, quiet=True
-            )
-            build = Distribution({"ext_modules": generated}).get_command_obj("build_ext")
-            build.build_lib, build.build_temp, build.parallel = str(built), self._folder.name, processes
-            build.ensure_finalized()
-            build.run()
+        for source, modules in self.config["modules"].items():
+            with chdir(Path(self.root, source)):  # so that tracebacks name samedeal/game.py, which Python then finds
+                extensions = [
+                    Extension(module, [f"{module.replace('.', '/')}.py"], extra_compile_args=["-O3", "-g0"])
+                    for module in modules
+                ]
+                generated = cythonize(
+                    extensions,
+                    build_dir=self._folder.name,
+                    compiler_directives=DIRECTIVES,
+                    nthreads=processes,
+                    quiet=True,
+                )
+                build = Distribution({"ext_modules": generated}).get_command_obj("build_ext")
+                build.build_lib, build.build_temp, build.parallel = str(built), self._folder.name, processes
+                build.ensure_finalized()
+                build.run()
         files = {str(file): file.relative_to(built).as_posix() for file in built.rglob("*") if file.is_file()}
         build_data["force_include"].update(files)
         build_data.update(pure_python=False, infer_tag=True)

@@ -32,8 +32,6 @@ _ANSWER, _CHANGES, _PROGRESS = b"\xa1t\xa4view\xa2re", b"\xa1t\xa7changes\xa2re"
 """The start of the frequent messages, after the header with the number of fields."""
 _ANSWER_AT, _CHANGES_AT, _PROGRESS_AT = 3, 1, 1
 """Where they start: the header of a type with more than 15 fields has three bytes."""
-_SHORTEST = 8
-"""All messages are longer."""
 _BINARY = WSMsgType.BINARY
 
 
@@ -89,17 +87,19 @@ class Line(WSListener):
         self.transport = transport
 
     def on_ws_disconnected(self, transport: WSTransport) -> None:
+        closed = transport.close_handshake
+        why = f"{closed.recv.code} {closed.recv.reason}" if closed and closed.recv else "abnormally"
         for asked in self._asked.values():
             if not asked.done():
-                asked.set_exception(LoadError(f"the connection was closed: {transport.close_handshake}"))
+                asked.set_exception(LoadError(f"the connection was closed: {why}"))
         if self.sent_at:
             self.sent_at.clear()
-            self.tally.problems.append(f"the connection was closed: {transport.close_handshake}")
+            self.tally.problems.append(f"the connection was closed: {why}")
 
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        data = frame.get_payload_as_bytes()
-        if len(data) < _SHORTEST:
+        if frame.msg_type != _BINARY:
             return  # the connection is closing
+        data = frame.get_payload_as_bytes()
         if self.news:
             self.news(data)
             return

@@ -1,4 +1,4 @@
-"""Imports the library from its sources, even where compiled modules are installed next to them."""
+"""Imports the library and the server from their sources, even where compiled modules are next to them."""
 
 import sys
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from types import ModuleType
 
 
 class SourceFinder:
-    """Finds the modules of the library before Python's own finders, which prefer compiled ones."""
+    """Finds the modules of the library and the server before Python's own finders, which prefer compiled ones."""
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return where the source of a module of the library is, or None for any other module."""
-        folders = path if path and name.startswith("samedeal.") else ()
+        """Return where the source of a module of the library or the server is, or None for any other module."""
+        folders = path if path and name.startswith(("samedeal.", "samedeal_server.")) else ()
         finders = (FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES)) for folder in folders)
         return next((spec for finder in finders if (spec := finder.find_spec(name))), None)
 

@@ -131,7 +131,7 @@ def test_soak_reports_latency_and_memory() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 1, done.stderr  # no interval has a p99 of 0 ms
     assert "10 racers in 2 races on 2 workers" in done.stdout
-    assert len(re.findall(r"(?m)^ +[01](?: +[0-9.,]+){6}$", done.stdout)) == 2
+    assert len(re.findall(r"(?m)^ +[01](?: +[0-9.,]+){7}$", done.stdout)) == 2
     assert "bytes per move" in done.stdout
 
 

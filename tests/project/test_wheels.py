@@ -1,5 +1,6 @@
 """The wheels: a pure one for every platform, and with HATCH_BUILD_HOOKS_ENABLE a compiled one for this platform."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -30,7 +31,7 @@ def hook(project: dict[str, Any]) -> dict[str, Any]:
 def built(folder: Path, version: str = "standard") -> Path:
     """Build a wheel, with one compiled module if the hook is enabled."""
     config = project()
-    hook(config)["modules"] = ["samedeal.table"]
+    hook(config)["modules"] = {"protocol": ["samedeal.table"], "server": ["samedeal_server.waiting"]}
     (path,) = WheelBuilder(str(ROOT), config=config).build(directory=str(folder), versions=[version])
     return Path(path)
 
@@ -70,7 +71,13 @@ def test_the_compiled_wheel_has_sources_and_compiled_modules(tmp_path: Path, mon
     assert done.stdout == f"{tmp_path / 'wheel' / module}\n"
     assert "samedeal/table.py" in done.stderr
     assert "return self.piles[place]" in done.stderr, "tracebacks show the source"
+    code = "import samedeal, samedeal_server.waiting as w; print(w.__file__)"
+    for pure, file in (("", f"waiting{EXTENSION_SUFFIXES[0]}"), ("1", "waiting.py")):
+        env = os.environ | {"SAMEDEAL_PURE": pure}
+        printed = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path / "wheel", env=env, text=True)
+        assert printed == f"{tmp_path / 'wheel' / 'samedeal_server' / file}\n"
 
 
 def test_the_listed_modules_exist() -> None:
-    assert {f"{module.replace('.', '/')}.py" for module in hook(project())["modules"]} <= SOURCES
+    for folder, modules in hook(project())["modules"].items():
+        assert all((ROOT / folder / f"{module.replace('.', '/')}.py").exists() for module in modules)

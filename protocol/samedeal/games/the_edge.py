@@ -45,9 +45,9 @@ class TheEdge(Grid, frozen=True):
     @derived
     def _groups(self) -> list[Move]:
         """Tens, and any number of cards that add up to ten."""
-        groups = list[tuple[str, ...]]()
-        _collect_groups(self._numbers, 0, TEN, (), groups)
-        return list(map(written, groups))
+        groups = list[Move]()
+        _collect_groups(self._numbers, 0, TEN, "", groups)
+        return groups
 
     def why(self, move: Move) -> str:
         return "After clearing a group you may draw." if move == "draw" else super().why(move)
@@ -67,13 +67,14 @@ class TheEdge(Grid, frozen=True):
         return "Remove at least one group before you draw the next card."
 
 
-def _collect_groups(
-    numbers: Sequence[tuple[str, int]], first: int, total: int, cells: tuple[str, ...], groups: list[tuple[str, ...]]
-) -> None:
-    """Append all groups that extend ``cells`` with cells from index ``first`` on whose ranks add up to ``total``."""
+def _collect_groups(numbers: Sequence[tuple[str, int]], first: int, total: int, cells: str, groups: list[Move]) -> None:
+    """Append all groups that extend ``cells`` with cells from index ``first`` on whose ranks add up to ``total``.
+
+    ``cells`` is empty or the beginning of a move that ends with a plus sign.
+    """
     for index in range(first, len(numbers)):
         cell, rank = numbers[index]
         if rank == total:
-            groups.append((*cells, cell))
+            groups.append(cells + cell if cells else written([cell]))
         elif rank < total:
-            _collect_groups(numbers, index + 1, total - rank, (*cells, cell), groups)
+            _collect_groups(numbers, index + 1, total - rank, f"{cells}{cell}+", groups)
