@@ -15,6 +15,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "illegal-move": (409, "The rules of the game do not allow this move"),
     "internal": (500, "Internal server error"),
     "malformed": (400, "The message cannot be decoded"),
+    "name-refused": (403, "The server does not accept this name"),
     "nonce-mismatch": (409, "The nonce does not match the commitment"),
     "not-acceptable": (406, "None of the accepted media types is available"),
     "not-allowed": (409, "The race does not allow this"),

@@ -107,6 +107,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     guest_days: Annotated[
         int, Meta(ge=0), "a number of days from 0", "How long to keep tokens of guests who do not return; 0 for forever"
     ] = 180
+    refused_names: Annotated[
+        Path | None, "a file with one word per line", "Words that names of new guests must not contain"
+    ] = None
     message_bytes: Annotated[
         int, Meta(ge=256, le=2**20), "a number of bytes from 256 to 1048576", "The maximum size of a WebSocket message"
     ] = 4096

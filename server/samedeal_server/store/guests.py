@@ -1,5 +1,6 @@
 """Guests: players who have given a name, and the tokens that identify them, one for each of their devices."""
 
+from collections.abc import Callable
 from hashlib import sha256
 from secrets import token_hex, token_urlsafe
 
@@ -21,12 +22,15 @@ class Guest(Struct, frozen=True):
 class Guests:
     """Guests by token. The store has only digests of the tokens."""
 
-    def __init__(self, store: Store, days: int = 0) -> None:
-        """`days` is how long tokens are stored after they were last used; 0 keeps them forever."""
-        self._store, self._days = store, days
+    def __init__(self, store: Store, days: int = 0, check_name: Callable[[str], object] = normalised) -> None:
+        """`days` is how long tokens are stored after they were last used; 0 keeps them forever. `check_name` raises
+        Refused if a new guest may not have a name.
+        """
+        self._store, self._days, self.check_name = store, days, check_name
 
     async def create(self, name: str) -> tuple[Guest, str]:
-        """Create a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
+        """Create a guest and a token. Raises Refused for an invalid or refused name, Refused("store-unavailable")."""
+        self.check_name(name)
         guest, token = Guest(token_hex(8), normalised(name)), new_token()
         await self.add_token(guest, token)
         return guest, token

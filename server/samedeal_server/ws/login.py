@@ -4,7 +4,6 @@ import logging
 from collections.abc import Collection
 
 from samedeal.errors import Refused
-from samedeal.names import normalised
 from samedeal.wire.messages import Hello, Welcome
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.service import PROGRAM
@@ -61,7 +60,7 @@ class Login:
                 raise
         if hello.name is None:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        normalised(hello.name)
+        self._guests.check_name(hello.name)
         self._rate_limits.guests.take(self._address)
         guest, new_token = await self._guests.create(hello.name)
         self._token_digest = digest(new_token)
