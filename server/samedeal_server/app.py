@@ -13,10 +13,12 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
+from samedeal_server.access.administrator import AdminCheck, from_socket
 from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.access.refused_names import RefusedNames
+from samedeal_server.http.administration import Administration
 from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
@@ -46,6 +48,7 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import unlisted_index
+from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -85,6 +88,10 @@ class Application(Starlette):
         else:
             await self._admission(self._serve, scope, receive, send)
 
+    async def serve_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that arrived on the admin socket, without limits."""
+        await super().__call__(from_socket(scope), receive, send)
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and (scope["path"] == "/ws" or scope["path"].startswith("/ws/")):
             await self._ws_endpoint(scope, receive, send)
@@ -92,7 +99,7 @@ class Application(Starlette):
             await super().__call__(scope, receive, send)
 
 
-def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
+def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
@@ -113,6 +120,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
+    admin_log = AdminLog(store)
     codes, revocations = LoginCodes(store, guests), Revocations(store)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
@@ -131,6 +139,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await registry.start()
         await migrate(store, registry)
+        await admin_log.update()
         sampling = asyncio.create_task(
             supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
@@ -142,8 +151,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         if settings.search_ahead == "off":
             preparing.cancel()
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
+        administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
         yield
-        await cancelled([sampling, indexing, preparing, revoking])
+        await cancelled([sampling, indexing, preparing, revoking, administering])
         await asyncio.gather(*(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
@@ -171,6 +181,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
+    administration = endpoints(Administration(admin_log))
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,
         HTTPException: http_exception,
@@ -180,7 +191,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     app = Application(
         Admission(rate_limits, settings),
         ws_endpoint,
-        routes=[*starlette_routes(declared, rate_limits.requests), page_files.route()],
+        routes=[
+            *starlette_routes(declared, rate_limits.requests),
+            *starlette_routes(administration, rate_limits.requests, AdminCheck(rate_limits, settings)),
+            page_files.route(),
+        ],
         exception_handlers=exception_handlers,
         lifespan=lifespan,
     )

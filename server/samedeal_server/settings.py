@@ -35,6 +35,7 @@ Number = Annotated[int, Meta(ge=0), "a number from 0"]
 Seconds = Annotated[float, Meta(gt=0, le=86400), "a number of seconds"]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 OptionalKey = Annotated[Key | None, "64 hexadecimal digits"]
+AdminKey = Annotated[str, Meta(pattern=r"^[!-~]{32,256}$(?!\n)")]
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
@@ -95,6 +96,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     signing_key: Annotated[
         OptionalKey, "The private key that signs replays; by default, the content of `signing.key`"
+    ] = None
+    admin_key: Annotated[
+        AdminKey | None,
+        "32 to 256 letters, digits and ASCII punctuation",
+        "The key for `samedeal admin` over HTTP; by default, only the socket in the data directory",
     ] = None
     trusted_proxies: Annotated[
         TrustedProxies,
@@ -292,7 +298,7 @@ def _unknown(name: str, names: Iterable[str]) -> str:
 
 
 def _redact(name: str, value: str) -> str:
-    if name in {"master_key", "signing_key"}:
+    if name in {"master_key", "signing_key", "admin_key"}:
         return "(not shown)"
     if name in {"redis_url", "public_url", "source_url"} and (hidden := re.search(r"[@?]", value)):
         scheme = re.match(r"[a-z+]+://", value)

@@ -45,6 +45,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
+    "admin": [["admin", "log"]],
 }
 """Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}
@@ -77,6 +78,7 @@ def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("SAMEDEAL_ADMIN_KEY", "k" * 32)
     monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
     guests.save(guests.Guest(server.url, "mine", PLAYER, "token"))
 

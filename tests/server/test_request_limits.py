@@ -26,6 +26,7 @@ BURST = 100
 COSTS = {
     "GET /.well-known/samedeal": 1,
     "GET /": 1,
+    "GET /api/v1/admin/log": 5,
     "GET /api/v1/daily": 5,
     "GET /api/v1/daily/{date}/{game}": 5,
     "GET /api/v1/deals/{deal:path}/par": 5,

@@ -43,6 +43,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     "replays:indexing:lock": at_most(LOCK_S),
     r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
+    "admin:log": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
     "replays:keys": FOREVER,
     f"{MASTER_KEY}|samedeal:schema": FOREVER,
@@ -56,6 +57,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
 }
 """The lifetime of each key, by pattern. In the ids of finished races, `over-` is added at the start."""
 WRITERS = {
+    "admin_log.py",
     "announcements.py",
     "archive.py",
     "checks.py",

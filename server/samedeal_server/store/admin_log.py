@@ -1,0 +1,124 @@
+"""The admin log: every change that administrators make, and the bans and hidden races that are in force.
+
+Every process follows it, so a change takes effect in all of them within FOLLOW_EVERY_S.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import DecodeError, Meta, Struct, json
+
+from samedeal_server.store.connection import Store
+
+KEY: Final = "admin:log"
+DAYS: Final = 400
+"""How long entries are kept, longer while their ban or hidden race is in force."""
+FOLLOW_EVERY_S: Final = 0.5
+BATCH: Final = 1_000
+
+
+class Action(Struct, frozen=True, omit_defaults=True):
+    """A change that an administrator makes."""
+
+    by: Literal["socket", "key"]
+    """How the administrator was identified."""
+    command: str
+    subject: str = ""
+    """What it is about, such as a race, or whom it affects."""
+    reason: str = ""
+    until: int | None = None
+    """When it ends (ms since 1970-01-01 UTC); None if it does not."""
+
+
+class Logged(Action, frozen=True, kw_only=True):
+    """An action with its place in the log."""
+
+    id: str
+    at: int
+    """When it was logged, by the clock of the store (ms since 1970-01-01 UTC)."""
+
+
+class LogPage(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which part of the log to return."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50
+    before: Annotated[str, Meta(pattern=r"^[0-9]{1,20}-[0-9]{1,20}$(?!\n)")] | None = None
+    """Only entries before the one with this `id`."""
+
+
+class AdminLog:
+    """The log, and what follows from the part that this process has read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._last, self._reading = store, "0-0", asyncio.Lock()
+        self.bans = dict[str, Logged]()
+        """The newest ban of each subject, unless it was lifted. It may have expired."""
+        self.hidden = dict[str, Logged]()
+        """The races that are in no list."""
+        self.listeners = list[Callable[[Logged], None]]()
+        """Called with each new entry."""
+
+    async def append(self, action: Action) -> None:
+        """Log an action, and let it take effect in this process. Raises Refused("store-unavailable")."""
+        await self._store.retry("XADD", KEY, "*", "action", json.encode(action))
+        await self.update()
+
+    async def update(self) -> None:
+        """Read what is new, at first everything. Raises Refused("store-unavailable")."""
+        async with self._reading:
+            while entries := await self._store.ask("XRANGE", KEY, f"({self._last}", "+", "COUNT", BATCH):
+                self._last = entries[-1][0].decode()
+                for entry in _decoded(entries):
+                    self._apply(entry)
+
+    async def page(self, query: LogPage) -> list[Logged]:
+        """Return entries, newest first. Raises Refused("store-unavailable")."""
+        end = f"({query.before}" if query.before else "+"
+        return _decoded(await self._store.ask("XREVRANGE", KEY, end, "-", "COUNT", query.limit))
+
+    async def trim(self, now: int) -> None:
+        """Delete entries that are older than DAYS, except those in force. Raises Refused("store-unavailable")."""
+        in_force = {entry.id for entry in (*self.bans.values(), *self.hidden.values()) if (entry.until or now) >= now}
+        after, end = "-", f"({now - DAYS * 86_400_000}-0"
+        while entries := await self._store.ask("XRANGE", KEY, after, end, "COUNT", BATCH):
+            old = [id_.decode() for id_, _ in entries]
+            if outdated := [id_ for id_ in old if id_ not in in_force]:
+                await self._store.retry("XDEL", KEY, *outdated)
+            after = f"({old[-1]}"
+
+    def _apply(self, entry: Logged) -> None:
+        match entry.command:
+            case "ban":
+                self.bans[entry.subject] = entry
+            case "unban":
+                self.bans.pop(entry.subject, None)
+            case "hide":
+                self.hidden[entry.subject] = entry
+            case "unhide":
+                self.hidden.pop(entry.subject, None)
+        for listener in self.listeners:
+            listener(entry)
+
+
+def _decoded(entries: Sequence[tuple[bytes, Any]]) -> list[Logged]:
+    """Convert entries of the stream, without those of newer versions that cannot be read."""
+    found = list[Logged]()
+    for id_, fields in entries:
+        try:
+            action = json.decode(fields.get(b"action", b""), type=Action)
+        except (DecodeError, UnicodeError):
+            continue
+        name = id_.decode()
+        found.append(
+            Logged(
+                id=name,
+                at=int(name.partition("-")[0]),
+                by=action.by,
+                command=action.command,
+                subject=action.subject,
+                reason=action.reason,
+                until=action.until,
+            )
+        )
+    return found
