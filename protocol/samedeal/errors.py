@@ -32,6 +32,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "too-many": (429, "Too many requests"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),
     "untimely": (409, "This is not possible at this stage of the race"),
+    "withdrawn": (410, "The replay was withdrawn"),
     "wrong-method": (405, "This URL does not support the method"),
 }
 """All codes with their HTTP status and title. Codes are stable."""

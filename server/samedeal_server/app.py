@@ -23,6 +23,7 @@ from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
+from samedeal_server.http.erasing import FORGET, Erasing
 from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
@@ -48,12 +49,13 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import unlisted_index
-from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog
+from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
+from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.login_codes import LoginCodes
@@ -125,6 +127,12 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
+    def forget_erased(entry: Logged) -> None:
+        if entry.command == FORGET:
+            registry.forget_player(entry.subject)
+
+    admin_log.listeners.append(forget_erased)
+
     async def close_revoked() -> None:
         try:
             ws_endpoint.close_revoked(await revocations.news())
@@ -181,7 +189,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
-    administration = endpoints(Administration(admin_log))
+    erasure = Erasure(store, archive, guests, revocations)
+    administration = [
+        *endpoints(Administration(admin_log)),
+        *endpoints(Erasing(admin_log, erasure, registry, settings)),
+    ]
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,
         HTTPException: http_exception,

@@ -27,6 +27,8 @@ COSTS = {
     "GET /.well-known/samedeal": 1,
     "GET /": 1,
     "GET /api/v1/admin/log": 5,
+    "POST /api/v1/admin/erase": 20,
+    "GET /api/v1/admin/erased": 5,
     "GET /api/v1/daily": 5,
     "GET /api/v1/daily/{date}/{game}": 5,
     "GET /api/v1/deals/{deal:path}/par": 5,

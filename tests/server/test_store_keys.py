@@ -45,6 +45,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"successor:\{.*\}": at_most(3 * DAY_S),
     "admin:log": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
+    "erased": FOREVER,
     "replays:keys": FOREVER,
     f"{MASTER_KEY}|samedeal:schema": FOREVER,
     r"guest:[0-9a-f]{64}": at_most(180 * DAY_S),
@@ -74,6 +75,7 @@ WRITERS = {
     "signing_keys.py",
     "successors.py",
     "unlisted_index.py",
+    "withdrawals.py",
 }
 """The modules that write to the store."""
 

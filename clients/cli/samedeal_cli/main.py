@@ -57,7 +57,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
     "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
     "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
-    "admin": ("samedeal_cli.commands.admin:admin", "Administer a server."),
+    "admin": ("samedeal_cli.commands.admin_people:admin", "Administer a server."),
     "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
     "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
 }

@@ -66,6 +66,10 @@ class Days:
         self._stored = stored
         self._results = dict[str, DayResults]()  # by commitment, least recently used first
 
+    def clear(self) -> None:
+        """Read all results again, because some were removed."""
+        self._results.clear()
+
     async def results(self, commitment: str) -> DayResults:
         """Return the results of a day, at most FRESH_S old. Reads only the races that ended since the last call.
 

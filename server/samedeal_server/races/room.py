@@ -158,6 +158,12 @@ class Room:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
 
+    def forget_player(self, player: str) -> None:
+        """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
+        if self.host and self.host.player == player:
+            self.host = None
+        self._ghosts.load()
+
     def wake(self) -> None:
         """Check whether anything is due."""
         self._wakeup.set()

@@ -20,6 +20,7 @@ from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.player_races import PlayerRaces
 from samedeal_server.store.signing_keys import SigningKeys
 from samedeal_server.store.successors import Successors
+from samedeal_server.store.withdrawals import Withdrawals
 
 ENDED: Final = "replays"
 
@@ -49,6 +50,7 @@ class Archive:
         self.daily = DailyResults(store, self._expire_s)
         self.successors = Successors(store, self._expire_s)
         self.players = PlayerRaces(store, self._expire_s)
+        self.withdrawals = Withdrawals(store, self.daily)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
@@ -62,9 +64,23 @@ class Archive:
         await self.index(race)
 
     async def index(self, race: Race) -> None:
-        """Add a stored race to all its lists, unless it was cancelled."""
-        if race.stage != "over":
+        """Add a stored race to all its lists unless it was cancelled, and withdraw it if a player has been erased."""
+        if await self._withdraw_if_erased(race):
             return
+        if race.stage == "over":
+            await self._add_to_lists(race)
+        await self._withdraw_if_erased(race)  # a player may have been erased meanwhile
+
+    async def _withdraw_if_erased(self, race: Race) -> bool:
+        """Withdraw a stored race if one of its players has been erased, and return whether one has."""
+        erased = await self.withdrawals.erased_among({seat.player for seat in race.seats})
+        if erased:
+            if race.stage == "over" and race.header.daily:
+                await self.daily.add(race, without=erased)
+            await self.withdrawals.withdraw(race.id)
+        return bool(erased)
+
+    async def _add_to_lists(self, race: Race) -> None:
         players, unlisted = [seat.player for seat in race.roster if seat.run], race.options.unlisted
         await self.players.add(race.id, race.at, players, unlisted=unlisted)
         if not unlisted:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from samedeal.errors import Refused
 from samedeal.race.race import Race
@@ -40,6 +41,12 @@ class DailyRace(Struct, frozen=True):
             racers=tuple((seat.player, standing) for seat, standing in racers if seat.run),
         )
 
+    def without(self, players: Collection[str]) -> "DailyRace":
+        """Return the race without the results of some players and, if there are any, without a link to it."""
+        if not players:
+            return self
+        return replace(self, racers=tuple(each for each in self.racers if each[0] not in players), unlisted=True)
+
 
 class DailyResults:
     """Finished races by the commitment to their daily deal."""
@@ -48,12 +55,25 @@ class DailyResults:
         """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever."""
         self._store, self._expire_s = store, expire_s
 
-    async def add(self, race: Race) -> None:
-        """Add a finished race. Safe to repeat."""
-        key = _key(race.header.commitment)
-        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
+    async def add(self, race: Race, without: Collection[str] = ()) -> None:
+        """Add a finished race, without the results of players who were erased. Safe to repeat."""
+        key, result = _key(race.header.commitment), DailyRace.of(race).without(without)
+        if not result.racers:
+            return
+        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(result))
         if self._expire_s is not None:
             await self._store.retry("EXPIRE", key, self._expire_s)
+
+    async def withdraw(self, commitment: str, race_id: str, players: Collection[str]) -> None:
+        """Remove the results of some players in a race, and the links from all others to it. Safe to repeat."""
+        data: bytes | None = await self._store.ask("HGET", _key(commitment), race_id)
+        if data is None:
+            return
+        result = stored_replays.decode_record(data, DailyRace).without(players)
+        if result.racers:
+            await self._store.retry("HSET", _key(commitment), race_id, stored_replays.encode_record(result))
+        else:
+            await self._store.retry("HDEL", _key(commitment), race_id)
 
     async def count(self, commitment: str) -> int:
         """Return the number of finished races on a daily deal."""

@@ -57,6 +57,19 @@ class Guests:
         """Remove a token. Return whether it was known. Safe to repeat. Raises Refused("store-unavailable")."""
         return bool(await self._store.retry("DEL", _key(digest(token))))
 
+    async def revoke_all(self, player: str) -> list[str]:
+        """Remove all tokens of a player, and return their digests."""
+        revoked = list[str]()
+        for node in await self._store.stamps():
+            cursor: int | None = None
+            while cursor != 0:
+                cursor, keys = await self._store.scan(node, cursor or 0, _key("*"), 100)
+                for name in [key.decode() for key in keys]:
+                    if await self._store.ask("HGET", name, "player") == player.encode():
+                        await self._store.retry("DEL", name)
+                        revoked.append(name.partition(":")[2])
+        return revoked
+
     def _extension(self, key: str) -> tuple[Word, ...]:
         """Return the command that restarts the time for which a token is stored."""
         return ("EXPIRE", key, self._days * 86_400) if self._days else ("PERSIST", key)
