@@ -33,6 +33,7 @@ from samedeal_server.http.par import ParOfDeals
 from samedeal_server.http.players import PlayerScores
 from samedeal_server.http.races import Races
 from samedeal_server.http.replays import Replays
+from samedeal_server.http.reports import AdminReports, PlayerReports
 from samedeal_server.http.responses import problem_response
 from samedeal_server.http.service import Service
 from samedeal_server.http.sharing import Sharing
@@ -61,6 +62,7 @@ from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
+from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
 from samedeal_server.store.schema import migrate
 from samedeal_server.store.unlisted_index import UnlistedIndex
@@ -124,6 +126,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     page_files = PageFiles()
     admin_log = AdminLog(store)
     codes, revocations = LoginCodes(store, guests), Revocations(store)
+    reports = Reports(store, clock)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
@@ -183,15 +186,17 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
+        PlayerReports(reports, registry, guests, settings),
         verifications,
         Service(registry, settings, ready),
         page,
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
-    erasure = Erasure(store, archive, guests, revocations)
+    erasure = Erasure(store, archive, guests, revocations, reports)
     administration = [
         *endpoints(Administration(admin_log)),
+        *endpoints(AdminReports(reports, admin_log, settings)),
         *endpoints(Erasing(admin_log, erasure, registry, settings)),
     ]
     exception_handlers: dict[Any, Any] = {

@@ -17,6 +17,7 @@ from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guests import Guest, Guests
 from samedeal_server.store.login_codes import LoginCodes
+from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
@@ -39,7 +40,9 @@ def redis(redis_url: str) -> Iterator[Redis]:
 
 
 def erasure_of(parts: Process) -> Erasure:
-    return Erasure(parts.store, parts.archive, Guests(parts.store), Revocations(parts.store))
+    return Erasure(
+        parts.store, parts.archive, Guests(parts.store), Revocations(parts.store), Reports(parts.store, parts.clock)
+    )
 
 
 async def erase(parts: Process, player: str) -> tuple[int, int]:

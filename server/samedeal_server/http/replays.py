@@ -74,7 +74,14 @@ class Replays:
         ),
         ResponseSpec(304, media=(), description="The client's copy is current."),
         headers={"If-None-Match": "The ETags of the client's copies."},
-        refuses=("not-found", "not-acceptable", "replay-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
+        refuses=(
+            "not-found",
+            "not-acceptable",
+            "replay-sealed",
+            "unsupported-version",
+            "withdrawn",
+            "store-unavailable",
+        ),
         cost=5,
     )
     async def one(self, request: Request) -> Response:

@@ -15,6 +15,7 @@ from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store, texts
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.player_races import LISTED, UNLISTED
+from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
 
 logger = logging.getLogger(__name__)
@@ -42,14 +43,17 @@ class Erasure:
     Reading 100,000 stored replays takes about 10 s.
     """
 
-    def __init__(self, store: Store, archive: Archive, guests: Guests, revocations: Revocations) -> None:
-        self._store, self._archive = store, archive
+    def __init__(
+        self, store: Store, archive: Archive, guests: Guests, revocations: Revocations, reports: Reports
+    ) -> None:
+        self._store, self._archive, self._reports = store, archive, reports
         self._guests, self._revocations = guests, revocations
 
     async def start(self, player: str, now: int) -> int:
         """Log out all devices of the player and return their number. Withdraw replays of the player from now on."""
         await self._archive.withdrawals.erase(player, now)
         await self._store.retry("DEL", f"login:player:{player}")
+        await self._reports.remove_person(player)
         for race_id in texts(await self._store.ask("ZRANGE", f"races:of:guest:{player}", 0, -1)):
             await self._store.retry("HDEL", f"race:{{{race_id}}}:head", "host")
         return await self.log_out(player)
