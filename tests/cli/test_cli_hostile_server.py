@@ -38,6 +38,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
     "share": [["share", RACE], ["share", RACE, "--seat", "1"]],
+    "report": [["report", RACE, "ada", "--as", "mine"]],
     "me": [["me", "--as", "mine"]],
     "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
@@ -45,7 +46,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
-    "admin": [["admin", "log"]],
+    "admin": [["admin", "log"], ["admin", "reports"], ["admin", "erased"]],
 }
 """Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}

@@ -46,6 +46,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
     "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be won."),
     "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
+    "report": ("samedeal_cli.commands.report:report", "Report a player to the administrators."),
     "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),

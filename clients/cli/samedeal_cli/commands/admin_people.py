@@ -1,4 +1,4 @@
-"""The commands of ``admin`` about people: erasing them."""
+"""The commands of ``admin`` about people: reports about them, and erasing them."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,59 @@ import click
 from msgspec import Struct
 
 from samedeal_cli.commands.admin import admin, admin_command
-from samedeal_cli.commands.output import show
+from samedeal_cli.commands.output import show, table_lines
+from samedeal_cli.commands.parameters import Number
 from samedeal_cli.net.admin_api import AdminApi
-from samedeal_cli.render.phrases import counted
+from samedeal_cli.render.phrases import counted, utc_time
 from samedeal_cli.settings import Settings
 
 __all__ = ["admin"]
+
+
+class _Person(Struct, frozen=True):
+    player: str
+    name: str
+
+
+class _Report(Struct, frozen=True):
+    id: str
+    at: int
+    race: str
+    about: _Person
+    by: _Person
+    reason: str
+    text: str = ""
+
+
+class _Reports(Struct, frozen=True):
+    reports: tuple[_Report, ...]
+
+
+@admin_command("samedeal admin reports", "samedeal admin reports --json")
+@click.option("--limit", type=Number(1, 1000), default=50, help="Maximum number of reports.")
+def reports(settings: Settings, api: AdminApi, limit: int) -> None:
+    """List what players have reported and nobody has settled yet, newest first."""
+    data = api.get("reports", {"limit": limit})
+    rows = (
+        (each.id, utc_time(each.at), each.race, each.reason, _person(each.about), f"by {_person(each.by)}", each.text)
+        for each in api.read(data, _Reports).reports
+    )
+    show(settings, data, table_lines(rows))
+
+
+def _person(person: _Person) -> str:
+    return f"{person.name} {person.player}"
+
+
+@admin_command("samedeal admin settle 3f9a0c62b1d4 --reason 'banned for a week'")
+@click.argument("report", metavar="ID")
+@click.option("--reason", help="What was done about it, for the log.")
+def settle(settings: Settings, api: AdminApi, report: str, reason: str | None) -> None:
+    """Remove a report from the list, because it needs no more attention."""
+    data = api.post("settle", id=report, reason=reason)
+    settled = api.read(data, _Report)
+    show(settings, data, ())
+    settings.say(f"The report about {settled.about.name} in {settled.race} is settled")
 
 
 class _Erased(Struct, frozen=True):
