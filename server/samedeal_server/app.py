@@ -23,7 +23,7 @@ from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
-from samedeal_server.http.erasing import FORGET, Erasing
+from samedeal_server.http.erasing import ERASE, FORGET, Erasing
 from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
@@ -130,11 +130,13 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
-    def forget_erased(entry: Logged) -> None:
-        if entry.command == FORGET:
+    def remove_erased(entry: Logged) -> None:
+        if entry.command == ERASE:
+            registry.expel(entry.subject)
+        elif entry.command == FORGET:
             registry.forget_player(entry.subject)
 
-    admin_log.listeners.append(forget_erased)
+    admin_log.listeners.append(remove_erased)
 
     async def close_revoked() -> None:
         try:

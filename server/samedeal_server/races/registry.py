@@ -199,6 +199,11 @@ class Registry:
             return self._rooms[race_id].host
         return await self._store.log.host(race_id)
 
+    def expel(self, player: str) -> None:
+        """Release the seats of a player who is being erased, and let the player resign from running races."""
+        for room in self._rooms.values():
+            room.expel(player)
+
     def forget_player(self, player: str) -> None:
         """Drop everything in memory that may show the name of a player whose replays were withdrawn."""
         self.erasures += 1
