@@ -47,7 +47,7 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import unlisted_index
-from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog
+from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -101,8 +101,11 @@ class Application(Starlette):
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
-    archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
+    clock = Clock(store)
+    admin_log = AdminLog(store, clock)
+    archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
+    live = LiveRaces(store, admin_log.hidden, admin_log.closed)
+    races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
     registry = Registry(
         races,
         keys.master,
@@ -111,17 +114,26 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests, renderings = Guests(store, settings.guest_days), registry.renderings
+    guests, renderings = Guests(store, settings.guest_days, admin_log.bans), registry.renderings
     queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
-    admin_log = AdminLog(store)
     codes, revocations = LoginCodes(store, guests), Revocations(store)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
+
+    def take_effect(entry: Logged) -> None:
+        """Do what this process has to do for an entry of the admin log."""
+        match entry.command:
+            case "kick" | "ban":
+                ws_endpoint.expel(expulsion(entry), entry.subject, resigns=entry.command == "ban")
+            case "close":
+                registry.wake(entry.subject)
+
+    admin_log.listeners.append(take_effect)
 
     async def close_revoked() -> None:
         try:
@@ -179,7 +191,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
-    administration = endpoints(Administration(admin_log))
+    administration = endpoints(Administration(admin_log, registry, guests, revocations, settings))
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,
         HTTPException: http_exception,
@@ -187,7 +199,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Exception: _internal_error,
     }
     app = Application(
-        Admission(rate_limits, settings),
+        Admission(rate_limits, settings, admin_log.bans),
         ws_endpoint,
         routes=[
             *starlette_routes(declared, rate_limits.requests),
