@@ -9,6 +9,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "bad-replay": (422, "The replay cannot be read"),
     "bad-request": (400, "The request is not valid"),
     "bad-token": (401, "The token is missing or unknown"),
+    "banned": (403, "You are banned from this server"),
     "deal-sealed": (403, "The deal is secret while it can still be raced"),
     "draining": (503, "This server is shutting down; reconnect in a moment"),
     "foreign-page": (403, "Pages from other sites cannot play here"),

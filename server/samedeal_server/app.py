@@ -18,12 +18,13 @@ from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.access.refused_names import RefusedNames
+from samedeal_server.http import erasing
 from samedeal_server.http.administration import Administration
 from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
-from samedeal_server.http.erasing import ERASE, FORGET, Erasing
+from samedeal_server.http.erasing import Erasing
 from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
@@ -50,7 +51,7 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import unlisted_index
-from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged
+from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -106,8 +107,11 @@ class Application(Starlette):
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
-    archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
+    clock = Clock(store)
+    admin_log = AdminLog(store, clock)
+    archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
+    live = LiveRaces(store, admin_log.hidden, admin_log.closed)
+    races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
     registry = Registry(
         races,
         keys.master,
@@ -116,7 +120,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests = Guests(store, settings.guest_days, RefusedNames(settings.refused_names).check)
+    guests = Guests(store, settings.guest_days, admin_log.bans, RefusedNames(settings.refused_names).check)
     renderings = registry.renderings
     queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
@@ -124,19 +128,24 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
-    admin_log = AdminLog(store)
     codes, revocations = LoginCodes(store, guests), Revocations(store)
     reports = Reports(store, clock)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
-    def remove_erased(entry: Logged) -> None:
-        if entry.command == ERASE:
-            registry.expel(entry.subject)
-        elif entry.command == FORGET:
-            registry.forget_player(entry.subject)
+    def take_effect(entry: Logged) -> None:
+        """Do what this process has to do for an entry of the admin log."""
+        match entry.command:
+            case "kick" | "ban":
+                ws_endpoint.expel(expulsion(entry), entry.subject, resigns=entry.command == "ban")
+            case "close":
+                registry.wake(entry.subject)
+            case erasing.ERASE:
+                registry.expel(entry.subject)
+            case erasing.FORGET:
+                registry.forget_player(entry.subject)
 
-    admin_log.listeners.append(remove_erased)
+    admin_log.listeners.append(take_effect)
 
     async def close_revoked() -> None:
         try:
@@ -197,7 +206,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     declared += endpoints(Documents(declared, settings))
     erasure = Erasure(store, archive, guests, revocations, reports)
     administration = [
-        *endpoints(Administration(admin_log)),
+        *endpoints(Administration(admin_log, registry, guests, revocations, settings)),
         *endpoints(AdminReports(reports, admin_log, settings)),
         *endpoints(Erasing(admin_log, erasure, registry, settings)),
     ]
@@ -208,7 +217,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Exception: _internal_error,
     }
     app = Application(
-        Admission(rate_limits, settings),
+        Admission(rate_limits, settings, admin_log.bans),
         ws_endpoint,
         routes=[
             *starlette_routes(declared, rate_limits.requests),

@@ -54,7 +54,7 @@ async def test_reported_player_is_listed_settled_and_erased(server: LoggedServer
         assert run("report", race_id, "zadie", "--as", "nobody").exit_code == 2
 
         lines = run("admin", "reports").stdout.splitlines()
-        assert [line.split()[4] for line in lines] == ["conduct", "name"]
+        assert [line.split()[5] for line in lines] == ["conduct", "name"]
         assert f"bo {other.player}" in lines[1]
         assert f"by ada {ada.player}  It imitates me." in lines[1]
         result = run("admin", "settle", lines[1].split()[0], "--reason", "warned")

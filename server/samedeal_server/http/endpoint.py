@@ -19,7 +19,7 @@ from samedeal_server.http.responses import MEDIA, json_response
 
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
-COMMON_REFUSALS: Final = ("bad-request", "too-large", "too-many", "internal")
+COMMON_REFUSALS: Final = ("bad-request", "banned", "too-large", "too-many", "internal")
 """The codes with which any request can be refused, usually before it reaches a handler."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)

@@ -75,7 +75,10 @@ class Days:
 
         Raises Refused("store-unavailable").
         """
-        results = self._results[commitment] = self._results.pop(commitment, DayResults())
+        results = self._results.pop(commitment, DayResults())
+        if not results.races.isdisjoint(self._stored.hidden):
+            results = DayResults()
+        self._results[commitment] = results
         if len(self._results) > MAX_DAYS:
             del self._results[next(iter(self._results))]
         now_s = asyncio.get_running_loop().time

@@ -162,6 +162,11 @@ class Registry:
             room.announce(rematch)
         await self._store.announcements.post(Announcement(race_id, next=rematch))
 
+    def wake(self, race_id: str) -> None:
+        """Let a race's room, if it has one here, check whether anything is due."""
+        if room := self._rooms.get(race_id):
+            room.wake()
+
     def react(self, room: Room, reaction: Reaction) -> None:
         """Pass a racer's reaction on to everybody who has the race open, in all processes, without waiting for them.
 

@@ -6,15 +6,14 @@ them. Nothing is acknowledged or published before the log has it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 
 from samedeal.errors import Refused
-from samedeal.race.events import AnyEvent, Closed, Dealt, Entry, Joined, Taken
+from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
-from samedeal.race.requests import seat_events
+from samedeal.race.requests import expulsion_events
 from samedeal.race.server_bots import bots_playing
-from samedeal.wire import messages as m
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
 from samedeal_server.jobs.pool import Jobs
@@ -163,16 +162,8 @@ class Room:
 
     def expel(self, player: str) -> None:
         """Release the seat of a player before the countdown, or let the player resign from the running race."""
-
-        def leaving(race: Race) -> Iterable[AnyEvent]:
-            seat = race.seat_of(player)
-            if seat and race.stage == "open":
-                return seat_events(race, seat.number, m.Leave(id=0))
-            is_playing = seat and seat.run and not seat.run.done and race.stage == "running"
-            return seat_events(race, seat.number, m.Resign(id=0)) if seat and is_playing else ()
-
         with suppress(Refused):  # the room is closing
-            self.propose(leaving, lambda _: None)
+            self.propose(lambda race: expulsion_events(race, player, resigns=True), lambda _: None)
 
     def forget_player(self, player: str) -> None:
         """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""

@@ -1,4 +1,4 @@
-"""The admin log: every change that administrators make, and the bans and hidden races that are in force.
+"""The admin log: every change that administrators make, and the bans, closed and hidden races that follow from it.
 
 Every process follows it, so a change takes effect in all of them within FOLLOW_EVERY_S.
 """
@@ -9,11 +9,14 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import DecodeError, Meta, Struct, json
 
+from samedeal.errors import Refused
+from samedeal_server.store.bans import Ban, Bans, ending
+from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 
 KEY: Final = "admin:log"
 DAYS: Final = 400
-"""How long entries are kept, longer while their ban or hidden race is in force."""
+"""How long entries are kept, longer while their ban is in force or their race is hidden."""
 FOLLOW_EVERY_S: Final = 0.5
 BATCH: Final = 1_000
 
@@ -50,17 +53,22 @@ class LogPage(Struct, frozen=True, forbid_unknown_fields=True):
 class AdminLog:
     """The log, and what follows from the part that this process has read."""
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._last, self._reading = store, "0-0", asyncio.Lock()
-        self.bans = dict[str, Logged]()
-        """The newest ban of each subject, unless it was lifted. It may have expired."""
-        self.hidden = dict[str, Logged]()
-        """The races that are in no list."""
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._last, self._reading = "0-0", asyncio.Lock()
+        self._in_force = dict[str, str]()  # the ids of the entries of bans and hidden races, by subject
+        self.bans = Bans(clock.now)
+        self.closed, self.hidden = set[str](), set[str]()
+        """The races that are being closed or were, and those that are in no list."""
         self.listeners = list[Callable[[Logged], None]]()
         """Called with each new entry."""
 
     async def append(self, action: Action) -> None:
-        """Log an action, and let it take effect in this process. Raises Refused("store-unavailable")."""
+        """Log an action, and let it take effect in this process. Raises Refused("store-unavailable").
+
+        After that the action may have been logged or not. Repeating it does no harm.
+        """
+        await self._trim()
         await self._store.retry("XADD", KEY, "*", "action", json.encode(action))
         await self.update()
 
@@ -77,10 +85,11 @@ class AdminLog:
         end = f"({query.before}" if query.before else "+"
         return _decoded(await self._store.ask("XREVRANGE", KEY, end, "-", "COUNT", query.limit))
 
-    async def trim(self, now: int) -> None:
+    async def _trim(self) -> None:
         """Delete entries that are older than DAYS, except those in force. Raises Refused("store-unavailable")."""
-        in_force = {entry.id for entry in (*self.bans.values(), *self.hidden.values()) if (entry.until or now) >= now}
-        after, end = "-", f"({now - DAYS * 86_400_000}-0"
+        subjects = {*self.hidden, *(ban.subject for ban in self.bans)}
+        in_force = {id_ for subject, id_ in self._in_force.items() if subject in subjects}
+        after, end = "-", f"({self._clock.now() - DAYS * 86_400_000}-0"
         while entries := await self._store.ask("XRANGE", KEY, after, end, "COUNT", BATCH):
             old = [id_.decode() for id_, _ in entries]
             if outdated := [id_ for id_ in old if id_ not in in_force]:
@@ -89,16 +98,27 @@ class AdminLog:
 
     def _apply(self, entry: Logged) -> None:
         match entry.command:
-            case "ban":
-                self.bans[entry.subject] = entry
+            case "ban" if entry.until is not None:
+                self.bans.add(Ban(entry.subject, entry.until, entry.reason))
             case "unban":
-                self.bans.pop(entry.subject, None)
+                self.bans.lift(entry.subject)
             case "hide":
-                self.hidden[entry.subject] = entry
+                self.hidden.add(entry.subject)
             case "unhide":
-                self.hidden.pop(entry.subject, None)
+                self.hidden.discard(entry.subject)
+            case "close":
+                self.closed.add(entry.subject)
+        if entry.command in ("ban", "hide"):
+            self._in_force[entry.subject] = entry.id
         for listener in self.listeners:
             listener(entry)
+
+
+def expulsion(entry: Logged) -> Refused:
+    """Return what the clients are told whom a kick or a ban expels."""
+    if entry.until is not None:
+        return Ban(entry.subject, entry.until, entry.reason).refusal()
+    return Refused("not-allowed", f"An administrator has closed your connection{ending(entry.reason)}")
 
 
 def _decoded(entries: Sequence[tuple[bytes, Any]]) -> list[Logged]:

@@ -1,7 +1,7 @@
 """The archive: finished races as stored replays, the lists that find them, daily results, rematches, signing keys."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
@@ -42,14 +42,20 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
 class Archive:
     """Finished races in the store. Every write is idempotent."""
 
-    def __init__(self, store: Store, signing_key: bytes, replay_days: int | None = None) -> None:
-        """`signing_key` is private, 32 bytes. `replay_days` is how long replays are kept; None keeps them forever."""
+    def __init__(
+        self, store: Store, signing_key: bytes, replay_days: int | None = None, hidden: Collection[str] = ()
+    ) -> None:
+        """`signing_key` is private, 32 bytes. `replay_days` is how long replays are kept; None keeps them forever.
+
+        `hidden` are races that are in no list.
+        """
+        self._hidden = hidden
         self._store = store
         self._expire_s = None if replay_days is None else replay_days * 86_400
         self.signing_keys = SigningKeys(store, signing_key)
-        self.daily = DailyResults(store, self._expire_s)
+        self.daily = DailyResults(store, self._expire_s, hidden)
         self.successors = Successors(store, self._expire_s)
-        self.players = PlayerRaces(store, self._expire_s)
+        self.players = PlayerRaces(store, self._expire_s, hidden)
         self.withdrawals = Withdrawals(store, self.daily)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
@@ -158,7 +164,8 @@ class Archive:
             if expired := [race_id for race_id, start in starts.items() if not start]:
                 await self._store.retry("ZREM", key, *expired)
                 continue
-            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in starts.items()))
+            visible = [item for item in starts.items() if item[0] not in self._hidden]
+            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in visible))
             summaries += filter(None, batch)
             first += missing
             if len(race_ids) < missing:

@@ -51,9 +51,12 @@ class DailyRace(Struct, frozen=True):
 class DailyResults:
     """Finished races by the commitment to their daily deal."""
 
-    def __init__(self, store: Store, expire_s: int | None = None) -> None:
-        """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever."""
-        self._store, self._expire_s = store, expire_s
+    def __init__(self, store: Store, expire_s: int | None = None, hidden: Collection[str] = ()) -> None:
+        """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever.
+
+        `hidden` are races that do not count.
+        """
+        self._store, self._expire_s, self.hidden = store, expire_s, hidden
 
     async def add(self, race: Race, without: Collection[str] = ()) -> None:
         """Add a finished race, without the results of players who were erased. Safe to repeat."""
@@ -82,7 +85,7 @@ class DailyResults:
     async def races(self, commitment: str, known: Collection[str] = ()) -> AsyncIterator[tuple[str, DailyRace | None]]:
         """Yield the id and result of each finished race on a daily deal not in `known`; None for a damaged result."""
         names: list[bytes] = await self._store.ask("HKEYS", _key(commitment))
-        race_ids = sorted({name.decode() for name in names}.difference(known))
+        race_ids = sorted({name.decode() for name in names}.difference(known, self.hidden))
         for start in range(0, len(race_ids), BATCH):
             batch = race_ids[start : start + BATCH]
             for race_id, data in zip(batch, await self._store.ask("HMGET", _key(commitment), *batch), strict=True):
