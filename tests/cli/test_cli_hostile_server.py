@@ -45,7 +45,8 @@ COMMANDS: dict[str, list[list[str]]] = {
     "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
-    "admin": [["admin", "log"]],
+    "admin": [["admin", name] for name in ("races", "bans", "log")]
+    + [["admin", name, PLAYER] for name in ("close", "hide", "unhide", "kick", "ban", "unban")],
 }
 """Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}

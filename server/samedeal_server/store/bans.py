@@ -5,7 +5,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
@@ -16,7 +18,7 @@ LIMITED_PREFIX: Final = 64
 """Limits treat this prefix of an IPv6 address as one client, so no ban is narrower."""
 
 
-class Ban(NamedTuple):
+class Ban(Struct, frozen=True):
     """A ban of a subject, see ``subject_of``."""
 
     subject: str
