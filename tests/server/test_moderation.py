@@ -280,7 +280,8 @@ async def test_races_are_listed_with_players_but_without_cards(server: LoggedSer
         race = server.create("corners", max_racers=1, start_delay_ms=0, unlisted=True)
         await judy.begin(race)
         change(server, f"races/{race}/hide")
-        found, page = dict[str, dict[str, Any]](), {"next": ""}
+        found = dict[str, dict[str, Any]]()
+        page: dict[str, Any] = {"next": ""}
         while page["next"] is not None:
             page = admin(server, "GET", f"races?limit=2&after={page['next']}").json
             assert len(page["races"]) <= 2

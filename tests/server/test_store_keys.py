@@ -85,7 +85,9 @@ def lifetime(key: str) -> Callable[[int], bool] | None:
 async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Path) -> None:
     with (
         Redis.from_url(redis_url) as redis,
-        LoggedServer(redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex()).start() as server,
+        LoggedServer(
+            redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex(), admin_key="k" * 32
+        ).start() as server,
     ):
         async with racers(server, "ada", "bo") as (ada, bo):
             opening = json.dumps({"game": "corners", "seed": "held"}).encode()
@@ -103,6 +105,8 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                     await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
                 await until(partial(getattr, room, "is_archived"))
         await log_in_and_out(server)
+        kick = json.dumps({"subject": "nobody"}).encode()
+        assert request(server, "POST", "/api/v1/admin/kick", kick, Authorization=f"Bearer {'k' * 32}").status == 200
         daily = await daily_race(server)
         for method, target, body in (
             ("GET", "/api/v1/deals/corners%3Apar/par", None),
