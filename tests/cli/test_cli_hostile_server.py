@@ -46,7 +46,8 @@ COMMANDS: dict[str, list[list[str]]] = {
     "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
-    "admin": [["admin", "log"], ["admin", "reports"], ["admin", "erased"]],
+    "admin": [["admin", name] for name in ("races", "bans", "log", "reports", "erased")]
+    + [["admin", name, PLAYER] for name in ("close", "hide", "unhide", "kick", "ban", "unban", "settle", "erase")],
 }
 """Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}

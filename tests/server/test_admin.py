@@ -37,11 +37,24 @@ def on_socket(data_dir: Path, method: str, path: str, body: object = None) -> An
     return answer
 
 
+def in_folder(server: LoggedServer, data_dir: Path) -> LoggedServer:
+    """Give a server that has not started a data directory."""
+    server._env["SAMEDEAL_DATA_DIR"] = str(data_dir)
+    return server
+
+
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     folder = tmp_path_factory.mktemp("admin")
-    limits = {"admin_key": KEY, "wrong_tokens_per_minute": "3", "trusted_proxies": "127.0.0.1"}
-    with LoggedServer(store_url, folder / "log", log_level="debug", data_dir=folder, **limits).start() as running:
+    server = LoggedServer(
+        store_url,
+        folder / "log",
+        log_level="debug",
+        admin_key=KEY,
+        wrong_tokens_per_minute="3",
+        trusted_proxies="127.0.0.1",
+    )
+    with server.start() as running:
         yield running
         assert running.failures() == []
         assert KEY not in running.log
@@ -53,19 +66,21 @@ def test_key_opens_the_admin_endpoints(server: LoggedServer) -> None:
 
 
 def test_wrong_keys_are_refused_and_limited(server: LoggedServer) -> None:
-    client = {"X_Forwarded_For": "192.0.2.1"}
-    assert problem(request(server, "GET", LOG, **client), "bad-token")
+    def answer(key: str) -> Answer:
+        credentials = f"Bearer {key}".encode().decode("latin-1")
+        return request(server, "GET", LOG, None, X_Forwarded_For="192.0.2.1", Authorization=credentials)
+
+    assert problem(answer(""), "bad-token")
     for key in (KEY[:-1], "Ключ"):
-        header = {"Authorization": f"Bearer {key}".encode().decode("latin-1")}
-        assert problem(request(server, "GET", LOG, **client, **header), "bad-token")
-    assert problem(request(server, "GET", LOG, **client, Authorization="Bearer x"), "too-many")
-    assert request(server, "GET", LOG, **client, Authorization=f"Bearer {KEY}").status == 200
+        assert problem(answer(key), "bad-token")
+    assert problem(answer("x"), "too-many")
+    assert answer(KEY).status == 200
 
 
 def test_server_without_a_key_answers_on_its_socket_only(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", data_dir=tmp_path).start() as server:
-        for headers in ({}, {"Authorization": f"Bearer {KEY}"}, {"Authorization": "Bearer "}):
-            assert problem(request(server, "GET", LOG, **headers), "not-found")
+    with in_folder(LoggedServer(store_url, tmp_path / "log"), tmp_path).start() as server:
+        for credentials in (f"Bearer {KEY}", "Bearer ", "Basic x"):
+            assert problem(request(server, "GET", LOG, None, Authorization=credentials), "not-found")
         assert on_socket(tmp_path, "GET", LOG).json == {"entries": []}
         assert stat.S_IMODE((tmp_path / "admin.sock").stat().st_mode) == 0o600
     assert not (tmp_path / "admin.sock").exists()
@@ -87,6 +102,6 @@ def test_newest_server_has_the_socket_and_a_stale_one_is_replaced(store_url: str
 
 
 def test_server_runs_without_a_data_directory(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", data_dir=tmp_path / "none").start() as server:
+    with in_folder(LoggedServer(store_url, tmp_path / "log"), tmp_path / "none").start() as server:
         assert request(server, "GET", "/healthz").status == 200
         assert "samedeal admin needs SAMEDEAL_ADMIN_KEY" in server.log

@@ -21,13 +21,13 @@ from support.sessions import refused
 from support.stores import until
 
 ADMIN_KEY = "k" * 32
+SETTINGS = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1", "connections_per_address": "0"}
 
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     log = tmp_path_factory.mktemp("moderation") / "log"
-    settings = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1", "connections_per_address": "0"}
-    with LoggedServer(store_url, log, **settings).start() as running:
+    with LoggedServer(store_url, log, emptied=True, **SETTINGS).start() as running:
         yield running
         assert running.failures() == []
 
@@ -36,8 +36,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def other(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """Another server process with the same store."""
     log = tmp_path_factory.mktemp("other") / "log"
-    settings = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1", "connections_per_address": "0"}
-    with LoggedServer(store_url, log, emptied=False, **settings).start() as running:
+    with LoggedServer(store_url, log, emptied=False, **SETTINGS).start() as running:
         yield running
         assert running.failures() == []
 
@@ -205,12 +204,12 @@ async def test_open_race_is_emptied_and_closed_to_new_players(server: LoggedServ
         await asyncio.gather(ada.join(race), bo.join(race))
         change(other, f"races/{race}/close", reason="spam")
         await until(lambda: request(server, "GET", f"/api/v1/races/{race}").json.get("standings", []) == [])
+        for each in (server, other):
+            await until(lambda: race not in listed(each, "races"))  # noqa: B023 (called at once)
         for racer in (ada, bo):
             await racer.close()
             await racer.connect(server)
             assert refused(await racer.join(race), "not-allowed", "An administrator has closed this race.")
-        assert race not in listed(server, "races")
-        assert race not in listed(other, "races")
 
 
 @pytest.mark.parametrize("stage", ["countdown", "running"])
@@ -227,8 +226,10 @@ async def test_closed_race_ends_and_its_replay_holds(stage: str, server: LoggedS
             await ada.until(lambda view: view.stage == "running")
             change(server, f"races/{race}/close")
         view = await ada.until(lambda view: view.stage == "over")
-        assert {each.outcome for each in view.standings} == {"resigned"}
-        assert verify(await server.replay(race)).holds
+        outcomes = {each.outcome for each in view.standings}
+        assert "resigned" in outcomes
+        assert outcomes <= {"resigned", "scratched"}  # a nonce may arrive too late
+        assert all(fact.holds is not False for fact in verify(await server.replay(race)))
         assert problem(admin(server, "POST", f"races/{race}/close"), "race-over")
 
 
@@ -242,9 +243,9 @@ async def test_hidden_race_is_in_no_list_but_its_link_works(server: LoggedServer
         await until(lambda: race not in listed(other, "races"))
         assert race not in listed(server, "races")
         await hilda.ask(m.Resign)
-        await hilda.until(lambda view: view.stage == "over")
-        deal = (await server.replay(race)).deal
-        lists.append(f"replays?deal={deal}")
+        view = await hilda.until(lambda view: view.stage == "over")
+        lists.append(f"replays?deal={view.deal}")
+        await server.replay(race)
         for each in (server, other):
             assert all(race not in listed(each, path) for path in lists)
             assert problem(request(each, "GET", f"/api/v1/players/{hilda.player}"), "not-found")
@@ -279,17 +280,12 @@ async def test_races_are_listed_with_players_but_without_cards(server: LoggedSer
         race = server.create("corners", max_racers=1, start_delay_ms=0, unlisted=True)
         await judy.begin(race)
         change(server, f"races/{race}/hide")
-        found, after = dict[str, dict[str, Any]](), ""
-        while after is not None:
-            page = request(
-                server,
-                "GET",
-                f"/api/v1/admin/races?limit=2&after={after}",
-                Authorization=f"Bearer {ADMIN_KEY}",
-            ).json
+        found = dict[str, dict[str, Any]]()
+        page: dict[str, Any] = {"next": ""}
+        while page["next"] is not None:
+            page = admin(server, "GET", f"races?limit=2&after={page['next']}").json
             assert len(page["races"]) <= 2
             found |= {each["race"]: each for each in page["races"]}
-            after = page["next"]
         mine = found[race]
         assert mine.pop("opened_at") > 0
         assert mine == {

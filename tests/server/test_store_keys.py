@@ -21,8 +21,8 @@ from support.rooms import opened
 from support.servers import racers
 from support.stores import KEY, process, run, that, until
 
-DAY_S = 86_400
 ADMIN_KEY = "k" * 32
+DAY_S = 86_400
 FOREVER: Callable[[int], bool] = (-1).__eq__
 
 
@@ -111,6 +111,8 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                     await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
                 await until(partial(getattr, room, "is_archived"))
         await log_in_and_out(server)
+        kick = json.dumps({"subject": "nobody"}).encode()
+        assert request(server, "POST", "/api/v1/admin/kick", kick, Authorization=f"Bearer {ADMIN_KEY}").status == 200
         daily = await daily_race(server)
         await moderated(server, rooms[0].race.id)
         for method, target, body in (

@@ -24,11 +24,9 @@ from support.servers import Server
 class LoggedServer(Server):
     """A server process that logs to a file."""
 
-    def __init__(
-        self, store_url: str, log: Path, *, data_dir: Path | None = None, emptied: bool = True, **settings: str
-    ) -> None:
+    def __init__(self, store_url: str, log: Path, *, emptied: bool = True, **settings: str) -> None:
         """Create a server. Clears the store."""
-        super().__init__(store_url, data_dir, **settings)
+        super().__init__(store_url, None, **settings)
         self._log, self._read = log, 0
         if emptied:
             with Redis.from_url(store_url) as redis:

@@ -4,10 +4,10 @@ Every process follows it, so a change takes effect in all of them within FOLLOW_
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, Literal
 
-from msgspec import DecodeError, Meta, Struct, json
+from msgspec import DecodeError, Meta, Struct, json, structs
 
 from samedeal.errors import Refused
 from samedeal_server.store.bans import Ban, Bans, ending
@@ -76,14 +76,16 @@ class AdminLog:
         """Read what is new, at first everything. Raises Refused("store-unavailable")."""
         async with self._reading:
             while entries := await self._store.ask("XRANGE", KEY, f"({self._last}", "+", "COUNT", BATCH):
-                self._last = entries[-1][0].decode()
-                for entry in _decoded(entries):
-                    self._apply(entry)
+                for id_, fields in entries:
+                    self._last = id_.decode()
+                    if entry := _decoded(self._last, fields):
+                        self._apply(entry)
 
     async def page(self, query: LogPage) -> list[Logged]:
         """Return entries, newest first. Raises Refused("store-unavailable")."""
         end = f"({query.before}" if query.before else "+"
-        return _decoded(await self._store.ask("XREVRANGE", KEY, end, "-", "COUNT", query.limit))
+        entries = await self._store.ask("XREVRANGE", KEY, end, "-", "COUNT", query.limit)
+        return [entry for id_, fields in entries if (entry := _decoded(id_.decode(), fields))]
 
     async def _trim(self) -> None:
         """Delete entries that are older than DAYS, except those in force. Raises Refused("store-unavailable")."""
@@ -121,24 +123,10 @@ def expulsion(entry: Logged) -> Refused:
     return Refused("not-allowed", f"An administrator has closed your connection{ending(entry.reason)}")
 
 
-def _decoded(entries: Sequence[tuple[bytes, Any]]) -> list[Logged]:
-    """Convert entries of the stream, without those of newer versions that cannot be read."""
-    found = list[Logged]()
-    for id_, fields in entries:
-        try:
-            action = json.decode(fields.get(b"action", b""), type=Action)
-        except (DecodeError, UnicodeError):
-            continue
-        name = id_.decode()
-        found.append(
-            Logged(
-                id=name,
-                at=int(name.partition("-")[0]),
-                by=action.by,
-                command=action.command,
-                subject=action.subject,
-                reason=action.reason,
-                until=action.until,
-            )
-        )
-    return found
+def _decoded(id_: str, fields: Mapping[bytes, bytes]) -> Logged | None:
+    """Return an entry of the stream, or None for one of a newer version that cannot be read."""
+    try:
+        action = json.decode(fields.get(b"action", b""), type=Action)
+    except (DecodeError, UnicodeError):
+        return None
+    return Logged(id=id_, at=int(id_.partition("-")[0]), **structs.asdict(action))

@@ -5,7 +5,9 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
@@ -16,7 +18,7 @@ LIMITED_PREFIX: Final = 64
 """Limits treat this prefix of an IPv6 address as one client, so no ban is narrower."""
 
 
-class Ban(NamedTuple):
+class Ban(Struct, frozen=True):
     """A ban of a subject, see ``subject_of``."""
 
     subject: str
@@ -53,7 +55,7 @@ def subject_of(text: str) -> str:
             raise Refused("bad-request", f"{value!r} is not an IP address or network.")
         value = str(found)
     try:
-        return f"{kind}:{_comparable(value) if kind == 'name' else value}"
+        return f"{kind}:{_comparable(normalised(value)) if kind == 'name' else value}"
     except Refused as refused:
         raise Refused("bad-request", refused.text) from None
 
@@ -62,8 +64,8 @@ def covers(subject: str, *, player: str = "", name: str = "", address: str = "")
     """Return whether a subject means a client, as far as it is known."""
     kind, _, value = subject.partition(":")
     if kind == "address":
-        client = _address(address)
-        return client is not None and client in ip_network(value)
+        client, banned = _address(address), _network(value)
+        return client is not None and banned is not None and client in banned
     return value == (player if kind == "player" else _comparable(name) if name else "")
 
 
@@ -109,13 +111,13 @@ class Bans:
 
     def _update(self) -> None:
         subjects = (subject.partition(":") for subject in self._bans)
-        networks = [ip_network(value) for kind, _, value in subjects if kind == "address"]
-        self._prefixes = frozenset((each.version, each.prefixlen) for each in networks)
+        networks = [_network(value) for kind, _, value in subjects if kind == "address"]
+        self._prefixes = frozenset((each.version, each.prefixlen) for each in networks if each)
 
 
 def _comparable(name: str) -> str:
-    """Return the form in which names are compared. Raises Refused for an invalid name."""
-    return unicodedata.normalize("NFKC", normalised(name)).casefold()
+    """Return the form in which names are compared, also for names that are no longer valid."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:
