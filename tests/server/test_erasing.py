@@ -22,6 +22,7 @@ from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
+from support.saved_store import NUMBERS, saved
 from support.stores import Process, holds, process
 
 ADA, BO = guest(1).player, guest(2).player
@@ -245,6 +246,28 @@ async def test_digits_of_something_else_are_not_a_player(parts: Process) -> None
     assert secret.encode() in stored_replays.text(data)
     assert await erase(parts, secret) == (0, 0)
     assert await erase(parts, "0" * 16) == (0, 0)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+async def test_replays_in_earlier_formats_are_withdrawn(number: int, redis_url: str, redis: Redis) -> None:
+    saved(number).load(redis_url)
+    stored = [redis.get(key) for key in redis.scan_iter("replay:*")]
+    players: dict[str, set[str]] = {}
+    for replay in (stored_replays.replay(data) for data in stored if isinstance(data, bytes)):
+        for entry in replay.entries:
+            if isinstance(entry.event, Joined):
+                players.setdefault(entry.event.player, set()).add(replay.header.race)
+    player, races = max(players.items(), key=lambda item: len(item[1]))
+    assert races
+    async with process(redis_url) as parts:
+        _, count = await erase(parts, player)
+        assert count == len(races)
+        for race_id in races:
+            with pytest.raises(Refused, match="was withdrawn"):
+                await parts.archive.summary(race_id)
+        assert not redis.exists(*(f"ended:{{{race_id}}}" for race_id in races))
+        listed = await parts.archive.search(Search(limit=100), parts.clock.now())
+        assert not races.intersection(race.race for race in listed)
 
 
 def test_tombstone_is_refused_in_every_form() -> None:
