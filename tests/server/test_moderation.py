@@ -209,7 +209,7 @@ async def test_open_race_is_emptied_and_closed_to_new_players(server: LoggedServ
         for racer in (ada, bo):
             await racer.close()
             await racer.connect(server)
-            assert refused(await racer.join(race), "not-allowed", "An administrator has closed this race.")
+            assert refused(await racer.join(race), "not-allowed", "An administrator has closed this race: spam")
 
 
 @pytest.mark.parametrize("stage", ["countdown", "running"])

@@ -58,8 +58,10 @@ class AdminLog:
         self._last, self._reading = "0-0", asyncio.Lock()
         self._in_force = dict[str, str]()  # the ids of the entries of bans and hidden races, by subject
         self.bans = Bans(clock.now)
-        self.closed, self.hidden = set[str](), set[str]()
-        """The races that are being closed or were, and those that are in no list."""
+        self.closed = dict[str, str]()
+        """The races that are being closed or were, with the reasons."""
+        self.hidden = set[str]()
+        """The races that are in no list."""
         self.listeners = list[Callable[[Logged], None]]()
         """Called with each new entry."""
 
@@ -109,7 +111,7 @@ class AdminLog:
             case "unhide":
                 self.hidden.discard(entry.subject)
             case "close":
-                self.closed.add(entry.subject)
+                self.closed[entry.subject] = entry.reason
         if entry.command in ("ban", "hide"):
             self._in_force[entry.subject] = entry.id
         for listener in self.listeners:

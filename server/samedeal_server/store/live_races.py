@@ -10,6 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
+from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
@@ -39,9 +40,9 @@ class LiveRaces:
     All methods raise Refused("store-unavailable").
     """
 
-    def __init__(self, store: Store, hidden: Container[str] = (), closed: Container[str] = ()) -> None:
-        """`hidden` are races that are not listed, `closed` those that administrators have closed."""
-        self._store, self._hidden, self._closed = store, hidden, closed
+    def __init__(self, store: Store, hidden: Container[str] = (), closed: Mapping[str, str] | None = None) -> None:
+        """`hidden` are races that are not listed, `closed` those that administrators have closed, with the reasons."""
+        self._store, self._hidden, self._closed = store, hidden, {} if closed is None else closed
         self._claim = store.script("claim.lua")
 
     # Due times.
@@ -152,7 +153,7 @@ class LiveRaces:
     def check_open(self, race_id: str) -> None:
         """Raise Refused("not-allowed") if an administrator has closed a race."""
         if race_id in self._closed:
-            raise Refused("not-allowed", "An administrator has closed this race.")
+            raise Refused("not-allowed", f"An administrator has closed this race{ending(self._closed[race_id])}")
 
     # Presence.
 
