@@ -17,7 +17,7 @@ from support.servers import Racer, racers
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     folder = tmp_path_factory.mktemp("reports")
-    with LoggedServer(store_url, folder / "log", data_dir=folder).start() as running:
+    with LoggedServer(store_url, folder / "log", data_dir=str(folder)).start() as running:
         yield running
         assert running.failures() == []
 
