@@ -6,7 +6,7 @@ from msgspec import Struct, msgpack
 
 from samedeal.errors import Refused
 
-TAG: Final = b"\x00"
+TAG: Final = b"W"
 """The first byte, where stored replays have the number of their format."""
 
 
