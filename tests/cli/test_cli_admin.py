@@ -132,10 +132,14 @@ async def test_client_shows_why_it_was_removed(server: Server) -> None:
     assert str(transport.failure).startswith("You are banned until 2")
     assert str(transport.failure).endswith("UTC: noise")
     assert isinstance(transport.failure, Declined)
-    again = run("watch", "calm-otter-1", "--as", "Trent", "--line", "--server", server.url)
-    assert again.exit_code == 4
-    assert "UTC: noise (banned)" in again.stderr
     done("unban", "trent")
+
+
+def test_command_line_shows_why_a_name_is_banned(server: Server) -> None:
+    done("ban", "trudy", "--reason", "noise")
+    result = run("watch", server.create("corners"), "--as", "Trudy", "--line", "--server", server.url)
+    assert result.exit_code == 4
+    assert "UTC: noise (banned)" in result.stderr
 
 
 async def test_client_in_a_banned_network_shows_why(server: Server) -> None:

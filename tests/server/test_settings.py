@@ -179,7 +179,7 @@ def test_all_errors_are_reported_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_MASTER_KEY")]
+    ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_ADMIN_KEY")]
 )
 def test_unknown_setting_is_refused_with_a_suggestion(wrong: str, right: str) -> None:
     with pytest.raises(SettingsError, match=f"Unknown setting {wrong}; did you mean {right}"):

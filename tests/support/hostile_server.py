@@ -112,7 +112,7 @@ PERSON_REPORTED = {"player": EVIL, "name": EVIL}
 REPORT = {"id": EVIL, "at": 0, "race": EVIL, "about": PERSON_REPORTED, "by": PERSON_REPORTED, "reason": EVIL} | {
     "text": EVIL
 }
-ERASED = {"withdrawn": 1, "unreadable": 1}
+ERASED = {"player": EVIL, "withdrawn": 1, "unreadable": 1}
 DOCUMENTS: dict[str, object] = {
     f"/api/v1/players/{PLAYER}": {"scores": PERSONAL, "races": [RESULT]},
     f"/api/v1/players/{PLAYER}/versus/{PLAYER}": {"player": EVIL, "name": EVIL, "other": EVIL, "other_name": EVIL}
@@ -169,6 +169,8 @@ class Hostile:
             return _json(PROBLEM, 409)
         if "/guests/" in path:
             return _json({"code": EVIL, "link": EVIL, "player": EVIL, "name": EVIL, "token": EVIL})
+        if path.endswith("/api/v1/reports"):
+            return _json({"name": EVIL})
         if request.method == "POST" and "/admin/" in path:
             return _json(CHANGE | REPORT | ERASED)
         if request.method == "POST":

@@ -19,7 +19,7 @@ from samedeal_server.store.admin_log import Action, AdminLog
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.reports import Person, Reason, Report, ReportPage, Reports
 
-MAX_BYTES: Final = 4096
+MAX_BYTES: Final = 16_384
 MAX_TEXT: Final = 500
 
 

@@ -17,7 +17,7 @@ PER_DAY: Final = 10
 """How many reports a guest can make in 24 hours."""
 MAX_REPORTS: Final = 10_000
 """The maximum number of reports. The oldest are dropped."""
-MAX_BYTES: Final = 4096
+MAX_BYTES: Final = 16_384
 """The maximum size of a stored report."""
 _DAY_S: Final = 86_400
 

@@ -62,6 +62,7 @@ def settle(settings: Settings, api: AdminApi, report: str, reason: str | None) -
 
 
 class _Erased(Struct, frozen=True):
+    player: str
     tokens: int
     withdrawn: int
     unreadable: int
@@ -88,6 +89,7 @@ def erase(settings: Settings, api: AdminApi, players: tuple[str, ...], reason: s
     for player in dict.fromkeys(players):
         steps = list(_steps(api, player, reason))
         tokens, withdrawn, unreadable = (sum(each) for each in zip(*(step.counts for step in steps), strict=True))
+        player = steps[0].player
         erased.append({"player": player, "tokens": tokens, "withdrawn": withdrawn, "unreadable": unreadable})
         settings.say(
             f"{player} was erased: {counted(tokens, 'device')} logged out, {counted(withdrawn, 'replay')} withdrawn"

@@ -24,6 +24,10 @@ class _Race(Struct, frozen=True):
     standings: tuple[_Standing, ...]
 
 
+class _Reported(Struct, frozen=True):
+    name: str
+
+
 @command("samedeal report calm-otter-42 zonk --reason name", "samedeal report calm-otter-42 'bo #2' --text 'a program'")
 @click.argument("race", type=RACE)
 @click.argument("player", metavar="NAME")
@@ -49,7 +53,7 @@ def report(settings: Settings, race: Link, player: str, reason: str, text: str |
     body: dict[str, object] = {"race": found.race, "seat": _seat(found, player), "reason": reason, "text": text or ""}
     data = api.fetch("/reports", body=body, token=credentials.token)
     show(settings, data, ())
-    settings.say(f"The administrators of {api.server} will see your report about {player}")
+    settings.say(f"The administrators of {api.server} will see your report about {api.read(data, _Reported).name}")
 
 
 def _seat(race: _Race, name: str) -> int:
