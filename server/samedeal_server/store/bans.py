@@ -66,7 +66,7 @@ def covers(subject: str, *, player: str = "", name: str = "", address: str = "")
     if kind == "address":
         client, banned = _address(address), _network(value)
         return client is not None and banned is not None and client in banned
-    return value == (player if kind == "player" else _comparable(name) if name else "")
+    return value != "" and value == (player if kind == "player" else _comparable(name))
 
 
 class Bans:
