@@ -182,9 +182,9 @@ export class Connection {
       if (socket === this.socket) this.receive(JSON.parse(data));
       if (this.entered) clearTimeout(timeout);
     };
-    socket.onclose = ({ code }) => {
+    socket.onclose = ({ code, reason }) => {
       clearTimeout(timeout);
-      if (socket === this.socket) this.onClose(code);
+      if (socket === this.socket) this.onClose(code, reason);
     };
   }
 
@@ -205,8 +205,9 @@ export class Connection {
     return this.send({ t: "join", id: this.entryId, race: this.raceId, commitment }, true);
   }
 
-  onClose(code) {
+  onClose(code, reason) {
     this.entered = false;
+    if (code === 4010) return this.fail(new ApiError(403, "banned", reason)); // kicked or banned
     if (code === 4004) return this.endLoggedOut();
     if (code === 4003) {
       if (this.token !== this.spectator?.token && this.token !== guest()?.token) return this.endLoggedOut();

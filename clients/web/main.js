@@ -27,6 +27,7 @@ const FRAME_MS = 100; // the longest wait for the first frame
 const TITLES = {
   "not-found": "Not found",
   "replay-sealed": "Not available yet",
+  withdrawn: "This replay was withdrawn",
   "deal-sealed": "Not available yet",
   "illegal-move": "This link does not lead to a table",
   unreachable: "Connection failed",
@@ -57,7 +58,7 @@ async function openPage() {
     await (await page(...pattern.exec(location.pathname).slice(1))).open(main);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const retry = error.status === 404 ? null : h("a", { class: "button", href: location.href }, "Try again");
+    const retry = [404, 410].includes(error.status) ? null : h("a", { class: "button", href: location.href }, "Try again");
     const title = TITLES[error.code] ?? "Something went wrong";
     fill(main, notice(title, error.message, retry, homeLink({ class: "button first" })));
   }

@@ -196,7 +196,7 @@ export class RacePage {
     }
     const watch = button("Watch", () => this.start({ watch: true }), { class: "first" });
     const refused = released ? "Your seat was released" : "Could not join";
-    const title = error.code === "bad-token" ? "Logged out" : refused;
+    const title = { "bad-token": "Logged out", banned: "Connection closed" }[error.code] ?? refused;
     return fill(this.main, notice(title, error.message, watch, homeLink()));
   }
 

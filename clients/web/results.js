@@ -5,6 +5,7 @@ import { ApiError, fetchDaily, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { percent, showPar } from "./par.js";
 import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
+import { reportButton } from "./reports.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest } from "./storage.js";
 import { showVerification } from "./verification.js";
@@ -93,6 +94,7 @@ export class ResultsPage {
         button("Copy result", () => copyText(this.shareText, "Result copied.")),
         navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
         mine && guest() ? playerLink(guest().player, "Your scores") : null,
+        reportButton(raceId, standings, view.seat),
         homeLink(),
       ),
       this.difference,

@@ -9,12 +9,14 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "bad-replay": (422, "The replay cannot be read"),
     "bad-request": (400, "The request is not valid"),
     "bad-token": (401, "The token is missing or unknown"),
+    "banned": (403, "You are banned from this server"),
     "deal-sealed": (403, "The deal is secret while it can still be raced"),
     "draining": (503, "This server is shutting down; reconnect in a moment"),
     "foreign-page": (403, "Pages from other sites cannot play here"),
     "illegal-move": (409, "The rules of the game do not allow this move"),
     "internal": (500, "Internal server error"),
     "malformed": (400, "The message cannot be decoded"),
+    "name-refused": (403, "The server does not accept this name"),
     "nonce-mismatch": (409, "The nonce does not match the commitment"),
     "not-acceptable": (406, "None of the accepted media types is available"),
     "not-allowed": (409, "The race does not allow this"),
@@ -31,6 +33,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "too-many": (429, "Too many requests"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),
     "untimely": (409, "This is not possible at this stage of the race"),
+    "withdrawn": (410, "The replay was withdrawn"),
     "wrong-method": (405, "This URL does not support the method"),
 }
 """All codes with their HTTP status and title. Codes are stable."""

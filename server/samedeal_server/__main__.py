@@ -19,6 +19,7 @@ import uvicorn
 from samedeal.errors import Refused
 from samedeal_server import workers
 from samedeal_server.access.network import bind
+from samedeal_server.admin_socket import AdminSocket
 from samedeal_server.app import create_app
 from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.ops import logging_setup
@@ -124,6 +125,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
     app = create_app(settings, redis_url, keys)
     config = LimitedConfig(app, settings)
     is_worker = handover is not None
+    admin = AdminSocket(app.serve_admin, settings.data_dir) if not handover or handover.is_first else None
 
     def drain() -> None:
         if handover:
@@ -132,7 +134,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
 
     with bind(settings.host, settings.port, shared=is_worker, listen=not is_worker) as listener:
         announce = partial(_print_url, settings.host, listener.getsockname()[1])
-        server = _Server(config, drain, settings.drain_seconds, announce, handover)
+        server = _Server(config, drain, settings.drain_seconds, announce, handover, admin)
         # uvicorn installs the same handler later. After it stops, it sends itself the signal again, which must not end
         # the process before everything is closed.
         previous = signal.signal(signal.SIGTERM, server.handle_exit)
@@ -148,6 +150,8 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
             timeouts.cancel()
             if handover:
                 handover.close()
+            if admin:
+                admin.close()
 
 
 def _tune_gc() -> None:
@@ -170,9 +174,10 @@ class _Server(uvicorn.Server):
         drain_s: float,
         announce: Callable[[], None],
         handover: Handover | None,
+        admin: AdminSocket | None,
     ) -> None:
         super().__init__(config)
-        self._config, self._handover = config, handover
+        self._config, self._handover, self._admin = config, handover, admin
         self._drain, self._drain_s, self._announce = drain, drain_s, announce
         self._is_stopping = False
         self._loop = asyncio.get_running_loop()
@@ -183,6 +188,8 @@ class _Server(uvicorn.Server):
             context = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
             self._handover.listen(lambda received: HandedOverConnection(received, **context))
             self._config.hand_over = self._handover.send
+        if self._admin:
+            await self._admin.listen()
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

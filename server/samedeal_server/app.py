@@ -13,13 +13,18 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
+from samedeal_server.access.administrator import AdminCheck, from_socket
 from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.refused_names import RefusedNames
+from samedeal_server.http import erasing
+from samedeal_server.http.administration import Administration
 from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
 from samedeal_server.http.endpoint import endpoints, starlette_routes
+from samedeal_server.http.erasing import Erasing
 from samedeal_server.http.events import Events
 from samedeal_server.http.games import Games
 from samedeal_server.http.guests import Devices
@@ -29,6 +34,7 @@ from samedeal_server.http.par import ParOfDeals
 from samedeal_server.http.players import PlayerScores
 from samedeal_server.http.races import Races
 from samedeal_server.http.replays import Replays
+from samedeal_server.http.reports import AdminReports, PlayerReports
 from samedeal_server.http.responses import problem_response
 from samedeal_server.http.service import Service
 from samedeal_server.http.sharing import Sharing
@@ -45,16 +51,19 @@ from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store import unlisted_index
+from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
+from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
+from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
 from samedeal_server.store.schema import migrate
 from samedeal_server.store.unlisted_index import UnlistedIndex
@@ -84,6 +93,10 @@ class Application(Starlette):
         else:
             await self._admission(self._serve, scope, receive, send)
 
+    async def serve_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that arrived on the admin socket, without limits."""
+        await super().__call__(from_socket(scope), receive, send)
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket" and (scope["path"] == "/ws" or scope["path"].startswith("/ws/")):
             await self._ws_endpoint(scope, receive, send)
@@ -91,11 +104,14 @@ class Application(Starlette):
             await super().__call__(scope, receive, send)
 
 
-def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
+def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
-    archive, clock = Archive(store, keys.signing, settings.replay_days), Clock(store)
-    races = RaceStore(RaceLog(store), archive, LiveRaces(store), clock, Announcements(store))
+    clock = Clock(store)
+    admin_log = AdminLog(store, clock)
+    archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
+    live = LiveRaces(store, admin_log.hidden, admin_log.closed)
+    races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
     registry = Registry(
         races,
         keys.master,
@@ -104,7 +120,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests, renderings = Guests(store, settings.guest_days), registry.renderings
+    guests = Guests(store, settings.guest_days, admin_log.bans, RefusedNames(settings.refused_names).check)
+    renderings = registry.renderings
     queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
@@ -112,8 +129,23 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
     codes, revocations = LoginCodes(store, guests), Revocations(store)
+    reports = Reports(store, clock)
     connections = OpenConnections(settings.connections_per_address)
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
+
+    def take_effect(entry: Logged) -> None:
+        """Do what this process has to do for an entry of the admin log."""
+        match entry.command:
+            case "kick" | "ban":
+                ws_endpoint.expel(expulsion(entry), entry.subject, resigns=entry.command == "ban")
+            case "close":
+                registry.wake(entry.subject)
+            case erasing.ERASE:
+                registry.expel(entry.subject)
+            case erasing.FORGET:
+                registry.forget_player(entry.subject)
+
+    admin_log.listeners.append(take_effect)
 
     async def close_revoked() -> None:
         try:
@@ -129,6 +161,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await registry.start()
         await migrate(store, registry)
+        await admin_log.update()
         sampling = asyncio.create_task(
             supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
@@ -140,8 +173,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         if settings.search_ahead == "off":
             preparing.cancel()
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
+        administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
         yield
-        await cancelled([sampling, indexing, preparing, revoking])
+        await cancelled([sampling, indexing, preparing, revoking, administering])
         await asyncio.gather(*(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
@@ -163,12 +197,19 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
+        PlayerReports(reports, registry, guests, settings),
         verifications,
         Service(registry, settings, ready),
         page,
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     declared += endpoints(Documents(declared, settings))
+    erasure = Erasure(store, archive, guests, revocations, reports)
+    administration = [
+        *endpoints(Administration(admin_log, registry, guests, revocations, settings)),
+        *endpoints(AdminReports(reports, admin_log, settings)),
+        *endpoints(Erasing(admin_log, erasure, registry, settings)),
+    ]
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,
         HTTPException: http_exception,
@@ -176,9 +217,13 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Exception: _internal_error,
     }
     app = Application(
-        Admission(rate_limits, settings),
+        Admission(rate_limits, settings, admin_log.bans),
         ws_endpoint,
-        routes=[*starlette_routes(declared, rate_limits.requests), page_files.route()],
+        routes=[
+            *starlette_routes(declared, rate_limits.requests),
+            *starlette_routes(administration, rate_limits.requests, AdminCheck(rate_limits, settings)),
+            page_files.route(),
+        ],
         exception_handlers=exception_handlers,
         lifespan=lifespan,
     )

@@ -58,6 +58,11 @@ class Handover:
         metrics.HANDOVERS.labels("sent" if sent else "failed").inc()
         return sent
 
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first of the workers."""
+        return self._number == 1
+
     def listen(self, connection: Callable[[bytes], asyncio.Protocol]) -> None:
         """Accept connections from peers. `connection` returns the protocol for one, given what was received on it."""
         self._connection = connection

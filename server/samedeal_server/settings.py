@@ -35,6 +35,7 @@ Number = Annotated[int, Meta(ge=0), "a number from 0"]
 Seconds = Annotated[float, Meta(gt=0, le=86400), "a number of seconds"]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 OptionalKey = Annotated[Key | None, "64 hexadecimal digits"]
+AdminKey = Annotated[str, Meta(pattern=r"^[!-~]{32,256}$(?!\n)")]
 StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
@@ -96,6 +97,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     signing_key: Annotated[
         OptionalKey, "The private key that signs replays; by default, the content of `signing.key`"
     ] = None
+    admin_key: Annotated[
+        AdminKey | None,
+        "32 to 256 letters, digits and ASCII punctuation",
+        "The key for `samedeal admin` over HTTP; by default, only the socket in the data directory",
+    ] = None
     trusted_proxies: Annotated[
         TrustedProxies,
         "comma-separated IP networks, such as `127.0.0.1/32,10.0.0.0/8`",
@@ -107,6 +113,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     guest_days: Annotated[
         int, Meta(ge=0), "a number of days from 0", "How long to keep tokens of guests who do not return; 0 for forever"
     ] = 180
+    refused_names: Annotated[
+        Path | None, "a file with one word per line", "Words that names of new guests must not contain"
+    ] = None
     message_bytes: Annotated[
         int, Meta(ge=256, le=2**20), "a number of bytes from 256 to 1048576", "The maximum size of a WebSocket message"
     ] = 4096
@@ -289,7 +298,7 @@ def _unknown(name: str, names: Iterable[str]) -> str:
 
 
 def _redact(name: str, value: str) -> str:
-    if name in {"master_key", "signing_key"}:
+    if name in {"master_key", "signing_key", "admin_key"}:
         return "(not shown)"
     if name in {"redis_url", "public_url", "source_url"} and (hidden := re.search(r"[@?]", value)):
         scheme = re.match(r"[a-z+]+://", value)

@@ -30,6 +30,9 @@ def _lines() -> Iterator[str]:
         module, _, attribute = where.partition(":")
         command = getattr(import_module(module), attribute)
         yield from ("", f"## samedeal {name}", "", *_help(command, f"samedeal {name}"))
+        for inner_name, inner in getattr(command, "commands", {}).items():
+            full_name = f"samedeal {name} {inner_name}"
+            yield from ("", f"### {full_name}", "", *_help(inner, full_name))
     yield ""
 
 

@@ -38,6 +38,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "export": [["export", RACE, "--format", form] for form in ("json", "ndjson", "txt", "svg", "cast")],
     "par": [["par", RACE], ["par", RACE, "--play", "0"], ["par", "corners:1", "--play", "0"]],
     "share": [["share", RACE], ["share", RACE, "--seat", "1"]],
+    "report": [["report", RACE, "ada", "--as", "mine"]],
     "me": [["me", "--as", "mine"]],
     "versus": [["versus", PLAYER, "--as", "mine"]],
     "bot": [["bot", RACE, "--speed", "1000", "--wait", "0s"]],
@@ -45,6 +46,8 @@ COMMANDS: dict[str, list[list[str]]] = {
     "login": [["login", "K7MP-X3QR-TW9D", "--force"]],
     "logout": [["logout", "ada"]],
     "doctor": [["doctor"]],
+    "admin": [["admin", name] for name in ("races", "bans", "log", "reports", "erased")]
+    + [["admin", name, PLAYER] for name in ("close", "hide", "unhide", "kick", "ban", "unban", "settle", "erase")],
 }
 """Arguments for each command that uses a server."""
 WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}
@@ -77,6 +80,7 @@ def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("SAMEDEAL_ADMIN_KEY", "k" * 32)
     monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
     guests.save(guests.Guest(server.url, "mine", PLAYER, "token"))
 

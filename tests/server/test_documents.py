@@ -25,6 +25,7 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from samedeal_server.app import create_app
+from samedeal_server.http.administration import ADMIN
 from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Line, LoggedServer, request, written
@@ -82,7 +83,7 @@ def test_openapi_document_lists_exactly_the_endpoints(http: dict[str, Any]) -> N
         for route in app.routes
         if isinstance(route, Route)
         for method in route.methods or ()
-        if method != "HEAD"
+        if method != "HEAD" and not route.path.startswith(ADMIN)  # moderation.md lists those
     }
     documented = {(path, method) for path, methods in http["paths"].items() for method in methods}
     by_game = {(path.replace("{deal}", f"{slug}:{{seed}}"), method) for path, method in routed for slug in GAMES}

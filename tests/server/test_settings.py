@@ -37,9 +37,11 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_MASTER_KEY": KEY,
         "SAMEDEAL_ACCEPT_MASTER_KEY": "0123456789abcdef",
         "SAMEDEAL_SIGNING_KEY": KEY[::-1],
+        "SAMEDEAL_ADMIN_KEY": "!" * 32,
         "SAMEDEAL_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
         "SAMEDEAL_REPLAY_DAYS": "30",
         "SAMEDEAL_GUEST_DAYS": "0",
+        "SAMEDEAL_REFUSED_NAMES": "/etc/samedeal/names",
         "SAMEDEAL_MESSAGE_BYTES": "8192",
         "SAMEDEAL_RATE": "2.5",
         "SAMEDEAL_BURST": "5",
@@ -84,9 +86,11 @@ def test_every_setting_can_be_set() -> None:
         master_key=KEY,
         accept_master_key="0123456789abcdef",
         signing_key=KEY[::-1],
+        admin_key="!" * 32,
         trusted_proxies=TrustedProxies("127.0.0.1/32,10.0.0.0/8"),
         replay_days=30,
         guest_days=0,
+        refused_names=Path("/etc/samedeal/names"),
         message_bytes=8192,
         rate=2.5,
         burst=5,
@@ -175,7 +179,7 @@ def test_all_errors_are_reported_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_MASTER_KEY")]
+    ("wrong", "right"), [("SAMEDEAL_PROT", "SAMEDEAL_PORT"), ("SAMEDEAL_KEY", "SAMEDEAL_ADMIN_KEY")]
 )
 def test_unknown_setting_is_refused_with_a_suggestion(wrong: str, right: str) -> None:
     with pytest.raises(SettingsError, match=f"Unknown setting {wrong}; did you mean {right}"):
@@ -187,6 +191,8 @@ def test_unknown_setting_is_refused_with_a_suggestion(wrong: str, right: str) ->
     [
         ("SAMEDEAL_MASTER_KEY", "hush"),
         ("SAMEDEAL_SIGNING_KEY", "hush"),
+        ("SAMEDEAL_ADMIN_KEY", "hush"),
+        ("SAMEDEAL_ADMIN_KEY", f"hush {KEY}"),
         ("SAMEDEAL_MASTER_KEY", KEY + "hush"),
         ("REDIS_URL", "http://ada:hush@store"),
         ("REDIS_URL", "ada:hush@store"),

@@ -21,6 +21,7 @@ from support.rooms import opened
 from support.servers import racers
 from support.stores import KEY, process, run, that, until
 
+ADMIN_KEY = "k" * 32
 DAY_S = 86_400
 FOREVER: Callable[[int], bool] = (-1).__eq__
 
@@ -43,7 +44,11 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     "replays:indexing:lock": at_most(LOCK_S),
     r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
+    "admin:log": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
+    "erased": FOREVER,
+    r"reports|report:[0-9a-f]{12}": at_most(90 * DAY_S),
+    r"reports:by:[0-9a-f]{16}": at_most(DAY_S),
     "replays:keys": FOREVER,
     f"{MASTER_KEY}|samedeal:schema": FOREVER,
     r"guest:[0-9a-f]{64}": at_most(180 * DAY_S),
@@ -56,6 +61,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
 }
 """The lifetime of each key, by pattern. In the ids of finished races, `over-` is added at the start."""
 WRITERS = {
+    "admin_log.py",
     "announcements.py",
     "archive.py",
     "checks.py",
@@ -67,11 +73,13 @@ WRITERS = {
     "login_codes.py",
     "player_races.py",
     "race_log.py",
+    "reports.py",
     "revocations.py",
     "schema.py",
     "signing_keys.py",
     "successors.py",
     "unlisted_index.py",
+    "withdrawals.py",
 }
 """The modules that write to the store."""
 
@@ -83,7 +91,9 @@ def lifetime(key: str) -> Callable[[int], bool] | None:
 async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Path) -> None:
     with (
         Redis.from_url(redis_url) as redis,
-        LoggedServer(redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex()).start() as server,
+        LoggedServer(
+            redis_url, tmp_path / "log", replay_days="3", master_key=KEY.hex(), admin_key=ADMIN_KEY
+        ).start() as server,
     ):
         async with racers(server, "ada", "bo") as (ada, bo):
             opening = json.dumps({"game": "corners", "seed": "held"}).encode()
@@ -101,7 +111,10 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
                     await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
                 await until(partial(getattr, room, "is_archived"))
         await log_in_and_out(server)
+        kick = json.dumps({"subject": "nobody"}).encode()
+        assert request(server, "POST", "/api/v1/admin/kick", kick, Authorization=f"Bearer {ADMIN_KEY}").status == 200
         daily = await daily_race(server)
+        await moderated(server, rooms[0].race.id)
         for method, target, body in (
             ("GET", "/api/v1/deals/corners%3Apar/par", None),
             ("GET", f"/api/v1/races/{rooms[0].race.id}/analysis", None),
@@ -128,6 +141,16 @@ async def log_in_and_out(server: LoggedServer) -> None:
     assert request(server, "POST", "/api/v1/guests/logout", None, **token).status == 204
 
 
+async def moderated(server: LoggedServer, race_id: str) -> None:
+    """Report a player, and erase another one."""
+    async with racers(server, "eve") as (eve,):
+        token = {"Authorization": f"Bearer {eve.token}"}
+    report = json.dumps({"race": race_id, "seat": 1, "reason": "name"}).encode()
+    assert request(server, "POST", "/api/v1/reports", report, **token).status == 201
+    erase = json.dumps({"player": "0" * 16}).encode()
+    assert request(server, "POST", "/api/v1/admin/erase", erase, Authorization=f"Bearer {ADMIN_KEY}").status == 200
+
+
 async def daily_race(server: LoggedServer) -> str:
     opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
     race_id: str = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
@@ -150,6 +173,7 @@ def test_documented_keys_are_known() -> None:
         example = (
             example.replace("OWNER", "guest:" + "0" * 16)
             .replace("PLAYER", "0" * 16)
+            .replace("REPORT", "0" * 12)
             .replace("GAME:SEED", "corners:1")
             .replace("…", "x")
         )

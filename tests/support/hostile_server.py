@@ -106,6 +106,13 @@ RESULT = {"race": EVIL, "game": EVIL, "opened_at": 0, "ended_at": 0, "daily": Fa
     "racers": [RACER, RACER | {"player": PLAYER}],
 }
 RECORD = {"races": 3, "ahead": 1, "behind": 1, "tied": 1}
+PERSON = {"seat": 1, "player": EVIL, "name": EVIL, "bot": False}
+CHANGE = {"command": EVIL, "subject": EVIL, "reason": EVIL, "until": 0, "tokens": 1}
+PERSON_REPORTED = {"player": EVIL, "name": EVIL}
+REPORT = {"id": EVIL, "at": 0, "race": EVIL, "about": PERSON_REPORTED, "by": PERSON_REPORTED, "reason": EVIL} | {
+    "text": EVIL
+}
+ERASED = {"player": EVIL, "withdrawn": 1, "unreadable": 1}
 DOCUMENTS: dict[str, object] = {
     f"/api/v1/players/{PLAYER}": {"scores": PERSONAL, "races": [RESULT]},
     f"/api/v1/players/{PLAYER}/versus/{PLAYER}": {"player": EVIL, "name": EVIL, "other": EVIL, "other_name": EVIL}
@@ -115,6 +122,12 @@ DOCUMENTS: dict[str, object] = {
     f"/api/v1/games/{GAME}": GAME_INFO,
     "/api/v1/races": {"races": [RACE_LINE], "next": None, EVIL: EVIL},
     "/api/v1/replays": {"replays": [REPLAY_LINE], "next": None},
+    "/api/v1/admin/races": {"races": [{"race": EVIL, "game": EVIL, "stage": EVIL, "players": [PERSON]}], "next": EVIL},
+    "/api/v1/admin/bans": {"bans": [{"subject": EVIL, "until": 0, "reason": EVIL}]},
+    "/api/v1/admin/log": {"entries": [{"at": 0, "by": EVIL, **CHANGE}]},
+    "/api/v1/admin/reports": {"reports": [REPORT]},
+    "/api/v1/admin/erased": {"players": [EVIL]},
+    f"/api/v1/races/{RACE}": {"race": EVIL, "standings": [{"seat": 1, "name": "ada"}, {"seat": 2, "name": EVIL}]},
     "/api/v1/daily": {"daily": [DAILY]},
     f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
     f"/api/v1/races/{RACE}/par": PAR,
@@ -156,6 +169,10 @@ class Hostile:
             return _json(PROBLEM, 409)
         if "/guests/" in path:
             return _json({"code": EVIL, "link": EVIL, "player": EVIL, "name": EVIL, "token": EVIL})
+        if path.endswith("/api/v1/reports"):
+            return _json({"name": EVIL})
+        if request.method == "POST" and "/admin/" in path:
+            return _json(CHANGE | REPORT | ERASED)
         if request.method == "POST":
             opened = Opened(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
             return _json(opened, 201)

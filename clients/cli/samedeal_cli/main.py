@@ -46,6 +46,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
     "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be won."),
     "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
+    "report": ("samedeal_cli.commands.report:report", "Report a player to the administrators."),
     "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
@@ -57,6 +58,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
     "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
     "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
+    "admin": ("samedeal_cli.commands.admin_people:admin", "Administer a server."),
     "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
     "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
 }

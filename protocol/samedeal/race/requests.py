@@ -63,6 +63,26 @@ def remove_events(race: Race, number: int, host: str) -> list[AnyEvent]:
     return [Left(seat=number)]
 
 
+def expulsion_events(race: Race, player: str, *, resigns: bool) -> list[AnyEvent]:
+    """Return the events by which the server takes a player's seat before the countdown, or lets the player resign."""
+    seat = race.seat_of(player)
+    if seat and race.stage == "open":
+        return [Left(seat=seat.number)]
+    is_playing = seat and seat.run and not seat.run.done and race.stage == "running"
+    return [Resigned(seat=seat.number)] if seat and is_playing and resigns else []
+
+
+def closing_event(race: Race) -> AnyEvent | None:
+    """Return the next event by which the server empties a race before the countdown, or ends it once it is running.
+
+    Nothing can end a race during the countdown.
+    """
+    for seat in race.roster:
+        if events := expulsion_events(race, seat.player, resigns=True):
+            return events[0]
+    return None
+
+
 def join_events(
     race: Race, request: m.Join, *, player: str, name: str, connection: str, has_seat: bool
 ) -> list[AnyEvent]:

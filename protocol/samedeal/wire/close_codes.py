@@ -32,3 +32,4 @@ class CloseCode(IntEnum):
     LOGGED_OUT = 4004, "the device has logged out", "no"
     TOO_SLOW = 4008, "the client reads too slowly", "yes"
     REPLACED = 4009, "a newer connection has taken the seat", "no"
+    REMOVED = 4010, "an administrator has kicked or banned the player; the reason says why", "no"

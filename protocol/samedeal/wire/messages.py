@@ -318,12 +318,12 @@ ANSWERED_BY: Final[Mapping[type[Request], tuple[type[Reply], ...]]] = {
 _SEATED = ("bad-token", "not-seated", "replaced", "race-over", "untimely", "not-allowed", "store-unavailable")
 _HOSTED = ("bad-token", "not-seated", "race-over", "untimely", "not-allowed", "store-unavailable")
 REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
-    Hello: ("bad-token", "too-many", "store-unavailable"),
+    Hello: ("bad-token", "name-refused", "too-many", "store-unavailable"),
     Join: (
         *("bad-token", "not-found", "not-seated", "unsupported-version", "race-over", "race-full", "untimely"),
-        *("nonce-mismatch", "not-allowed", "store-unavailable"),
+        *("nonce-mismatch", "not-allowed", "withdrawn", "store-unavailable"),
     ),
-    Watch: ("bad-token", "not-found", "unsupported-version", "store-unavailable"),
+    Watch: ("bad-token", "not-found", "unsupported-version", "withdrawn", "store-unavailable"),
     Ready: _SEATED,
     Nonce: (*_SEATED, "nonce-mismatch"),
     Move: (*_SEATED, "not-playing", "illegal-move", "stale-move"),
@@ -334,7 +334,7 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Bot: (*_HOSTED, "not-found", "race-full", "too-many"),
     Again: (
         *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
-        "store-unavailable",
+        *("withdrawn", "store-unavailable"),
     ),
     React: ("bad-token", "not-seated", "replaced", "too-many"),
     Ping: (),

@@ -16,6 +16,7 @@ from samedeal_server.http.requests import wait_for_disconnect
 from samedeal_server.http.responses import problem_response
 from samedeal_server.jobs.turns import Turns
 from samedeal_server.settings import Settings
+from samedeal_server.store.bans import Bans
 
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
@@ -27,10 +28,10 @@ requests of many connections over time."""
 class Admission:
     """Identifies the client of each request and enforces the limits of each client."""
 
-    def __init__(self, rate_limits: RateLimits, settings: Settings) -> None:
+    def __init__(self, rate_limits: RateLimits, settings: Settings, bans: Bans | None = None) -> None:
         self._requests, self._settings = rate_limits.requests, settings
         self._in_progress = Counter[str]()  # HTTP requests, by the client's network
-        self._starts = Turns()
+        self._starts, self._bans = Turns(), bans or Bans()
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection with the application, or refuse it."""
@@ -39,6 +40,7 @@ class Admission:
         await self._start(network(host))
         if scope["type"] == "websocket":
             try:
+                self._bans.check_address(host)
                 check_origin(scope, self._settings.public_url)
                 delay_s = self._requests.take(host, HANDSHAKE_COST)
             except Refused as refused:
@@ -72,6 +74,7 @@ class Admission:
             if in_progress > (self._settings.http_connections_per_address or float("inf")):
                 raise Refused("too-many", "Too many requests in progress from this address.")
             delay_s = self._requests.take(host)
+            self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:
             await delay_refusal(refused, receive)

@@ -27,7 +27,7 @@ MAX_MOVES: Final = 1_000
 MAX_BYTES: Final = 128 * 2**10
 """The maximum size of a request with moves."""
 LATER: Final = {"Retry-After": "1"}
-REFUSALS: Final = ("not-found", "replay-sealed", "deal-sealed", "unsupported-version", "store-unavailable")
+REFUSALS: Final = ("not-found", "replay-sealed", "deal-sealed", "unsupported-version", "withdrawn", "store-unavailable")
 IN_PROGRESS: Final = ResponseSpec(
     202,
     kind=AnalysisProgress,

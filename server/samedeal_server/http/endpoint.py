@@ -12,13 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from samedeal_server.access.administrator import CREDENTIAL
 from samedeal_server.access.rate_limits import RateLimit
 from samedeal_server.http.requests import parse_query
 from samedeal_server.http.responses import MEDIA, json_response
 
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
-COMMON_REFUSALS: Final = ("bad-request", "too-large", "too-many", "internal")
+COMMON_REFUSALS: Final = ("bad-request", "banned", "too-large", "too-many", "internal")
 """The codes with which any request can be refused, usually before it reaches a handler."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
@@ -176,21 +177,28 @@ def endpoints(resource: object) -> list[Endpoint]:
     ]
 
 
-def starlette_routes(declared: Iterable[Endpoint], requests: RateLimit) -> list[BaseRoute]:
+def starlette_routes(
+    declared: Iterable[Endpoint], requests: RateLimit, check: Callable[[Request], None] = lambda _: None
+) -> list[BaseRoute]:
     """Return the routes of endpoints. Endpoints with the same path must be adjacent.
 
-    Each request takes the cost of its endpoint from `requests`, minus the token that admission took.
+    Each request takes the cost of its endpoint from `requests`, minus the token that admission took. Then `check`
+    raises Refused if the client may not use the endpoints.
     """
-    return [_starlette_route(path, list(same), requests) for path, same in groupby(declared, lambda each: each.path)]
+    by_path = groupby(declared, lambda each: each.path)
+    return [_starlette_route(path, list(same), requests, check) for path, same in by_path]
 
 
-def _starlette_route(path: str, declared: list[Endpoint], requests: RateLimit) -> Route:
+def _starlette_route(
+    path: str, declared: list[Endpoint], requests: RateLimit, check: Callable[[Request], None]
+) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in declared}
 
     async def respond(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
-        if endpoint.cost > 1:
+        if endpoint.cost > 1 and CREDENTIAL not in request.scope:
             await asyncio.sleep(requests.take(request.client.host if request.client else "", endpoint.cost - 1))
+        check(request)
         return await endpoint.respond(request)
 
     return Route(path, respond, methods=list(by_method))

@@ -36,7 +36,7 @@ class Events:
         "GET",
         f"{V1}/races/{{race}}/events",
         ResponseSpec(kind=View, media=(MEDIA["ndjson"],)),
-        refuses=("not-found", "unsupported-version", "draining", "store-unavailable"),
+        refuses=("not-found", "unsupported-version", "withdrawn", "draining", "store-unavailable"),
         cost=5,
     )
     async def stream(self, request: Request) -> Response:

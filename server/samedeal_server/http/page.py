@@ -58,7 +58,7 @@ HERO: Final = """<div class="home"><section class="hero">
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
 """What only programs request."""
-RACE_REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
+RACE_REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
 
 
 class Page:

@@ -57,7 +57,7 @@ class ParOfDeals:
             kind=RacePar, media=(MEDIA["json"], MEDIA["svg"]), headers={"Vary": "The form depends on Accept."}
         ),
         IN_PROGRESS,
-        refuses=("not-found", "not-acceptable", "deal-sealed", "unsupported-version", "store-unavailable"),
+        refuses=("not-found", "not-acceptable", "deal-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
         cost=3,
     )
     async def of_race(self, request: Request, query: ParQuery) -> Response:
@@ -69,7 +69,7 @@ class ParOfDeals:
         f"{V1}/races/{{race}}/par.svg",
         ResponseSpec(media=(MEDIA["svg"],), headers={"Vary": "The same race's par depends on Accept."}),
         IN_PROGRESS,
-        refuses=("not-found", "deal-sealed", "unsupported-version", "store-unavailable"),
+        refuses=("not-found", "deal-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
         cost=10,
     )
     async def of_race_as_picture(self, request: Request, query: ParQuery) -> Response:

@@ -95,7 +95,7 @@ class Races:
         refuses=(
             *("not-found", "bad-token", "not-seated", "untimely", "foreign-page", "draining"),
             *("not-allowed", "replay-sealed"),
-            *("unsupported-version", "store-unavailable"),
+            *("unsupported-version", "withdrawn", "store-unavailable"),
         ),
         cost=20,
     )
@@ -155,7 +155,9 @@ class Races:
         location = {"Location": f"{V1}/races/{header.race}"}
         return json_response(Opened(header.race, link, header), 201 if new else 200, location)
 
-    @route("GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "store-unavailable"))
+    @route(
+        "GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable")
+    )
     async def one(self, request: Request) -> View:
         """Return a race as a spectator sees it, with its header."""
         room = await self._registry.room(request.path_params["race"])
@@ -164,7 +166,7 @@ class Races:
     @route(
         "GET",
         f"{V1}/races/{{race}}/evening",
-        refuses=("not-found", "unsupported-version", "store-unavailable"),
+        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
         cost=5,
     )
     async def evening(self, request: Request) -> Evening:

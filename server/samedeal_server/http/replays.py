@@ -74,7 +74,14 @@ class Replays:
         ),
         ResponseSpec(304, media=(), description="The client's copy is current."),
         headers={"If-None-Match": "The ETags of the client's copies."},
-        refuses=("not-found", "not-acceptable", "replay-sealed", "unsupported-version", "store-unavailable"),
+        refuses=(
+            "not-found",
+            "not-acceptable",
+            "replay-sealed",
+            "unsupported-version",
+            "withdrawn",
+            "store-unavailable",
+        ),
         cost=5,
     )
     async def one(self, request: Request) -> Response:
@@ -92,7 +99,7 @@ class Replays:
         "GET",
         f"{V1}/replays/{{race}}/steps",
         ResponseSpec(kind=Steps, headers={"Cache-Control": "A replay never changes.", "Vary": "It may be compressed."}),
-        refuses=("not-found", "replay-sealed", "unsupported-version", "store-unavailable"),
+        refuses=("not-found", "replay-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
         cost=10,
     )
     async def steps(self, request: Request) -> Response:

@@ -30,7 +30,7 @@ INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type
 LINK: Final = {"Cache-Control": "public, max-age=86400"}
 QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
-REFUSALS: Final = ("not-found", "unsupported-version", "store-unavailable")
+REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
 CARD_HEADERS: Final = {
     "Cache-Control": "The card of an analysed race never changes.",
     "ETag": "Identifies this card.",

@@ -38,6 +38,11 @@ class Renderings:
                     self._add(key, answer)
         return answer
 
+    def clear(self) -> None:
+        """Drop all cached renderings."""
+        self._cache.clear()
+        self._cache_bytes = 0
+
     def _cached(self, key: tuple[Task, bytes]) -> bytes | None:
         if key in self._cache:
             self._cache.move_to_end(key)

@@ -66,12 +66,19 @@ class Days:
         self._stored = stored
         self._results = dict[str, DayResults]()  # by commitment, least recently used first
 
+    def clear(self) -> None:
+        """Read all results again, because some were removed."""
+        self._results.clear()
+
     async def results(self, commitment: str) -> DayResults:
         """Return the results of a day, at most FRESH_S old. Reads only the races that ended since the last call.
 
         Raises Refused("store-unavailable").
         """
-        results = self._results[commitment] = self._results.pop(commitment, DayResults())
+        results = self._results.pop(commitment, DayResults())
+        if not results.races.isdisjoint(self._stored.hidden):
+            results = DayResults()
+        self._results[commitment] = results
         if len(self._results) > MAX_DAYS:
             del self._results[next(iter(self._results))]
         now_s = asyncio.get_running_loop().time

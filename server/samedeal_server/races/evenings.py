@@ -7,7 +7,7 @@ from samedeal.scores.results import RaceResult, in_order
 from samedeal_server.races.registry import Registry
 
 MAX_CACHED: Final = 4096
-"""Maximum number of races whose results are cached. Results never change."""
+"""Maximum number of races whose results are cached. Results never change, but they can be withdrawn."""
 MAX_RACES: Final = 1_000
 """The most races of an evening."""
 
@@ -18,12 +18,16 @@ class Evenings:
     def __init__(self, registry: Registry) -> None:
         self._registry, self._archive = registry, registry.archive
         self._results = dict[str, RaceResult]()  # least recently used first
+        self._erasures = 0
 
     async def get(self, race_id: str) -> Evening:
         """Return the scores over all finished races before and after a race, and the race itself if it is over.
 
         Raises Refused("not-found") for an unknown race, Refused("store-unavailable").
         """
+        if self._erasures != self._registry.erasures:
+            self._erasures = self._registry.erasures
+            self._results.clear()
         results = await self._backwards(race_id)
         if results:
             results = [*await self._forwards(results[0].race), *results]

@@ -1,11 +1,12 @@
 """Hosting: what the guest who opened a race may do before the countdown: start it, and remove players."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
-from samedeal.race.requests import HostRequest, remove_events, start_events
+from samedeal.race.requests import HostRequest, expulsion_events, remove_events, start_events
 from samedeal.wire import messages as m
 from samedeal_server.races.commands import Proposal
 from samedeal_server.races.room import Room
@@ -50,10 +51,12 @@ async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRa
     """Submit a proposal that seats a guest. Return the race after it.
 
     Guests who still have a seat are checked too, and again if it is released before the proposal takes effect: the host
-    may be removing them. Raises Refused("not-allowed") if the host has removed the guest from an open race, and as
+    may be removing them. Raises Refused("not-allowed") if the host has removed the guest from an open race or an
+    administrator has closed it, and as
     ``Room.submit``.
     """
     while True:
+        live.check_open(room.race.id)
         is_hosted = room.host is not None and room.race.stage == "open"
         if is_hosted and await live.is_barred(room.race.id, guest.player):
             raise Refused("not-allowed", "The host has removed you from this race.")
@@ -68,6 +71,12 @@ async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRa
             return await room.submit(checked)
         except _SeatReleased:
             continue
+
+
+def unseat(room: Room, guest: Guest, *, resigns: bool) -> None:
+    """Take a guest's seat before the countdown. In a running race, let the guest resign if `resigns` is true."""
+    with suppress(Refused):  # the room is closing, so the seat is released because the guest is away
+        room.propose(lambda race: expulsion_events(race, guest.player, resigns=resigns), lambda _: None)
 
 
 class _SeatReleased(Refused):

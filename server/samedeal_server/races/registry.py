@@ -66,6 +66,9 @@ class Registry:
         self._watchers = Watchers(self._rooms, store.announcements, store.clock)
         self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._dropped: list[Room] = []  # rooms of withdrawn replays, which the next sweep closes
+        self.erasures = 0
+        """How many players have been erased, for caches of results."""
         self._idle = set[str]()  # rooms that were idle at the start of the last sweep
         self.draining = asyncio.Event()
         """Set once this server is about to stop."""
@@ -103,7 +106,7 @@ class Registry:
     async def stop(self) -> None:
         """Stop the loops, and close all rooms after the writes in progress."""
         await cancelled(self._tasks)
-        await asyncio.gather(*(room.close() for room in self._rooms.values()))
+        await asyncio.gather(*(room.close() for room in (*self._rooms.values(), *self._dropped)))
         await self.deal_finder.stop()
         await self.renderings.jobs.stop()
         await self._bot_jobs.stop()
@@ -159,6 +162,11 @@ class Registry:
             room.announce(rematch)
         await self._store.announcements.post(Announcement(race_id, next=rematch))
 
+    def wake(self, race_id: str) -> None:
+        """Let a race's room, if it has one here, check whether anything is due."""
+        if room := self._rooms.get(race_id):
+            room.wake()
+
     def react(self, room: Room, reaction: Reaction) -> None:
         """Pass a racer's reaction on to everybody who has the race open, in all processes, without waiting for them.
 
@@ -195,6 +203,22 @@ class Registry:
         if race_id in self._rooms:
             return self._rooms[race_id].host
         return await self._store.log.host(race_id)
+
+    def expel(self, player: str) -> None:
+        """Release the seats of a player who is being erased, and let the player resign from running races."""
+        for room in self._rooms.values():
+            room.expel(player)
+
+    def forget_player(self, player: str) -> None:
+        """Drop everything in memory that may show the name of a player whose replays were withdrawn."""
+        self.erasures += 1
+        self.days.clear()
+        self.renderings.clear()
+        for race_id, room in [*self._rooms.items()]:
+            if room.is_archived and any(seat.player == player for seat in room.race.seats):
+                self._dropped.append(self._rooms.pop(race_id))
+            else:
+                room.forget_player(player)
 
     def races(self) -> Iterator[Race]:
         """Return every race that has a room here."""
@@ -316,6 +340,8 @@ class Registry:
 
     async def _sweep(self) -> None:
         """Handle overdue races, whichever process opened them, and drop idle rooms."""
+        while self._dropped:
+            await self._dropped.pop().close()
         before, self._idle = self._idle, {race_id for race_id, room in self._rooms.items() if room.is_idle}
         for race_id in sorted(before & self._idle):  # two sweeps: listeners take a moment to arrive
             await self._drop_idle(race_id)
@@ -347,7 +373,7 @@ class Registry:
             if code == "store-unavailable":
                 raise
             logger.error("the race is overdue and cannot be opened: %s", error, extra=about(race=race_id))
-            if code == "not-found":
+            if code in ("not-found", "withdrawn"):
                 await self.live.forget(race_id)
             else:
                 await self.live.set_due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)

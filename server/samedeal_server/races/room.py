@@ -7,10 +7,12 @@ them. Nothing is acknowledged or published before the log has it.
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from samedeal.errors import Refused
 from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
+from samedeal.race.requests import expulsion_events
 from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
@@ -157,6 +159,17 @@ class Room:
         if rematch != self.rematch:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
+
+    def expel(self, player: str) -> None:
+        """Release the seat of a player before the countdown, or let the player resign from the running race."""
+        with suppress(Refused):  # the room is closing
+            self.propose(lambda race: expulsion_events(race, player, resigns=True), lambda _: None)
+
+    def forget_player(self, player: str) -> None:
+        """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
+        if self.host and self.host.player == player:
+            self.host = None
+        self._ghosts.load()
 
     def wake(self) -> None:
         """Check whether anything is due."""

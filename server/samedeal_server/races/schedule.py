@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from samedeal.race.due import EMPTY_MS, complete_by, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
+from samedeal.race.requests import closing_event
 from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.deal_finder import DealSearch
 from samedeal_server.races.presence import Presence
@@ -50,6 +51,8 @@ class Schedule:
         """Return the next event to write at the time `now`, or None. Starts the search for the deal, and the choice of
         bots' moves, when needed.
         """
+        if race.id in self._store.closed and (event := closing_event(race)):
+            return event
         number = None
         in_countdown = race.stage == "countdown" and not race.finished(now)
         if in_countdown and (race.has_all_nonces or now >= deal_at(race, self._reachable_from)):

@@ -1,7 +1,7 @@
 """The archive: finished races as stored replays, the lists that find them, daily results, rematches, signing keys."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
@@ -20,6 +20,7 @@ from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.player_races import PlayerRaces
 from samedeal_server.store.signing_keys import SigningKeys
 from samedeal_server.store.successors import Successors
+from samedeal_server.store.withdrawals import Withdrawals
 
 ENDED: Final = "replays"
 
@@ -41,14 +42,21 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True):
 class Archive:
     """Finished races in the store. Every write is idempotent."""
 
-    def __init__(self, store: Store, signing_key: bytes, replay_days: int | None = None) -> None:
-        """`signing_key` is private, 32 bytes. `replay_days` is how long replays are kept; None keeps them forever."""
+    def __init__(
+        self, store: Store, signing_key: bytes, replay_days: int | None = None, hidden: Collection[str] = ()
+    ) -> None:
+        """`signing_key` is private, 32 bytes. `replay_days` is how long replays are kept; None keeps them forever.
+
+        `hidden` are races that are in no list.
+        """
+        self._hidden = hidden
         self._store = store
         self._expire_s = None if replay_days is None else replay_days * 86_400
         self.signing_keys = SigningKeys(store, signing_key)
-        self.daily = DailyResults(store, self._expire_s)
+        self.daily = DailyResults(store, self._expire_s, hidden)
         self.successors = Successors(store, self._expire_s)
-        self.players = PlayerRaces(store, self._expire_s)
+        self.players = PlayerRaces(store, self._expire_s, hidden)
+        self.withdrawals = Withdrawals(store, self.daily)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
@@ -62,9 +70,23 @@ class Archive:
         await self.index(race)
 
     async def index(self, race: Race) -> None:
-        """Add a stored race to all its lists, unless it was cancelled."""
-        if race.stage != "over":
+        """Add a stored race to all its lists unless it was cancelled, and withdraw it if a player has been erased."""
+        if await self._withdraw_if_erased(race):
             return
+        if race.stage == "over":
+            await self._add_to_lists(race)
+        await self._withdraw_if_erased(race)  # a player may have been erased meanwhile
+
+    async def _withdraw_if_erased(self, race: Race) -> bool:
+        """Withdraw a stored race if one of its players has been erased, and return whether one has."""
+        erased = await self.withdrawals.erased_among({seat.player for seat in race.seats})
+        if erased:
+            if race.stage == "over" and race.header.daily:
+                await self.daily.add(race, without=erased)
+            await self.withdrawals.withdraw(race.id)
+        return bool(erased)
+
+    async def _add_to_lists(self, race: Race) -> None:
         players, unlisted = [seat.player for seat in race.roster if seat.run], race.options.unlisted
         await self.players.add(race.id, race.at, players, unlisted=unlisted)
         if not unlisted:
@@ -142,7 +164,8 @@ class Archive:
             if expired := [race_id for race_id, start in starts.items() if not start]:
                 await self._store.retry("ZREM", key, *expired)
                 continue
-            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in starts.items()))
+            visible = [item for item in starts.items() if item[0] not in self._hidden]
+            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in visible))
             summaries += filter(None, batch)
             first += missing
             if len(race_ids) < missing:

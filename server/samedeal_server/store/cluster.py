@@ -77,9 +77,9 @@ class Cluster(Store):
         for command in commands:
             await self.retry(*command)
 
-    async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
-        values: list[bytes] = await asyncio.gather(*(self.ask("GETRANGE", key, 0, count - 1) for key in keys))
-        return values
+    async def ask_all(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """Like ``Store.ask_all``, but in separate round trips: the keys may be on different nodes."""
+        return await asyncio.gather(*(self.ask(*command) for command in commands))
 
     async def news(self, ends: Mapping[str, str], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Like ``Store.news``, but poll once. Streams on nodes that do not answer have no news."""

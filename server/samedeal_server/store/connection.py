@@ -92,8 +92,12 @@ class Store:
 
     async def starts(self, keys: Sequence[str], count: int) -> list[bytes]:
         """Return the first `count` bytes of the values of keys, empty for missing keys. Raises as ``ask``."""
+        return await self.ask_all([("GETRANGE", key, 0, count - 1) for key in keys])
+
+    async def ask_all(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """Send commands once, in one round trip, and return the replies. Raises as ``ask``."""
         try:
-            return await self._pipeline([("GETRANGE", key, 0, count - 1) for key in keys])
+            return await self._pipeline(commands)
         except AWAY as error:
             raise unavailable() from error
 

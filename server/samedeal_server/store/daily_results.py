@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from samedeal.errors import Refused
 from samedeal.race.race import Race
@@ -40,20 +41,42 @@ class DailyRace(Struct, frozen=True):
             racers=tuple((seat.player, standing) for seat, standing in racers if seat.run),
         )
 
+    def without(self, players: Collection[str]) -> "DailyRace":
+        """Return the race without the results of some players and, if there are any, without a link to it."""
+        if not players:
+            return self
+        return replace(self, racers=tuple(each for each in self.racers if each[0] not in players), unlisted=True)
+
 
 class DailyResults:
     """Finished races by the commitment to their daily deal."""
 
-    def __init__(self, store: Store, expire_s: int | None = None) -> None:
-        """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever."""
-        self._store, self._expire_s = store, expire_s
+    def __init__(self, store: Store, expire_s: int | None = None, hidden: Collection[str] = ()) -> None:
+        """`expire_s` is how long a day's results are kept after its newest race; None keeps them forever.
 
-    async def add(self, race: Race) -> None:
-        """Add a finished race. Safe to repeat."""
-        key = _key(race.header.commitment)
-        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(DailyRace.of(race)))
+        `hidden` are races that do not count.
+        """
+        self._store, self._expire_s, self.hidden = store, expire_s, hidden
+
+    async def add(self, race: Race, without: Collection[str] = ()) -> None:
+        """Add a finished race, without the results of players who were erased. Safe to repeat."""
+        key, result = _key(race.header.commitment), DailyRace.of(race).without(without)
+        if not result.racers:
+            return
+        await self._store.retry("HSET", key, race.id, stored_replays.encode_record(result))
         if self._expire_s is not None:
             await self._store.retry("EXPIRE", key, self._expire_s)
+
+    async def withdraw(self, commitment: str, race_id: str, players: Collection[str]) -> None:
+        """Remove the results of some players in a race, and the links from all others to it. Safe to repeat."""
+        data: bytes | None = await self._store.ask("HGET", _key(commitment), race_id)
+        if data is None:
+            return
+        result = stored_replays.decode_record(data, DailyRace).without(players)
+        if result.racers:
+            await self._store.retry("HSET", _key(commitment), race_id, stored_replays.encode_record(result))
+        else:
+            await self._store.retry("HDEL", _key(commitment), race_id)
 
     async def count(self, commitment: str) -> int:
         """Return the number of finished races on a daily deal."""
@@ -62,7 +85,7 @@ class DailyResults:
     async def races(self, commitment: str, known: Collection[str] = ()) -> AsyncIterator[tuple[str, DailyRace | None]]:
         """Yield the id and result of each finished race on a daily deal not in `known`; None for a damaged result."""
         names: list[bytes] = await self._store.ask("HKEYS", _key(commitment))
-        race_ids = sorted({name.decode() for name in names}.difference(known))
+        race_ids = sorted({name.decode() for name in names}.difference(known, self.hidden))
         for start in range(0, len(race_ids), BATCH):
             batch = race_ids[start : start + BATCH]
             for race_id, data in zip(batch, await self._store.ask("HMGET", _key(commitment), *batch), strict=True):

@@ -1,13 +1,20 @@
 """Guests: players who have given a name, and the tokens that identify them, one for each of their devices."""
 
+import asyncio
+from collections.abc import Callable
 from hashlib import sha256
 from secrets import token_hex, token_urlsafe
+from typing import Final
 
 from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised
+from samedeal_server.store.bans import Bans
 from samedeal_server.store.connection import Store, Word
+
+SCANNED: Final = 500
+"""How many keys are scanned at once."""
 
 
 class Guest(Struct, frozen=True):
@@ -21,14 +28,28 @@ class Guest(Struct, frozen=True):
 class Guests:
     """Guests by token. The store has only digests of the tokens."""
 
-    def __init__(self, store: Store, days: int = 0) -> None:
-        """`days` is how long tokens are stored after they were last used; 0 keeps them forever."""
-        self._store, self._days = store, days
+    def __init__(
+        self,
+        store: Store,
+        days: int = 0,
+        bans: Bans | None = None,
+        check_name: Callable[[str], object] = normalised,
+    ) -> None:
+        """`days` is how long tokens are stored after they were last used; 0 keeps them forever. `check_name` raises
+        Refused if a new guest may not have a name.
+        """
+        self._store, self._days, self.bans, self.check_name = store, days, bans or Bans(), check_name
 
     async def create(self, name: str) -> tuple[Guest, str]:
-        """Create a guest and a token. Raises Refused for an invalid name, Refused("store-unavailable")."""
+        """Create a guest and a token.
+
+        Raises Refused for an invalid, refused or banned name, Refused("store-unavailable").
+        """
+        self.check_name(name)
         guest, token = Guest(token_hex(8), normalised(name)), new_token()
+        self.bans.check_guest(guest.player, guest.name)
         await self.add_token(guest, token)
+        self.bans.check_guest(guest.player, guest.name)  # the name may have been banned meanwhile
         return guest, token
 
     async def add_token(self, guest: Guest, token: str) -> None:
@@ -37,11 +58,12 @@ class Guests:
         await self._store.retry_all(("HSET", key, "player", guest.player, "name", guest.name), self._extension(key))
 
     async def authenticate(self, token: str) -> Guest:
-        """Return the guest with a token. Raises Refused("bad-token") for an unknown token."""
+        """Return the guest with a token. Raises Refused("bad-token") for an unknown token, Refused("banned")."""
         guest = await self.find(digest(token))
         if guest is None:
             raise Refused("bad-token")
         await self._store.retry(*self._extension(_key(digest(token))))
+        self.bans.check_guest(guest.player, guest.name)  # last, because the ban can arrive at any time
         return guest
 
     async def find(self, token_digest: str) -> Guest | None:
@@ -52,6 +74,24 @@ class Guests:
     async def remove_token(self, token: str) -> bool:
         """Remove a token. Return whether it was known. Safe to repeat. Raises Refused("store-unavailable")."""
         return bool(await self._store.retry("DEL", _key(digest(token))))
+
+    async def revoke_all(self, player: str) -> list[str]:
+        """Remove all tokens of a player, and return their digests. Reads all guests: about 1 s for 100,000 of them.
+
+        Safe to repeat. Raises Refused("store-unavailable").
+        """
+        revoked = list[str]()
+        for node in await self._store.stamps():
+            cursor: int | None = None
+            while cursor != 0:
+                cursor, keys = await self._store.scan(node, cursor or 0, _key("*"), SCANNED)
+                names = [key.decode() for key in keys]
+                players = await self._store.ask_all([("HGET", name, "player") for name in names])
+                for name in (name for name, found in zip(names, players, strict=True) if found == player.encode()):
+                    await self._store.retry("DEL", name)
+                    revoked.append(name.partition(":")[2])
+                await asyncio.sleep(0)  # serve moves in between
+        return revoked
 
     def _extension(self, key: str) -> tuple[Word, ...]:
         """Return the command that restarts the time for which a token is stored."""

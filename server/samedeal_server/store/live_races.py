@@ -1,6 +1,6 @@
 """Live races in the store: the index for lists, when each race is due, who opened it, and who is connected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import DecodeError, Meta, Struct, json
@@ -10,6 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
+from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
 
 DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
@@ -39,8 +40,9 @@ class LiveRaces:
     All methods raise Refused("store-unavailable").
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, hidden: Container[str] = (), closed: Mapping[str, str] | None = None) -> None:
+        """`hidden` are races that are not listed, `closed` those that administrators have closed, with the reasons."""
+        self._store, self._hidden, self._closed = store, hidden, {} if closed is None else closed
         self._claim = store.script("claim.lua")
 
     # Due times.
@@ -68,6 +70,10 @@ class LiveRaces:
     async def count(self) -> int:
         """Return the number of live races."""
         return int(await self._store.ask("ZCARD", DUE))
+
+    async def all(self) -> list[str]:
+        """Return all live races."""
+        return texts(await self._store.ask("ZRANGE", DUE, 0, -1))
 
     async def overdue(self, now: int, limit: int = 100) -> list[str]:
         """Return the races in which something was due by ``now``, oldest first."""
@@ -135,11 +141,19 @@ class LiveRaces:
                 return races, None
             race_ids = [member.rpartition("|")[2].partition(".")[2] for member in members]
             summaries = [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)]
-            races += (summary for summary in summaries if summary)
+            races += (summary for summary in summaries if summary and self._is_listed(summary.race))
             if stale := [member for member, summary in zip(members, summaries, strict=True) if summary is None]:
                 await self._store.retry("ZREM", INDEX, *stale)
             after = f"({members[-1]}"
         return races, after.rpartition("|")[2]
+
+    def _is_listed(self, race_id: str) -> bool:
+        return race_id not in self._hidden and race_id not in self._closed
+
+    def check_open(self, race_id: str) -> None:
+        """Raise Refused("not-allowed") if an administrator has closed a race."""
+        if race_id in self._closed:
+            raise Refused("not-allowed", f"An administrator has closed this race{ending(self._closed[race_id])}")
 
     # Presence.
 

@@ -6,6 +6,7 @@ from typing import Final
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.guests import Guest, Guests, digest, new_token
+from samedeal_server.store.withdrawals import ERASED
 
 EXPIRE_S: Final = 600
 ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -48,6 +49,8 @@ class LoginCodes:
         creator: bytes | None = await self._store.ask("GET", _code_key(code_digest))
         guest = await self._guests.find(creator.decode()) if creator else None
         if guest is None or not await self._redeem.run([_player_key(guest.player)], [code_digest, digest(token)]):
+            raise Refused("bad-code")
+        if await self._store.ask("ZSCORE", ERASED, guest.player) is not None:
             raise Refused("bad-code")
         await self._guests.add_token(guest, token)
         return guest, token

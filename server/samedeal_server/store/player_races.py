@@ -21,9 +21,9 @@ BATCH: Final = 50
 class PlayerRaces:
     """The finished races in which each player was dealt cards."""
 
-    def __init__(self, store: Store, expire_s: int | None = None) -> None:
-        """`expire_s` is how long replays are kept; None keeps them forever."""
-        self._store, self._expire_s = store, expire_s
+    def __init__(self, store: Store, expire_s: int | None = None, hidden: Collection[str] = ()) -> None:
+        """`expire_s` is how long replays are kept; None keeps them forever. `hidden` are races that do not count."""
+        self._store, self._expire_s, self._hidden = store, expire_s, hidden
 
     async def add(self, race_id: str, ended_at: int, players: Collection[str], *, unlisted: bool) -> None:
         """Add a race to the lists of its racers. Safe to repeat."""
@@ -50,7 +50,7 @@ class PlayerRaces:
             for _, key in others:
                 scores = await self._store.ask("ZMSCORE", key, *race_ids) if race_ids else ()
                 race_ids = [race_id for race_id, score in zip(race_ids, scores, strict=True) if score is not None]
-            found |= dict.fromkeys(race_ids)
+            found |= dict.fromkeys(race_id for race_id in race_ids if race_id not in self._hidden)
         return list(found)
 
     async def results(self, race_ids: Sequence[str]) -> AsyncIterator[tuple[str, RaceResult | None]]:

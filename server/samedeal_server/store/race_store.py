@@ -1,5 +1,6 @@
 """RaceStore: the parts of the store that races use."""
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from samedeal_server.store.announcements import Announcements
@@ -17,3 +18,5 @@ class RaceStore(NamedTuple):
     live: LiveRaces
     clock: Clock
     announcements: Announcements
+    closed: Container[str] = ()
+    """Races that administrators have closed."""

@@ -132,6 +132,11 @@ def decode_summary(start: bytes) -> Summary | None:
     return msgpack.decode(content, type=Summary) if len(content) == length else None
 
 
+def contains(data: bytes, word: bytes) -> bool:
+    """Return whether a stored replay contains some bytes, such as the id of a player. Does not check the checksum."""
+    return word in zlib.decompressobj(-zlib.MAX_WBITS, zdict=_DICTIONARY).decompress(data[_PREFIX.size :], MAX_BYTES)
+
+
 def _prefix(data: bytes) -> tuple[bytes, int, int]:
     if len(data) < _PREFIX.size:
         raise ValueError("it is truncated")

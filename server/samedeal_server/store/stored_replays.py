@@ -1,6 +1,7 @@
 """Reads stored replays of every format: the current one, the packed one before it, and plain JSON, the first.
 
-Every function raises Refused("unsupported-version") for bytes that are damaged or in an unknown format.
+Every function raises Refused("unsupported-version") for bytes that are damaged or in an unknown format, and
+Refused("withdrawn") for those of a tombstone.
 """
 
 import zlib
@@ -13,12 +14,12 @@ from msgspec import DecodeError, Raw, Struct, json, msgpack
 from samedeal.errors import Refused
 from samedeal.proof.commitments import first_digest, next_digest
 from samedeal.proof.signature import Signature
-from samedeal.race.events import AnyEvent, Entry, Header, entry_bytes, header_bytes
+from samedeal.race.events import AnyEvent, Entry, Header, Joined, entry_bytes, header_bytes
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import FORMATS, Replay, read
 from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
-from samedeal_server.store import old_replay_formats, replay_codec
+from samedeal_server.store import old_replay_formats, replay_codec, tombstone
 from samedeal_server.store.replay_codec import StoredRace, Summary
 
 Form = Literal["json", "msgpack", "ndjson"]
@@ -134,6 +135,19 @@ def full_result(data: bytes) -> RaceResult:
     return result(data) or RaceResult.of_log(replay(data))
 
 
+def has_player(data: bytes, player: str) -> bool:
+    """Return whether a player has ever had a seat in the race of a stored replay. `player` is a public id.
+
+    Takes 10 µs for most replays without the player. Does not detect all damage.
+    """
+    with _refusing_damage(data):
+        word = player.encode()
+        if not (word in data if is_plain(data) else _is_packed(data) or replay_codec.contains(data, word)):
+            return False
+        events = (entry.event for entry in replay(data).entries)  # the same digits can be part of something else
+        return any(isinstance(event, Joined) and event.player == player for event in events)
+
+
 def encode_record(record: object) -> bytes:
     """Compress a record that is stored by itself."""
     return replay_codec.TAG + zlib.compress(msgpack.encode(record), zlib.Z_BEST_COMPRESSION)
@@ -172,9 +186,11 @@ def _chained(race: StoredRace) -> Iterator[tuple[int, int, AnyEvent, str, bytes]
 
 @contextmanager
 def _refusing_damage(data: bytes) -> Iterator[None]:
-    if data[:1] not in (replay_codec.TAG, old_replay_formats.TAG, _PLAIN):
+    if data[:1] not in (replay_codec.TAG, old_replay_formats.TAG, tombstone.TAG, _PLAIN):
         raise Refused("unsupported-version", "The replay of this race is stored in an unknown format.")
     try:
+        if tombstone.is_tombstone(data):
+            raise tombstone.refusal(data)
         yield
     except (DecodeError, ValueError, OverflowError, RecursionError, zlib.error) as error:
         text = f"The stored replay of this race is damaged, or was written by a newer version: {error}."

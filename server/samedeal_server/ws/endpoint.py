@@ -45,6 +45,11 @@ class WebSocketEndpoint:
         for session in self._sessions:
             session.revoke(token_digests)
 
+    def expel(self, why: Refused, subject: str, *, resigns: bool) -> None:
+        """Close the connections of the clients that a subject means. The arguments are those of ``Session.expel``."""
+        for session in self._sessions:
+            session.expel(why, subject, resigns=resigns)
+
     def seat_count(self) -> int:
         """Return how many connections have a seat."""
         return sum(session.has_seat for session in self._sessions)

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Collection
 
 from samedeal.errors import Refused
-from samedeal.names import normalised
 from samedeal.wire.messages import Hello, Welcome
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops.logging_setup import about
+from samedeal_server.store.bans import covers
 from samedeal_server.store.guests import Guest, Guests, digest
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ class Login:
 
     def __init__(self, guests: Guests, rate_limits: RateLimits, connection: str, address: str, bearer: str | None):
         """`bearer` is the token from the handshake's Authorization header."""
-        self._guests, self._rate_limits = guests, rate_limits
+        self._guests, self._bans, self._rate_limits = guests, guests.bans, rate_limits
         self._connection, self._address, self._bearer = connection, address, bearer
         self._token_digest = ""
         self.guest: Guest | None = None
@@ -34,6 +34,17 @@ class Login:
         """Return whether the guest's token is among those with these digests."""
         return self._token_digest in token_digests
 
+    def is_meant_by(self, subject: str) -> bool:
+        """Return whether a subject of a ban means the client, see ``subject_of``."""
+        player, name = (self.guest.player, self.guest.name) if self.guest else ("", "")
+        return covers(subject, player=player, name=name, address=self._address)
+
+    def check_reads(self, race_format: int) -> None:
+        """Raise Refused("unsupported-version") if the client cannot read races of a format."""
+        if race_format > self.format:
+            text = f"This race needs race format {race_format}; this client reads format {self.format}."
+            raise Refused("unsupported-version", f"{text} Update the client.")
+
     async def hello(self, hello: Hello) -> Welcome:
         """Identify the guest, or create one. Raises Refused."""
         if self.guest is not None:
@@ -41,6 +52,7 @@ class Login:
         self.waits_for_store = True
         try:
             guest, new_token = await self._guest(hello)
+            self._bans.check_address(self._address)  # it may have been banned after the handshake
         except Refused as refused:
             self.waits_for_store = refused.code == "store-unavailable"
             raise
@@ -61,7 +73,7 @@ class Login:
                 raise
         if hello.name is None:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        normalised(hello.name)
+        self._guests.check_name(hello.name)
         self._rate_limits.guests.take(self._address)
         guest, new_token = await self._guests.create(hello.name)
         self._token_digest = digest(new_token)

@@ -21,14 +21,14 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.commands import Outcome, Proposal
-from samedeal_server.races.hosting import submit_as_host, submit_join
+from samedeal_server.races.hosting import submit_as_host, submit_join, unseat
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bring_bots
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests
-from samedeal_server.ws.closing import REPLACED, REVOKED, Closing
+from samedeal_server.ws.closing import REPLACED, REVOKED, Closing, removed
 from samedeal_server.ws.connection_views import ConnectionViews
 from samedeal_server.ws.login import Login
 from samedeal_server.ws.message_rate import MessageRate
@@ -112,6 +112,14 @@ class Session:
         if self._login.uses(token_digests):
             self._revoked = True  # the client may send more requests until it sees that the connection is closed
             self._outbox.close(*REVOKED)
+
+    def expel(self, why: Refused, subject: str, *, resigns: bool) -> None:
+        """Close the connection if a subject means its client, see ``subject_of``; `resigns` as in ``unseat``."""
+        if self._login.is_meant_by(subject):
+            if self._room and self._login.guest:
+                unseat(self._room, self._login.guest, resigns=resigns)
+            self._revoked = self._leaving = True
+            self._outbox.close(*removed(why))
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Send an update of the race, encoded when it can be sent. Close if the seat was lost."""
@@ -328,10 +336,7 @@ class Session:
     async def _readable_room(self, race_id: str) -> Room:
         """Return the room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
         room = await self._registry.room(race_id)
-        needed, reads = room.race.header.format, self._login.format
-        if needed > reads:
-            text = f"This race needs race format {needed}; this client reads format {reads}. Update the client."
-            raise Refused("unsupported-version", text)
+        self._login.check_reads(room.race.header.format)
         return room
 
     def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:

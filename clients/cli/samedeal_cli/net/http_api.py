@@ -93,7 +93,7 @@ class Api:
     def __init__(self, server: str, *, timeout: float = 10.0) -> None:
         self.server, self._timeout = server, timeout
         proxies = [ProxyHandler({})] if is_local(server) else []
-        self._opener = build_opener(*proxies, _AnyStatus)
+        self._opener = build_opener(*proxies, AnyStatus)
 
     def answers(self) -> bool:
         """Return whether the server responds."""
@@ -220,7 +220,7 @@ class Api:
         return Unreachable(self.server, f"not a valid Same Deal response: {plain(error)}")
 
 
-class _AnyStatus(HTTPErrorProcessor):
+class AnyStatus(HTTPErrorProcessor):
     """Returns every response. Otherwise, urllib follows redirects to any server, and reads their whole bodies."""
 
     def http_response(self, request: Request, response: HTTPResponse) -> HTTPResponse:

@@ -6,6 +6,7 @@ from importlib import metadata
 from typing import Any, Final, Self
 from urllib.parse import quote
 
+import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.typing import Subprotocol
@@ -47,6 +48,13 @@ _CLOSE_REASONS: Final[Mapping[int, str]] = {
 }
 
 
+class _Ban(msgspec.Struct):
+    """The body of a refused handshake, as far as it is used."""
+
+    code: str
+    detail: str = ""
+
+
 class UnknownToken(Declined):
     """The server does not know the token (any more)."""
 
@@ -63,11 +71,12 @@ class Transport:
 
     @classmethod
     async def open(cls, server: str, race_id: str, form: Form) -> Self:
-        """Open a WebSocket for a race. Raises Unreachable."""
+        """Open a WebSocket for a race. Raises Unreachable, and Declined if the client's address is banned."""
         try:
             try:
                 socket = await _connect(server, f"/ws/{quote(race_id, safe='')}", form)
             except InvalidStatus as refused:
+                _check_ban(refused.response.body)
                 if refused.response.status_code not in _NOT_SERVED:
                     raise
                 socket = await _connect(server, "/ws", form)  # the only URL of earlier servers
@@ -111,15 +120,15 @@ class Transport:
     @property
     def failure(self) -> Failure:
         """The failure for a closed WebSocket."""
-        code = self._socket.close_code
-        if code == CloseCode.UNKNOWN_TOKEN:
+        if self._socket.close_code == CloseCode.UNKNOWN_TOKEN:
             return UnknownToken("bad-token", "the server does not know this token")
         return self.fatal_failure or Unreachable(self._server, self.close_reason)
 
     @property
     def fatal_failure(self) -> Failure | None:
         """The failure for a closed WebSocket, if there is no point in reconnecting."""
-        return FATAL_CLOSE_CODES.get(self._socket.close_code or 0)
+        code = self._socket.close_code
+        return Declined("", self.close_reason) if code == CloseCode.REMOVED else FATAL_CLOSE_CODES.get(code)
 
     def _check_version(self, data: bytes) -> None:
         """Raises Declined if a message has a header of this race, which must be from a newer version."""
@@ -129,6 +138,14 @@ class Transport:
                 rules = safe_text(str(header.get("rules")))
                 text = f"{self._race_id} uses {rules}, which {READER} cannot read; update samedeal"
                 raise Declined("unsupported-version", text)
+
+
+def _check_ban(body: bytes | bytearray | None) -> None:
+    """Raise Declined if the body of a refused handshake says that the client's address is banned."""
+    with suppress(msgspec.DecodeError, UnicodeError):
+        problem = msgspec.json.decode(body or b"", type=_Ban)
+        if problem.code == "banned":
+            raise Declined(problem.code, safe_text(problem.detail))
 
 
 async def _connect(server: str, path: str, form: Form) -> ClientConnection:

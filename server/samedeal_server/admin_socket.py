@@ -1,0 +1,79 @@
+"""The admin socket: a Unix socket in the data directory, on which the user that runs the server administers it."""
+
+import asyncio
+import logging
+import secrets
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+logger = logging.getLogger(__name__)
+
+NAME: Final = "admin.sock"
+
+
+class AdminSocket:
+    """Serves an application over HTTP on a socket with mode 0600.
+
+    If several servers have the same data directory, the last one that started has the socket.
+    """
+
+    def __init__(self, app: ASGIApp, data_dir: Path) -> None:
+        self._path, self._app = data_dir.expanduser() / NAME, app
+        self._server: asyncio.Server | None = None
+        self._inode = 0
+
+    async def listen(self) -> None:
+        """Start to serve. If that is not possible, log why: everything else works without the socket."""
+        config = uvicorn.Config(
+            self._app,
+            http="httptools",
+            ws="none",
+            interface="asgi3",
+            lifespan="off",
+            proxy_headers=False,
+            access_log=False,
+            server_header=False,
+            log_config=None,
+        )
+        config.load()
+        state = ServerState()  # its connections do not count towards the limit of the server's
+        try:
+            listener = _bound(self._path)
+            self._inode = self._path.stat().st_ino
+            self._server = await asyncio.get_running_loop().create_unix_server(
+                lambda: HttpToolsProtocol(config, state, {}), sock=listener
+            )
+        except (OSError, AttributeError) as error:  # Windows has no such sockets
+            logger.warning("cannot listen at %s, so samedeal admin needs SAMEDEAL_ADMIN_KEY: %s", self._path, error)
+
+    def close(self) -> None:
+        """Stop serving, and remove the socket unless another server has replaced it."""
+        if self._server is None:
+            return
+        self._server.close()
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.unlink()
+
+
+def _bound(path: Path) -> socket.socket:
+    """Return a socket bound to a path, replacing any other. Raises OSError."""
+    draft = path.with_name(f".{secrets.token_hex(4)}.sock")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(f"{draft}")
+        draft.chmod(0o600)  # nobody can connect before, because the socket is not listening yet
+        draft.rename(path)
+    except OSError:
+        listener.close()
+        draft.unlink(missing_ok=True)
+        raise
+    listener.setblocking(False)
+    return listener

@@ -1,0 +1,162 @@
+"""New guests cannot take names that imitate the server, mix scripts, or are on the operator's list."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.race.server_bots import SERVER_BOTS
+from samedeal.wire import messages as m
+from samedeal_server.access.refused_names import MAX_BYTES, RefusedNames
+from samedeal_server.settings import SettingsError
+from support.logged_server import Line, LoggedServer
+from support.sessions import refused
+
+
+def why(names: RefusedNames, name: str) -> str:
+    """Return why a name is refused, or nothing."""
+    try:
+        names.check(name)
+    except Refused as error:
+        return error.text if error.code == "name-refused" else ""
+    return ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "admin",
+            "ADMIN",
+            "adm1n",
+            "Admin 2",
+            "admin2",
+            "a d m i n",
+            "xX_admin_Xx",
+            "!admin!",
+            "ádmin",
+            "I am a d m i n",
+        ),
+        *(
+            "Same Deal",
+            "samedeal",
+            "s4me-dea1",
+            "Same Deal Team",
+            "Server",
+            "5erver",
+            "$erver",
+            "rnoderator",
+            "moderat0r",
+        ),
+        *("ａｄｍｉｎ", "𝐚𝐝𝐦𝐢𝐧", "ᴀᴅᴍɪɴ", "ađmin", "the operator", "ѕегѵег"),
+        *SERVER_BOTS,
+        *("J0ker", "DEUCE"),
+    ],
+)
+def test_imitations_of_the_server_are_refused(name: str) -> None:
+    assert why(RefusedNames(), name)
+
+
+@pytest.mark.parametrize("name", ["аda", "Ꭺda", "Ωmega", "мoderator", "σадмин", "ада a", "DJ Вася", "ᎠΑ", "ada가あ"])
+def test_names_that_mix_scripts_are_refused(name: str) -> None:
+    assert "written in one script" in why(RefusedNames(), name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("ada", "Zoë", "José", "nguyễn", "O'Brien", "Dr. Ćosić", "ada #2", "ada ♥", "⚡️ada", "①②", "l4u4", "1337"),
+        *("Вася", "Ада 7", "Ωμέγα", "אבא", "مريم", "मीरा", "สมชาย", "ᎠᎣᎸ", "Արամ", "ანა", "ሰላም", "தமிழ்"),
+        *("田中", "田中ada", "らーめん Ramen", "ヨシ々", "김철수 Kim", "漢字 한글 abc", "ㄅㄆ 漢 a"),
+        *("Badminton", "Systematic", "Observer", "The Joker", "Adminton"),
+    ],
+)
+def test_honest_names_are_accepted(name: str) -> None:
+    assert why(RefusedNames(), name) == ""
+
+
+def test_invalid_names_are_refused_as_before() -> None:
+    with pytest.raises(Refused) as caught:
+        RefusedNames().check("\u202eada")
+    assert caught.value.code == "bad-message"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "names.txt"
+    path.write_text("# the club's list\n\nzonk  # rude here\n*blorp*\nTwo Words\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["zonk", "Z0NK", "Mr Zonk 3", "z.o.n.k", "superblorping", "bl0rp", "two words", "TwoWords"]
+)
+def test_words_on_the_list_are_refused(file: Path, name: str) -> None:
+    text = why(RefusedNames(file), name)
+    assert text == why(RefusedNames(), "admin"), "the refusal shows which list a name is on"
+
+
+@pytest.mark.parametrize("name", ["zonker", "bazonk", "two", "words", "ada"])
+def test_other_names_are_accepted(file: Path, name: str) -> None:
+    assert why(RefusedNames(file), name) == ""
+
+
+def test_a_changed_list_applies_to_the_next_name(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names = RefusedNames(file)
+    file.write_text("quux\n")
+    assert why(names, "quux")
+    assert why(names, "zonk") == ""
+    file.write_text("*\n")
+    assert why(names, "quux"), "a damaged list replaced the last good one"
+    assert "line 1: expected a word" in caplog.text
+    file.unlink()
+    assert why(names, "quux")
+    file.write_text("zonk and more\nzonk\n")
+    assert why(names, "quux") == ""
+    assert why(names, "zonk")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"ok\n?.\n", "line 2: expected a word"),
+        (b"a*b\n", "line 1: expected a word"),
+        (b"**\n", "line 1: expected a word"),
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"x" * (MAX_BYTES + 1), f"has more than {MAX_BYTES} bytes"),
+        (None, "Cannot read SAMEDEAL_REFUSED_NAMES"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_a_settings_error(tmp_path: Path, content: bytes | None, text: str) -> None:
+    path = tmp_path / "names.txt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SettingsError, match=text):
+        RefusedNames(path)
+
+
+@pytest.fixture
+def server(redis_url: str, tmp_path: Path, file: Path) -> Iterator[LoggedServer]:
+    with LoggedServer(redis_url, tmp_path / "log", refused_names=str(file)).start() as server:
+        yield server
+
+
+async def test_a_hello_with_a_refused_name_can_be_repeated_with_another(server: LoggedServer) -> None:
+    async with await Line.open(server, "json") as line:
+        for name in ("admin", "zonk"):
+            assert refused(await line.ask("hello", name=name), "name-refused", "not available")
+        assert refused(await line.ask("hello", name="аda"), "name-refused", "mixes Cyrillic and Latin")
+        assert isinstance(await line.ask("hello", name="ada"), m.Welcome)
+
+
+async def test_guests_keep_names_that_are_refused_later(server: LoggedServer, file: Path) -> None:
+    async with await Line.open(server, "json") as line:
+        welcome = await line.ask("hello", name="quux")
+        assert isinstance(welcome, m.Welcome)
+    file.write_text("quux\n")
+    async with await Line.open(server, "json") as line:
+        assert refused(await line.ask("hello", name="quux"), "name-refused")
+        again = await line.ask("hello", token=welcome.token)
+        assert isinstance(again, m.Welcome)
+        assert again.name == "quux"
