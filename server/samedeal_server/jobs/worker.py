@@ -151,6 +151,11 @@ def _verify(question: bytes) -> bytes:
         return msgpack.encode((log.signature.key, verify(log, keys)))
 
 
+def _stored_replay(question: bytes) -> bytes:
+    """Verify a stored replay by itself, and return the notes of the facts that do not hold, in MessagePack."""
+    return msgpack.encode([fact.note for fact in verify(stored_replays.replay(question)) if not fact.holds])
+
+
 def _qr(link: bytes) -> bytes:
     """Return a link as a QR code: rows of modules, in JSON. Raises Refused if it is too long."""
     import segno  # slow to import, and rarely needed
@@ -197,6 +202,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "steps": _steps,
     "ghosts": _ghosts,
     "verify": _verify,
+    "stored-replay": _stored_replay,
     "qr": _qr,
     "card": _card,
     "pace": _pace,
