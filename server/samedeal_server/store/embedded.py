@@ -38,7 +38,7 @@ if sys.platform != "win32":
 _POLL = 0.05  # seconds between checks of a lock or a process
 _STOP_TIMEOUT_S = 30.0  # seconds before a store that does not exit is killed
 _CRASHES, _WITHIN = 5, 60.0  # this many crashes within this many seconds are too many
-_LEAST_FREE = 200  # MB
+LEAST_FREE_MB = 200
 _ROOM, _RETRY = 10**6, 1.0  # bytes that must be writable before a restart; seconds between checks
 FULL = "the store's disk is full"
 _LONGEST_SOCKET = 100  # bytes; the kernel's limit for a socket's path is 104 to 108
@@ -76,6 +76,11 @@ class EmbeddedStore:
     def url(self) -> str:
         """The URL for Redis clients."""
         return f"unix://{quote(str(self._socket))}"
+
+    @property
+    def socket(self) -> Path:
+        """The path of the store's socket, which exists while it runs."""
+        return self._socket
 
     @property
     def pid(self) -> int | None:
@@ -142,8 +147,8 @@ class EmbeddedStore:
         try:
             _private_folder(self.data_dir)
             waiting = False
-            while (free := shutil.disk_usage(self.data_dir).free // 10**6) < _LEAST_FREE:
-                why = f"The disk of {self.data_dir} is nearly full: {free} MB are free, {_LEAST_FREE} MB are needed."
+            while (free := shutil.disk_usage(self.data_dir).free // 10**6) < LEAST_FREE_MB:
+                why = f"The disk of {self.data_dir} is nearly full: {free} MB are free, {LEAST_FREE_MB} MB are needed."
                 if time.monotonic() >= deadline:
                     raise StoreError(why)
                 if not waiting:
