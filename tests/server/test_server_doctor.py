@@ -36,7 +36,7 @@ def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> di
 def test_a_new_installation_has_no_problem_and_stays_untouched(tmp_path: Path) -> None:
     found = doctor(tmp_path / "data")
     assert found["data_directory"] == {"path": f"{tmp_path / 'data'} (created at the first start)"}
-    assert found["store"]["reached"] == "not running: a server starts it"
+    assert found["store"]["answers"] == "not running: a server starts it"
     assert not (tmp_path / "data").exists()
     assert "terminal" not in found
 
@@ -45,10 +45,10 @@ def test_a_running_server_has_no_problem(tmp_path: Path) -> None:
     with Server(data_dir=tmp_path, master_key="", signing_key="") as server:
         found = doctor(tmp_path, port=f"{server.port}", public_url=server.url)
         assert found["machine"]["port"].startswith(f"127.0.0.1:{server.port} is served by samedeal/")
-        assert found["public_URL"] == {"address": server.url, "reached": True, "this_server": True}
+        assert found["public_URL"] == {"address": server.url, "answers": True, "this_server": True}
         assert found["data_directory"]["master.key"] == "found"
         store = found["store"]
-        assert (store["reached"], store["safe"], store["master_key"], store["schema"]) == (
+        assert (store["answers"], store["safe"], store["master_key"], store["schema"]) == (
             True,
             True,
             True,

@@ -36,6 +36,8 @@ def fetch(url: str) -> Info:
     except (DecodeError, ValidationError) as error:
         raise ProblemError(f"{url} is served by another program") from error
     except URLError as error:
-        raise ProblemError(f"{url} cannot be reached: {error.reason or error}") from error
+        raise ProblemError(
+            f"{url} cannot be reached: {getattr(error.reason, 'strerror', None) or error.reason or error}"
+        ) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise ProblemError(f"{url} cannot be reached: {error}") from error

@@ -25,10 +25,10 @@ def public_url(settings: Settings, own_keys: Collection[str]) -> Iterator[Findin
     try:
         info = fetch(url)
     except ProblemError as error:
-        yield Finding(part, "reached", False, f"{error}")
+        yield Finding(part, "answers", False, f"{error}")
     else:
         ours = not own_keys or any(key.key in own_keys for key in info.keys)
-        yield Finding(part, "reached", True)
+        yield Finding(part, "answers", True)
         yield Finding(part, "this server", ours, "" if ours else f"{url} leads to a server with another store")
     if url.startswith("https://"):
         yield _certificate(url)

@@ -23,25 +23,25 @@ async def store(settings: Settings) -> tuple[list[Finding], Condition | None]:
     findings = [Finding(PART, "address", shown)]
     embedded = EmbeddedStore(settings.data_dir)
     if not settings.redis_url and not embedded.socket.exists():
-        return [*findings, Finding(PART, "reached", "not running: a server starts it")], None
+        return [*findings, Finding(PART, "answers", "not running: a server starts it")], None
     try:
         checked = store_at(settings.redis_url or embedded.url)
     except ValueError as error:
-        return [*findings, Finding(PART, "reached", False, f"the URL of the store cannot be used: {error}")], None
+        return [*findings, Finding(PART, "answers", False, f"the URL of the store cannot be used: {error}")], None
     try:
         found = await condition(checked, settings.store_durability)
     except Refused as refused:
         text = f"the store cannot be used: {why(checked, refused)}"
-        return [*findings, Finding(PART, "reached", False, text)], None
+        return [*findings, Finding(PART, "answers", False, text)], None
     except UnfitStoreError as error:
-        return [*findings, Finding(PART, "reached", True, f"{error}")], None
+        return [*findings, Finding(PART, "answers", True, f"{error}")], None
     finally:
         await checked.close()
     return [*findings, *_findings(settings, found)], found
 
 
 def _findings(settings: Settings, found: Condition) -> Iterator[Finding]:
-    yield Finding(PART, "reached", True)
+    yield Finding(PART, "answers", True)
     yield Finding(PART, "program", found.product)
     known = found.schema is None or (found.schema.isdigit() and int(found.schema) <= SCHEMA)
     newer = f"the store has schema {found.schema!r}, and this version reads schemas up to {SCHEMA}"
