@@ -162,6 +162,14 @@ def test_a_damaged_replay_is_named(damage: bytes, newest: Redis, redis_url: str,
     assert len(list(folder.iterdir())) == 1
 
 
+def test_a_replay_in_the_place_of_another_is_named(newest: Redis, redis_url: str, tmp_path: Path) -> None:
+    races = saved(NUMBERS[-1]).races
+    whole: Any = newest.get(f"replay:{{{races['match']}}}")
+    newest.set(f"replay:{{{races['unlisted']}}}", whole)
+    done = samedeal("backup", tmp_path / "backup", "--redis", redis_url, code=5)
+    assert f"samedeal: {races['unlisted']}: it is the replay of {races['match']}" in done.stderr
+
+
 def test_a_log_that_disagrees_with_its_head_is_named(newest: Redis, redis_url: str, tmp_path: Path) -> None:
     races = saved(NUMBERS[-1]).races
     newest.xadd(f"race:{{{races['running']}}}:log", {"e": "[0,0,0]", "h": "0"}, id="999999-0")

@@ -50,7 +50,7 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
             while pending:
                 race_id, finished = pending.pop()
                 if finished:
-                    wrong = await _wrong_with_replay(jobs, await inventory.stored_replay(store, race_id))
+                    wrong = await _wrong_with_replay(jobs, race_id, await inventory.stored_replay(store, race_id))
                 else:
                     wrong = await _wrong_with_log(log, race_id, master_key)
                 if wrong:
@@ -70,15 +70,15 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
     )
 
 
-async def _wrong_with_replay(jobs: Jobs, data: bytes | None) -> str:
+async def _wrong_with_replay(jobs: Jobs, race_id: str, data: bytes | None) -> str:
     """Return what is wrong with the bytes of a stored replay, or an empty text, also for one that has expired."""
     if data is None:
         return ""
     try:
-        notes = msgpack.decode(await jobs.run_now("stored-replay", data), type=tuple[str, ...])
+        stored_id, notes = msgpack.decode(await jobs.run_now("stored-replay", data), type=tuple[str, tuple[str, ...]])
     except (Refused, JobFailed) as failure:
         return f"{failure}"
-    return "; ".join(notes)
+    return "; ".join(notes) or ("" if stored_id == race_id else f"it is the replay of {stored_id}")
 
 
 async def _wrong_with_log(log: RaceLog, race_id: str, master_key: bytes | None) -> str:
