@@ -17,6 +17,7 @@ from msgspec import Struct
 from samedeal_server.backups import backup_file
 from samedeal_server.backups.backup_file import BackupError, Manifest
 from samedeal_server.backups.private_store import private_store
+from samedeal_server.backups.progress import progress
 from samedeal_server.backups.verification import Verified, verify_store
 from samedeal_server.settings import Settings, existing_keys
 from samedeal_server.store import inventory
@@ -58,7 +59,7 @@ async def back_up(settings: Settings, target: Path, *, with_keys: bool, say: Say
         loaded.hardlink_to(data)
         async with private_store(loaded, Path(name) / "store", database, say) as store:
             about = await inventory.summary(store)
-            verified = await verify_store(store, keys.get("master.key"), _progress(say))
+            verified = await verify_store(store, keys.get("master.key"), progress(say, "Verified", "races"))
         if not about.schema.isdigit():
             raise BackupError(f"The store has the unknown schema {about.schema!r}.")
         manifest = Manifest(
@@ -92,7 +93,7 @@ async def verify_file(settings: Settings, file: Path, say: Say) -> Report:
             about = await inventory.summary(store)
             master_key = keys["master.key"].decode() if "master.key" in keys else None
             own = bytes.fromhex(master_key) if master_key else existing_keys(settings).get("master.key")
-            verified = await verify_store(store, own, _progress(say))
+            verified = await verify_store(store, own, progress(say, "Verified", "races"))
         found = about.loaded + about.expired
         if found != manifest.keys:
             raise BackupError(f"{file} is damaged: it has {found} keys instead of {manifest.keys}.")
@@ -176,16 +177,3 @@ def _read_back(file: Path) -> None:
     """Check that the file has the data that was verified."""
     with tempfile.TemporaryDirectory(prefix="samedeal-read-") as name:
         backup_file.extract(file, Path(name))
-
-
-def _progress(say: Say) -> Callable[[int, int], None]:
-    """Return a function that reports each further tenth of the work."""
-    reported = 0
-
-    def progress(done: int, total: int) -> None:
-        nonlocal reported
-        if done * 10 // total > reported:
-            reported = done * 10 // total
-            say(f"Verified {done} of {total} races.")
-
-    return progress

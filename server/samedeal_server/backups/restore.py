@@ -11,6 +11,7 @@ from msgspec import Struct
 from samedeal_server.backups import backup_file
 from samedeal_server.backups.backup_file import BackupError, Extracted
 from samedeal_server.backups.private_store import private_store
+from samedeal_server.backups.progress import progress
 from samedeal_server.settings import Settings, existing_keys
 from samedeal_server.store.checks import fingerprint
 from samedeal_server.store.cluster import store_at
@@ -88,7 +89,8 @@ async def _fill(extracted: Extracted, temporary: Path, url: str, say: Say) -> in
     try:
         await target.describe()
         async with private_store(extracted.data, temporary / "store", manifest.database, say) as source:
-            return await copy(source, target, lambda done: say(f"Restored {done} of {manifest.keys} keys."))
+            report = progress(say, "Restored", "keys")
+            return await copy(source, target, lambda done: report(done, manifest.keys))
     except NotEmptyError:
         raise BackupError("The store is not empty: restore into an empty one, or empty it with FLUSHDB.") from None
     finally:

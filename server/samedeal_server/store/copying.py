@@ -9,8 +9,6 @@ from samedeal_server.store.connection import CONNECTIONS, Store, Word
 
 UNFINISHED: Final = "unfinished-restore"
 """Stands for the schema until the copy is complete, so that no server starts on half of the data."""
-
-
 _BATCH: Final = 500
 """How many members of a sorted set are copied at once."""
 
@@ -23,7 +21,7 @@ class NotEmptyError(Exception):
     """The store has data already."""
 
 
-async def copy(source: Store, target: Store, on_progress: Callable[[int], object] = lambda done: None) -> int:
+async def copy(source: Store, target: Store, on_progress: Callable[[int], object]) -> int:
     """Copy all keys to an empty store, and return how many. Calls `on_progress` with the number so far.
 
     Raises NotEmptyError, Refused, UnknownKindError.
@@ -50,12 +48,16 @@ async def _commands(store: Store, key: bytes) -> AsyncIterator[list[tuple[Word, 
     """Yield the commands that write a key, in batches that can each be repeated. Raises Refused, UnknownKindError."""
     kind, expires_at = await store.ask("TYPE", key), await store.ask("PEXPIRETIME", key)
     batch: list[tuple[Word, ...]] = [("DEL", key)]
+    # An empty answer means that the key has expired meanwhile.
     if kind == b"string":
-        batch.append(("SET", key, await store.ask("GET", key)))
+        if (value := await store.ask("GET", key)) is not None:
+            batch.append(("SET", key, value))
     elif kind == b"hash":
-        batch.append(("HSET", key, *(word for pair in (await store.ask("HGETALL", key)).items() for word in pair)))
+        if fields := await store.ask("HGETALL", key):
+            batch.append(("HSET", key, *(word for pair in fields.items() for word in pair)))
     elif kind == b"set":
-        batch.append(("SADD", key, *sorted(await store.ask("SMEMBERS", key))))
+        if members := await store.ask("SMEMBERS", key):
+            batch.append(("SADD", key, *sorted(members)))
     elif kind == b"stream":
         for id_, fields in await store.ask("XRANGE", key, "-", "+"):
             batch.append(("XADD", key, id_, *(word for pair in fields.items() for word in pair)))
@@ -65,7 +67,7 @@ async def _commands(store: Store, key: bytes) -> AsyncIterator[list[tuple[Word, 
             batch.append(("ZADD", key, *(word for member, score in pairs for word in (repr(float(score)), member))))
             yield batch
             first, batch = first + _BATCH, []
-    elif kind != b"none":  # it has expired
+    elif kind != b"none":
         raise UnknownKindError(f"{key!r} is a {kind.decode()}, which Same Deal does not use.")
     if expires_at > 0:
         batch.append(("PEXPIREAT", key, expires_at))
