@@ -5,7 +5,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -121,7 +121,10 @@ def _file(target: Path, now: datetime, *, is_folder: bool) -> Path:
     """Return the path of a new backup. Raises BackupError if it exists already."""
     if is_folder:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
-    file = target / f"samedeal-{now:%Y%m%dT%H%M%SZ}.tar.gz" if target.is_dir() else target
+    file = target
+    if target.is_dir():
+        while (file := target / f"samedeal-{now:%Y%m%dT%H%M%SZ}.tar.gz").exists():
+            now += timedelta(seconds=1)
     if file.exists():
         raise BackupError(f"{file} exists already.")
     return file

@@ -76,8 +76,10 @@ async def _wrong_with_replay(jobs: Jobs, race_id: str, data: bytes | None) -> st
         return ""
     try:
         stored_id, notes = msgpack.decode(await jobs.run_now("stored-replay", data), type=tuple[str, tuple[str, ...]])
-    except (Refused, JobFailed) as failure:
+    except JobFailed as failure:
         return f"{failure}"
+    except Refused as refused:
+        return "" if refused.code == "withdrawn" else refused.text  # a tombstone has nothing to verify
     return "; ".join(notes) or ("" if stored_id == race_id else f"it is the replay of {stored_id}")
 
 
