@@ -253,6 +253,19 @@ def load_keys(settings: Settings) -> Keys:
     )
 
 
+def existing_keys(settings: Settings) -> dict[str, bytes]:
+    """Return the keys that the settings or files contain, by the names of the files. Creates none.
+
+    Raises SettingsError.
+    """
+    values = {"master.key": settings.master_key, "signing.key": settings.signing_key}
+    return {
+        name: _load_key(value, settings.data_dir / name)
+        for name, value in values.items()
+        if value or (settings.data_dir / name).exists()
+    }
+
+
 def _load_key(value: str | None, file: Path) -> bytes:
     if value:
         return bytes.fromhex(value)

@@ -50,7 +50,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     + [["admin", name, PLAYER] for name in ("close", "hide", "unhide", "kick", "ban", "unban", "settle", "erase")],
 }
 """Arguments for each command that uses a server."""
-WITHOUT_A_SERVER = {"demo", "arena", "receipts", "deal", "serve", "whoami", "completion", "config"}
+WITHOUT_A_SERVER = {"demo", "arena", "backup", "restore", "receipts", "deal", "serve", "whoami", "completion", "config"}
 """Commands that use no server, or only one that they have started."""
 CALLS = [call for calls in COMMANDS.values() for call in calls]
 STYLING = re.compile(r"\x1b\[[0-9;]*m")

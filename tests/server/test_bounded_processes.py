@@ -87,5 +87,5 @@ def test_bounded_processes_are_started_with_low_priority() -> None:
 
 
 def test_the_worker_has_no_other_tasks() -> None:
-    tasks = "deal par play par-chart bot-move replay steps ghosts verify qr card pace board"
+    tasks = "deal par play par-chart bot-move replay steps ghosts verify stored-replay qr card pace board"
     assert set(worker.TASKS) == {*tasks.split(), "solution", "analysis", "advice", "solution-replay", "solution-steps"}

@@ -66,6 +66,7 @@ WRITERS = {
     "archive.py",
     "checks.py",
     "connection.py",
+    "copying.py",
     "daily_results.py",
     "guests.py",
     "job_results.py",

@@ -6,11 +6,12 @@ import os
 import re
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
 from samedeal_server.ops import metrics
-from support.campaign import Persistent, racing, start_server, wait_for_moves
+from support.campaign import Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server
 
@@ -75,23 +76,28 @@ def test_proxy_forwards_to_all_servers_but_hides_metrics() -> None:
     assert port[1] == "8640"
 
 
-def commands(title: str) -> str:
-    """Return the commands of a section."""
-    return "\n".join(re.findall(r"(?ms)^```sh\n(.*?)^```", section(title)))
+def commands(title: str) -> list[str]:
+    """Return the commands in the code blocks of a section."""
+    return re.findall(r"(?ms)^```sh\n(.*?)^```", section(title))
 
 
 def do(script: str, home: Path) -> None:
-    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=os.environ | {"HOME": str(home)}, timeout=240)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
+    (home / "samedeal").write_text(f'#!/bin/sh\nexec {sys.executable} -m samedeal_cli.main "$@"\n')
+    (home / "samedeal").chmod(0o700)
+    environment |= {"HOME": str(home), "PATH": f"{home}:{os.environ['PATH']}", "XDG_DATA_HOME": ""}
+    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=environment, timeout=240)
     assert done.returncode == 0
 
 
 async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) -> None:
-    """The backup includes keys, replays and a running race, which continues."""
+    """The backup is made while a race runs, and has its replays and this race, which continues elsewhere."""
     here, there = tmp_path / "here", tmp_path / "there"
     data_dirs = {home: home / ".local" / "share" / "samedeal" for home in (here, there)}
     own_keys = {"master_key": "", "signing_key": ""}
-    data_dirs[there].mkdir(parents=True)
-    (data_dirs[there] / "of-the-old-one").touch()
+    there.mkdir()
+    to_file, _ = commands("Backup")
+    (from_file,) = commands("Restore")
     async with asyncio.timeout(240):
         with Server(data_dir=data_dirs[here], **own_keys) as server:
             over = server.create("corners", start_delay_ms=0, max_racers=1)
@@ -105,15 +111,20 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
             other = Server(data_dir=data_dirs[there], **own_keys)
             async with racing(players):
                 await wait_for_moves(players, 20)
+                for each in players:
+                    each.allowance = 0  # what they do after the backup would be lost
+                await eventually(lambda: all(move.answered_at for each in players for move in each.history.tries))
+                await asyncio.to_thread(do, to_file, here)
                 await asyncio.to_thread(server.__exit__)
-                do(commands("Backup"), here)
                 (here / "samedeal.tar.gz").rename(there / "samedeal.tar.gz")
-                do(commands("Restore"), there)
+                await asyncio.to_thread(do, from_file, there)
                 assert stat.S_IMODE(data_dirs[there].stat().st_mode) == 0o700
-                assert not (data_dirs[there] / "of-the-old-one").exists()
+                for key in ("master.key", "signing.key"):
+                    (data_dirs[here] / key).rename(data_dirs[there] / key)
                 await start_server(other)
                 for each in players:
                     each.servers = [other]
+                await wait_for_more_moves(players)
             with other:
                 assert other.get(f"/api/v1/replays/{over}.json") == replay
                 assert json.loads(other.get("/.well-known/samedeal")[1])["keys"] == keys

@@ -51,6 +51,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
     "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
     "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
+    "backup": ("samedeal_cli.commands.backup:backup", "Back up a server's store, and verify the backup."),
+    "restore": ("samedeal_cli.commands.backup:restore", "Restore a backup into an empty store."),
     "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
     "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
     "whoami": ("samedeal_cli.commands.devices:whoami", "Show the names you play under."),

@@ -31,6 +31,7 @@ Task = Literal[
     "steps",
     "ghosts",
     "verify",
+    "stored-replay",
     "qr",
     "card",
     "pace",

@@ -165,9 +165,7 @@ class RaceOpener:
 
     def secret(self, header: Header) -> bytes:
         """Return the secret of a race that this server opened."""
-        if header.daily:
-            return commitments.daily_secret(self._master_key, header.game, header.date)
-        return commitments.secret(self._master_key, header.race, header.salt)
+        return secret_of(self._master_key, header)
 
     def address_owner(self, address: str) -> str:
         """Return the name under which races opened from an address are counted. It does not reveal the address."""
@@ -238,3 +236,10 @@ def _without_defaults(options: Options) -> Options:
 def _integer(value: float | bool | str) -> float | bool | str:
     """Convert a number such as 8.0 to an integer: JSON Schema treats it as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def secret_of(master_key: bytes, header: Header) -> bytes:
+    """Return the secret of a race that was opened with a master key."""
+    if header.daily:
+        return commitments.daily_secret(master_key, header.game, header.date)
+    return commitments.secret(master_key, header.race, header.salt)

@@ -24,8 +24,8 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 from urllib.parse import quote
@@ -38,7 +38,7 @@ if sys.platform != "win32":
 _POLL = 0.05  # seconds between checks of a lock or a process
 _STOP_TIMEOUT_S = 30.0  # seconds before a store that does not exit is killed
 _CRASHES, _WITHIN = 5, 60.0  # this many crashes within this many seconds are too many
-_LEAST_FREE = 200  # MB
+LEAST_FREE_MB = 200
 _ROOM, _RETRY = 10**6, 1.0  # bytes that must be writable before a restart; seconds between checks
 FULL = "the store's disk is full"
 _LONGEST_SOCKET = 100  # bytes; the kernel's limit for a socket's path is 104 to 108
@@ -47,6 +47,7 @@ _OPTIONS = [
     *("--port", "0", "--unixsocketperm", "700", "--maxmemory-policy", "noeviction"),
     *("--save", "", "--appendonly", "yes", "--appendfsync", "always", "--aof-load-truncated", "yes"),
     *("--auto-aof-rewrite-min-size", "16mb", "--auto-aof-rewrite-percentage", "100"),
+    *("--repl-diskless-sync-delay", "0"),  # for backups, which would wait for further replicas
 ]
 _log = logging.getLogger("samedeal.store")
 
@@ -58,7 +59,7 @@ class StoreError(Exception):
 class EmbeddedStore:
     """The store of a data directory, shared by all server processes with the same directory."""
 
-    def __init__(self, data_dir: Path, *, say: Callable[[str], None] = _log.info, wait_s: float = 0.0) -> None:
+    def __init__(self, data_dir: Path, *, say: Callable[[str], object] = _log.info, wait_s: float = 0.0) -> None:
         """`wait_s` is how long to wait at startup for space on a full disk. Restarts wait indefinitely."""
         self._wait_s = wait_s
         self._was_up = False
@@ -75,6 +76,11 @@ class EmbeddedStore:
     def url(self) -> str:
         """The URL for Redis clients."""
         return f"unix://{quote(str(self._socket))}"
+
+    @property
+    def socket(self) -> Path:
+        """The path of the store's socket, which exists while it runs."""
+        return self._socket
 
     @property
     def pid(self) -> int | None:
@@ -141,8 +147,8 @@ class EmbeddedStore:
         try:
             _private_folder(self.data_dir)
             waiting = False
-            while (free := shutil.disk_usage(self.data_dir).free // 10**6) < _LEAST_FREE:
-                why = f"The disk of {self.data_dir} is nearly full: {free} MB are free, {_LEAST_FREE} MB are needed."
+            while (free := shutil.disk_usage(self.data_dir).free // 10**6) < LEAST_FREE_MB:
+                why = f"The disk of {self.data_dir} is nearly full: {free} MB are free, {LEAST_FREE_MB} MB are needed."
                 if time.monotonic() >= deadline:
                     raise StoreError(why)
                 if not waiting:
@@ -270,6 +276,20 @@ def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
     if EmbeddedStore(data_dir).url != url:
         return None
     return lambda: None if has_room(data_dir) else FULL
+
+
+@contextmanager
+def reserved(data_dir: Path) -> Iterator[None]:
+    """Keep servers and stores off a data directory. Raises StoreError if one uses it."""
+    _private_folder(data_dir)
+    held = [os.open(data_dir / name, os.O_RDWR | os.O_CREAT, 0o600) for name in ("lock", "store.lock")]
+    try:
+        if not all(map(_try_lock, held)):
+            raise StoreError(f"A server is using {data_dir}: stop it first.")
+        yield
+    finally:
+        for lock in held:
+            os.close(lock)
 
 
 def _private_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+import click
+import msgspec
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
@@ -22,7 +25,8 @@ from websockets.typing import Subprotocol
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_cli import config
 from samedeal_cli.commands.output import show
-from samedeal_cli.failure import Failure, Unreachable
+from samedeal_cli.commands.serve import check_installed
+from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.render.phrases import counted
@@ -52,18 +56,29 @@ class Finding(NamedTuple):
     """The problem, if any."""
 
 
-@command("samedeal doctor", "samedeal doctor --json --server https://cards.example")
-def doctor(settings: Settings) -> int:
+@command(
+    "samedeal doctor",
+    "samedeal doctor --json --server https://cards.example",
+    "samedeal doctor --server-side --backups /var/backups/samedeal",
+)
+@click.option("--server-side", is_flag=True, help="Check the installation of a server on this machine instead.")
+@click.option("--backups", metavar="FOLDER", type=click.Path(), help="With --server-side, the folder of its backups.")
+def doctor(settings: Settings, server_side: bool, backups: str | None) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
     Exits with 1 if there is a problem, and with 3 if the server set by a flag, the environment or the config file
-    cannot be reached.
+    cannot be reached. With --server-side, checks the settings in the environment, the data directory, the store, the
+    port and the public URL, as the server's user.
     """
-    findings = [*_program(), *_paths(), *_terminal(settings), *_environment(), *_server(settings)]
+    if backups and not server_side:
+        raise Misused("--backups needs --server-side")
+    client = () if server_side else (*_paths(), *_terminal(settings), *_environment(), *_server(settings))
+    findings = [*_program(), *client, *(_installation(backups) if server_side else ())]
     wrong = [finding.wrong for finding in findings if finding.wrong]
     parts: dict[str, dict[str, Value]] = {}
     for finding in findings:
-        parts.setdefault(finding.part, {})[finding.name.replace(" ", "_")] = finding.value
+        part = parts.setdefault(finding.part.replace(" ", "_"), {})
+        part[finding.name.replace(" ", "_")] = finding.value
     show(settings, parts | {"wrong": wrong}, _report(findings, wrong))
     if wrong:
         settings.say(f"samedeal: {counted(len(wrong), 'problem')} found")
@@ -111,6 +126,18 @@ def _paths() -> Iterator[Finding]:
     receipts = state / "receipts"
     yield Finding("paths", "receipts", f"{_without_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
     yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))
+
+
+def _installation(backups: str | None) -> list[Finding]:
+    """Return what the server's package finds about an installation. Raises Failure if it cannot run."""
+    check_installed(store="checked by the server's package")
+    options = [] if backups is None else [f"--backups={backups}"]
+    program = [sys.executable, "-m", "samedeal_server.doctor", *options]
+    done = subprocess.run(program, capture_output=True, check=False)  # noqa: S603 (our own program)
+    try:
+        return [Finding(*finding) for finding in msgspec.json.decode(done.stdout, type=list[tuple[str, str, Any, str]])]
+    except (msgspec.DecodeError, TypeError):
+        raise Failure(f"the server's checks failed: {done.stderr.decode(errors='replace').strip()}") from None
 
 
 def _without_home(text: str | Path) -> str:

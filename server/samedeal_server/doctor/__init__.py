@@ -1,0 +1,1 @@
+"""The doctor of a server's installation: settings, files, store, port and public URL (``samedeal doctor``)."""

@@ -1,0 +1,45 @@
+"""The program behind ``samedeal doctor --server-side``: writes its findings as JSON."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import click
+from msgspec import json
+
+from samedeal_server.doctor import machine
+from samedeal_server.doctor.finding import Finding
+from samedeal_server.doctor.public_url import public_url
+from samedeal_server.doctor.store import store
+from samedeal_server.settings import Settings, SettingsError
+
+
+@click.command()
+@click.option("--backups", type=click.Path(path_type=Path))
+def main(backups: Path | None) -> None:
+    """Write the findings as a JSON array."""
+    logging.disable()  # the findings say the same
+    click.echo(json.encode(findings(backups)))
+
+
+def findings(backups: Path | None) -> list[Finding]:
+    """Check the installation of a server with the settings in the environment, and its folder of backups, if any."""
+    try:
+        settings = Settings.from_env(os.environ)
+    except SettingsError as error:
+        return [Finding("settings", "valid", False, f"{error}")]
+    of_store, condition = asyncio.run(store(settings))
+    return [
+        *machine.settings_findings(settings),
+        *machine.directory_findings(settings),
+        machine.open_files(settings),
+        machine.port(settings),
+        *of_store,
+        *public_url(settings, condition.signing_keys if condition else ()),
+        *(machine.backups(backups) if backups else ()),
+    ]
+
+
+if __name__ == "__main__":
+    main()

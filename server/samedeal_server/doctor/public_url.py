@@ -1,0 +1,54 @@
+"""Checks of the public URL: that it leads to this server, through proxies that it trusts, with a valid certificate."""
+
+import socket
+import ssl
+import time
+from collections.abc import Collection, Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from samedeal_server.doctor.fetch import TIMEOUT_S, ProblemError, fetch
+from samedeal_server.doctor.finding import Finding
+from samedeal_server.settings import Settings
+
+LEAST_DAYS: Final = 14
+"""Certificates are renewed earlier than this many days before they expire."""
+
+
+def public_url(settings: Settings, own_keys: Collection[str]) -> Iterator[Finding]:
+    """Check the public URL, if it is set. `own_keys` are the public keys of the store's servers, if known."""
+    part, url = "public URL", settings.public_url
+    if url is None:
+        yield Finding(part, "address", None)
+        return
+    yield Finding(part, "address", settings.redacted()["SAMEDEAL_PUBLIC_URL"])
+    try:
+        info = fetch(url)
+    except ProblemError as error:
+        yield Finding(part, "answers", False, f"{error}")
+    else:
+        ours = not own_keys or any(key.key in own_keys for key in info.keys)
+        yield Finding(part, "answers", True)
+        yield Finding(part, "this server", ours, "" if ours else f"{url} leads to a server with another store")
+    if url.startswith("https://"):
+        yield _certificate(url)
+        no_proxy = "the server has no TLS of its own, but trusts no proxy: set SAMEDEAL_TRUSTED_PROXIES"
+        trusted = str(settings.trusted_proxies)
+        yield Finding(part, "trusted proxies", trusted or None, "" if trusted else no_proxy)
+
+
+def _certificate(url: str) -> Finding:
+    """Check how long the certificate is valid."""
+    part, name, parts = "public URL", "certificate days", urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        with (
+            socket.create_connection((host, parts.port or 443), TIMEOUT_S) as plain,
+            ssl.create_default_context().wrap_socket(plain, server_hostname=host) as secure,
+        ):
+            expires = ssl.cert_time_to_seconds(str((secure.getpeercert() or {})["notAfter"]))
+    except (OSError, ValueError, KeyError) as error:
+        return Finding(part, name, None, f"the certificate of {host} cannot be checked: {error}")
+    days = int((expires - time.time()) // 86_400)
+    wrong = f"the certificate of {host} expires in {days} days: check its renewal" if days < LEAST_DAYS else ""
+    return Finding(part, name, days, wrong)

@@ -1,0 +1,74 @@
+"""Copies all data of one store to another, which can be of another program, another version, or a cluster."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from samedeal_server.store import inventory, schema
+from samedeal_server.store.connection import CONNECTIONS, Store, Word
+
+UNFINISHED: Final = "unfinished-restore"
+"""Stands for the schema until the copy is complete, so that no server starts on half of the data."""
+_BATCH: Final = 500
+"""How many members of a sorted set are copied at once."""
+
+
+class UnknownKindError(Exception):
+    """A key has a kind of value that Same Deal does not use."""
+
+
+class NotEmptyError(Exception):
+    """The store has data already."""
+
+
+async def copy(source: Store, target: Store, on_progress: Callable[[int], object]) -> int:
+    """Copy all keys to an empty store, and return how many. Calls `on_progress` with the number so far.
+
+    Raises NotEmptyError, Refused, UnknownKindError.
+    """
+    if not await inventory.is_empty(target):
+        raise NotEmptyError
+    await target.retry("SET", schema.KEY, UNFINISHED)
+    number, copied, free = await source.ask("GET", schema.KEY), 0, asyncio.Semaphore(CONNECTIONS // 2)
+
+    async def copy_key(key: bytes) -> None:
+        async with free:
+            async for batch in _commands(source, key):
+                await target.retry_all(*batch)
+
+    async for batch in inventory.keys(source):
+        await asyncio.gather(*(copy_key(key) for key in batch if key != schema.KEY.encode()))
+        copied += len(batch)
+        on_progress(copied)
+    await target.retry("DEL", schema.KEY) if number is None else await target.retry("SET", schema.KEY, number)
+    return copied
+
+
+async def _commands(store: Store, key: bytes) -> AsyncIterator[list[tuple[Word, ...]]]:
+    """Yield the commands that write a key, in batches that can each be repeated. Raises Refused, UnknownKindError."""
+    kind, expires_at = await store.ask("TYPE", key), await store.ask("PEXPIRETIME", key)
+    batch: list[tuple[Word, ...]] = [("DEL", key)]
+    # An empty answer means that the key has expired meanwhile.
+    if kind == b"string":
+        if (value := await store.ask("GET", key)) is not None:
+            batch.append(("SET", key, value))
+    elif kind == b"hash":
+        if fields := await store.ask("HGETALL", key):
+            batch.append(("HSET", key, *(word for pair in fields.items() for word in pair)))
+    elif kind == b"set":
+        if members := await store.ask("SMEMBERS", key):
+            batch.append(("SADD", key, *sorted(members)))
+    elif kind == b"stream":
+        for id_, fields in await store.ask("XRANGE", key, "-", "+"):
+            batch.append(("XADD", key, id_, *(word for pair in fields.items() for word in pair)))
+    elif kind == b"zset":
+        first = 0
+        while pairs := await store.ask("ZRANGE", key, first, first + _BATCH - 1, "WITHSCORES"):
+            batch.append(("ZADD", key, *(word for member, score in pairs for word in (repr(float(score)), member))))
+            yield batch
+            first, batch = first + _BATCH, []
+    elif kind != b"none":
+        raise UnknownKindError(f"{key!r} is a {kind.decode()}, which Same Deal does not use.")
+    if expires_at > 0:
+        batch.append(("PEXPIREAT", key, expires_at))
+    yield batch

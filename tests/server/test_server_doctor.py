@@ -1,0 +1,114 @@
+"""``samedeal doctor --server-side``: what it finds in an installation, and what it calls a problem."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from samedeal_server.store.schema import KEY as SCHEMA_KEY
+from samedeal_server.store.schema import SCHEMA
+from support.servers import MASTER_KEY, Server
+
+
+def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> dict[str, Any]:
+    """Check an installation with these settings, and return the findings."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS_URL"))}
+    own = {"PORT": "0", "DATA_DIR": str(data_dir)} | {name.upper(): value for name, value in settings.items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "samedeal_cli.main", "doctor", "--server-side", "--json", *map(str, words)],
+        env=clean | {f"SAMEDEAL_{name}": value for name, value in own.items()},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == code, found
+    assert code == int(bool(found["wrong"]))
+    return found
+
+
+def test_a_new_installation_has_no_problem_and_stays_untouched(tmp_path: Path) -> None:
+    found = doctor(tmp_path / "data")
+    assert found["data_directory"] == {"path": f"{tmp_path / 'data'} (created at the first start)"}
+    assert found["store"]["answers"] == "not running: a server starts it"
+    assert not (tmp_path / "data").exists()
+    assert "terminal" not in found
+
+
+def test_a_running_server_has_no_problem(tmp_path: Path) -> None:
+    with Server(data_dir=tmp_path, master_key="", signing_key="") as server:
+        found = doctor(tmp_path, port=f"{server.port}", public_url=server.url)
+        assert found["machine"]["port"].startswith(f"127.0.0.1:{server.port} is served by samedeal/")
+        assert found["public_URL"] == {"address": server.url, "answers": True, "this_server": True}
+        assert found["data_directory"]["master.key"] == "found"
+        store = found["store"]
+        assert (store["answers"], store["safe"], store["master_key"], store["schema"]) == (
+            True,
+            True,
+            True,
+            f"{SCHEMA}",
+        )
+        assert store["program"].startswith("Valkey")
+        with Redis.from_url(f"unix://{tmp_path}/store.sock") as redis:
+            redis.set(SCHEMA_KEY, SCHEMA + 1)
+            redis.config_set("appendfsync", "everysec")
+        found = doctor(tmp_path, code=1, master_key=MASTER_KEY)
+        texts = "\n".join(found["wrong"])
+        for text in ("reads schemas up to", "SAMEDEAL_STORE_DURABILITY", "which the server does not have"):
+            assert text in texts
+
+
+def test_another_server_at_the_public_url_is_a_problem(redis_url: str, tmp_path: Path) -> None:
+    with Server(redis_url) as server, Server(data_dir=tmp_path, master_key="", signing_key=""):
+        found = doctor(tmp_path, code=1, public_url=server.url)
+    assert "leads to a server with another store" in found["wrong"][0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"rate": "often"}, "SAMEDEAL_RATE is often"),
+        ({"redis_url": "redis://:secret@127.0.0.1:1"}, "the store cannot be used"),
+        ({"public_url": "http://127.0.0.1:1"}, "Connection refused"),
+        ({"public_url": "https://127.0.0.1:1"}, "SAMEDEAL_TRUSTED_PROXIES"),
+        ({"public_url": "https://127.0.0.1:1"}, "the certificate of 127.0.0.1 cannot be checked"),
+        ({"connections": "1000000000"}, "raise LimitNOFILE"),
+        ({"host": "192.0.2.1"}, "cannot be used"),
+    ],
+)
+def test_wrong_settings_are_problems(settings: dict[str, str], problem: str, tmp_path: Path) -> None:
+    found = doctor(tmp_path / "data", code=1, **settings)
+    assert any(problem in wrong for wrong in found["wrong"]), found["wrong"]
+    assert "secret" not in json.dumps(found)
+
+
+def test_keys_that_others_can_read_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "master.key").write_text(MASTER_KEY)
+    (tmp_path / "master.key").chmod(0o644)
+    tmp_path.chmod(0o755)
+    found = doctor(tmp_path, code=1)
+    assert len(found["wrong"]) == 2
+    assert MASTER_KEY not in json.dumps(found)
+
+
+def test_old_or_missing_backups_are_a_problem(tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    assert "no backups" in doctor(tmp_path / "data", "--backups", folder, code=1)["wrong"][0]
+    folder.mkdir()
+    file = folder / "samedeal-20260101T000000Z.tar.gz"
+    file.touch()
+    assert doctor(tmp_path / "data", "--backups", folder)["backups"]["files"] == 1
+    long_ago = time.time() - 3 * 86_400
+    os.utime(file, (long_ago, long_ago))
+    assert "hours old" in doctor(tmp_path / "data", "--backups", folder, code=1)["wrong"][0]
+
+
+def test_backups_need_the_server_side() -> None:
+    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", "--backups", "x"], timeout=240)
+    assert done.returncode == 2
