@@ -16,6 +16,7 @@ from samedeal.errors import Refused
 from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.root_path import add_root_path, route_path
 from samedeal_server.http.analysis import Analyses
 from samedeal_server.http.daily import DailyDeals
 from samedeal_server.http.documents import Documents
@@ -72,20 +73,23 @@ PREPARE_EVERY_S: Final = 1.0
 class Application(Starlette):
     """The HTTP application. WebSockets go directly to their endpoint, without middleware."""
 
-    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, **kwargs: Any) -> None:
+    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, root_path: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._admission, self._ws_endpoint = admission, ws_endpoint
+        self._admission, self._ws_endpoint, self._root_path = admission, ws_endpoint, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            return
+        if self._root_path:
+            add_root_path(scope, self._root_path)
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             await self._admission(self._serve, scope, receive, allow_any_origin(send))
         else:
             await self._admission(self._serve, scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and (scope["path"] == "/ws" or scope["path"].startswith("/ws/")):
+        if scope["type"] == "websocket" and f"{route_path(scope)}/".startswith("/ws/"):
             await self._ws_endpoint(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
@@ -178,6 +182,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     app = Application(
         Admission(rate_limits, settings),
         ws_endpoint,
+        settings.root_path,
         routes=[*starlette_routes(declared, rate_limits.requests), page_files.route()],
         exception_handlers=exception_handlers,
         lifespan=lifespan,
