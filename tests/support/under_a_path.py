@@ -1,6 +1,5 @@
 """Servers whose public URL has a path, reached directly or through a proxy configured as documented."""
 
-import re
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,8 +11,12 @@ from support.servers import Server
 
 PATH: Final = "/cards"
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
-EXAMPLES: Final = {"caddy": ("caddyfile", "example.org {"), "nginx": ("nginx", "80;"), "haproxy": ("haproxy", ":80\n")}
-"""For each proxy, the language of its example in the documentation, and where that has its address."""
+EXAMPLES: Final = {
+    "caddy": ("caddyfile", "example.org {", ":PORT {"),
+    "nginx": ("nginx", "listen 80;", "listen PORT;"),
+    "haproxy": ("haproxy", "bind :80\n", "bind :PORT\n"),
+}
+"""For each proxy, the language of its example in the documentation, where that has its address, and with which port."""
 
 
 class ServerUnderPath(Server):
@@ -47,8 +50,9 @@ class ServerUnderPath(Server):
 
 def documented_example(proxy: str, port: int, server_port: int) -> str:
     """Return the configuration of a proxy in the documentation, for these ports."""
-    language, address = EXAMPLES[proxy]
-    (text,) = re.findall(rf"```{language}\n(.*?)```", OPERATIONS.read_text(), re.DOTALL)
+    language, address, changed = EXAMPLES[proxy]
+    section = OPERATIONS.read_text().partition("\n### Under a path\n")[2]
+    text = section.partition(f"```{language}\n")[2].partition("```")[0]
     assert text.count(address) == text.count("127.0.0.1:8640") == 1
-    listening = address.replace("example.org", f":{port}").replace("80", f"{port}")
-    return text.replace(address, listening).replace("127.0.0.1:8640", f"127.0.0.1:{server_port}")
+    text = text.replace("127.0.0.1:8640", f"127.0.0.1:{server_port}")
+    return text.replace(address, changed.replace("PORT", f"{port}"))
