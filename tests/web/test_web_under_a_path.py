@@ -60,7 +60,7 @@ async def test_race_under_a_path_is_played_reloaded_shared_and_replayed(server: 
         await tap_moves(page, moves[:3])
         await wait_for_ply(page, 3)
         await page.reload()
-        await wait_for_ply(page, 3)
+        await page.wait_for_selector('.table[data-ply="3"]')
         await tap_moves(page, moves[3:], first=3)
         await page.wait_for_selector("h1:text('Won in')")
         await page.wait_for_selector("text=digests received during the race match", state="attached")
