@@ -1,6 +1,7 @@
 // Requests to the server's HTTP API.
 
 import { sleep } from "./dom.js";
+import { ROOT } from "./root.js";
 import { guest, store, stored } from "./storage.js";
 
 /** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */
@@ -107,7 +108,7 @@ export async function* fetchLines(path) {
 async function send(path, options = {}) {
   const report = (up) => document.dispatchEvent(new CustomEvent("connection", { detail: { up } }));
   try {
-    const response = await fetch(path, options);
+    const response = await fetch(ROOT + path, options);
     report(true);
     return response;
   } catch {

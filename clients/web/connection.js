@@ -1,6 +1,7 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
 import { ApiError } from "./api.js";
+import { ROOT } from "./root.js";
 import { withLevels } from "./standings.js";
 import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces, saveReceipts } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
@@ -171,7 +172,7 @@ export class Connection {
     if (this.ended) return;
     // During an upgrade, the page may reach an older server, which only knows /ws.
     const path = this.tries % 4 === 3 ? "/ws" : `/ws/${encodeURIComponent(this.raceId)}`;
-    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
+    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${ROOT}${path}`;
     const socket = new WebSocket(address, ["samedeal.v1.json"]);
     this.socket = socket;
     this.entered = false;

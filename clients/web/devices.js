@@ -3,6 +3,7 @@
 import { ApiError, fetchJson, logOut } from "./api.js";
 import { announce, button, confirmAction, copyText, fill, h } from "./dom.js";
 import { formatClock } from "./phrases.js";
+import { goTo } from "./root.js";
 import { guest, saveGuest } from "./storage.js";
 
 const QUIET_ZONE = 4; // modules around a QR code
@@ -95,7 +96,7 @@ export function confirmLogOut() {
       return announce(error.message);
     }
     saveGuest(null);
-    location.href = "/";
+    goTo("/");
     return undefined;
   });
 }

@@ -1,6 +1,9 @@
 // Helpers to create and update elements.
 
-/** Creates an element. Attributes `on…` are listeners; true sets an attribute; false, null and undefined omit it. */
+import { ROOT } from "./root.js";
+
+/** Creates an element. Attributes `on…` are listeners; true sets an attribute; false, null and undefined omit it. The
+ *  paths in `href` and `src` are relative to ROOT. */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -8,6 +11,7 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else if (name === "style")
       element.style.cssText = value; // the content security policy forbids style attributes
+    else if ((name === "href" || name === "src") && value?.startsWith?.("/")) element.setAttribute(name, ROOT + value);
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }

@@ -4,6 +4,7 @@ import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, fill, h, nameText } from "./dom.js";
 import { GRADES, displayNames, formatClock, optionText } from "./phrases.js";
+import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
@@ -184,7 +185,7 @@ export class LobbyPage {
     await page.connection.leave();
     page.connection.close();
     page.hadSeat = false;
-    location.href = "/";
+    goTo("/");
   }
 
   join() {
@@ -196,7 +197,7 @@ export class LobbyPage {
 
 /** Sharing comes first, then the QR code for people in the same room, then the link. */
 function inviteSection(raceId, title) {
-  const link = `${location.origin}/r/${raceId}`;
+  const link = `${location.origin}${ROOT}/r/${raceId}`;
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
   const copy = button("Copy link", () => copyText(link, "Link copied."), { class: navigator.share ? "" : "first" });
   const field = h("input", {

@@ -4,6 +4,7 @@ import { ApiError, loadModule } from "./api.js";
 import { fill, h, homeLink, notice } from "./dom.js";
 import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
+import { pagePath } from "./root.js";
 
 /** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
@@ -51,11 +52,11 @@ function firstFrame() {
 
 async function openPage() {
   const main = document.getElementById("main");
-  const route = ROUTES.find(([pattern]) => pattern.test(location.pathname));
+  const route = ROUTES.find(([pattern]) => pattern.test(pagePath()));
   try {
     if (!route) throw new ApiError(404, "not-found", "This page does not exist.");
     const [pattern, page] = route;
-    await (await page(...pattern.exec(location.pathname).slice(1))).open(main);
+    await (await page(...pattern.exec(pagePath()).slice(1))).open(main);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const retry = [404, 410].includes(error.status) ? null : h("a", { class: "button", href: location.href }, "Try again");

@@ -2,13 +2,14 @@
 
 import { fetchGames, fetchKeys } from "./api.js";
 import { announce, h } from "./dom.js";
+import { ROOT } from "./root.js";
 import { isStored } from "./storage.js";
 
 /** Starts the service worker where browsers allow it: over HTTPS, and from this computer. */
 export async function startServiceWorker() {
   if (!navigator.serviceWorker) return;
   try {
-    await navigator.serviceWorker.register("/sw.js");
+    await navigator.serviceWorker.register(`${ROOT}/sw.js`);
     if (!isStored("keys")) await Promise.all([fetchGames(), fetchKeys()]); // to verify files later
   } catch {
     // For example in private windows: the page needs a connection.

@@ -3,11 +3,11 @@
 import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
 import { withCards } from "./phrases.js";
-import { goToRace } from "./storage.js";
+import { goToRace, PREFIX } from "./storage.js";
 
 const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
 
-const keyOf = (raceId) => `samedeal.practice.${raceId}`;
+const keyOf = (raceId) => `${PREFIX}practice.${raceId}`;
 
 /** Opens a race for one on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {

@@ -6,6 +6,7 @@ import { announce, button, copyText, fill, fillHeader, h } from "./dom.js";
 import { MoveButtons } from "./move_buttons.js";
 import { advice, capitalized, cardName, changeSentence, outcomeText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
+import { ROOT } from "./root.js";
 import { Table } from "./table.js";
 
 const INTRODUCTION =
@@ -97,7 +98,7 @@ export class PracticePage {
     this.hintButton.disabled = board.outcome !== "playing";
     this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
     fill(this.note, noteContent(board, moves.length));
-    history.replaceState(null, "", practicePath({ deal: this.deal, variant: this.variant, moves }));
+    history.replaceState(null, "", ROOT + practicePath({ deal: this.deal, variant: this.variant, moves }));
   }
 
   /** Makes a move, "undo" and "restart" included. Returns the reason if it is refused. */

@@ -11,7 +11,7 @@ import { countsText, displayNames, finishText, formatClock, ordinal } from "./ph
 import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
 import { ResultsPage } from "./results.js";
-import { guest } from "./storage.js";
+import { guest, PREFIX } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -79,19 +79,19 @@ export class RacePage {
 
   /** Whether this tab had a seat in the race, so that a reload returns to it. */
   get hadSeat() {
-    return sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== null;
+    return sessionStorage.getItem(`${PREFIX}in.${this.raceId}`) !== null;
   }
 
   set hadSeat(value) {
-    if (value) sessionStorage.setItem(`samedeal.in.${this.raceId}`, "1");
-    else sessionStorage.removeItem(`samedeal.in.${this.raceId}`);
+    if (value) sessionStorage.setItem(`${PREFIX}in.${this.raceId}`, "1");
+    else sessionStorage.removeItem(`${PREFIX}in.${this.raceId}`);
   }
 
   /** Gets ready: always in a race for one; otherwise once, if `goToRace` requested it. */
   getReady() {
     if (maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting")
       return this.run("ready", () => this.connection.ready());
-    if (sessionStorage.getItem(`samedeal.in.${this.raceId}`) !== "ready") return undefined;
+    if (sessionStorage.getItem(`${PREFIX}in.${this.raceId}`) !== "ready") return undefined;
     this.hadSeat = true;
     return this.run("ready", () => this.connection.ready());
   }

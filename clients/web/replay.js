@@ -7,6 +7,7 @@ import { raceAgainst } from "./opening.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
 import { practicePath } from "./practice.js";
+import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 import { indexAt, lineTo, markersOf, positionsOf } from "./timeline.js";
@@ -340,7 +341,7 @@ export class ReplayPage {
   /** Opens the first table shown to play on alone. */
   playOn() {
     const { deal, variant } = this.steps;
-    location.href = practicePath({ deal, variant, moves: lineTo(this.lead, this.index) });
+    goTo(practicePath({ deal, variant, moves: lineTo(this.lead, this.index) }));
   }
 
   // Links and keys.

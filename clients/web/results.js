@@ -6,6 +6,7 @@ import { announce, button, copyText, fill, h, homeLink, nameText, notice, player
 import { percent, showPar } from "./par.js";
 import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { reportButton } from "./reports.js";
+import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest } from "./storage.js";
 import { showVerification } from "./verification.js";
@@ -113,7 +114,7 @@ export class ResultsPage {
   /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
   async load(header, mine) {
     const { raceId, connection } = this.page;
-    this.shareText = `${location.origin}/r/${raceId}`; // until the server has answered
+    this.shareText = `${location.origin}${ROOT}/r/${raceId}`; // until the server has answered
     await this.loadShareText(mine);
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
@@ -179,9 +180,9 @@ export class ResultsPage {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
         const { race } = await fetchJson("/races", { body, token: guest()?.token });
-        return hadSeat ? goToRace(race, { ready }) : (location.href = `/r/${race}`);
+        return hadSeat ? goToRace(race, { ready }) : goTo(`/r/${race}`);
       }
-      return (location.href = `/r/${this.next.race}`);
+      return goTo(`/r/${this.next.race}`);
     });
   }
 }

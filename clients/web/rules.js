@@ -3,6 +3,7 @@
 import { ApiError, fetchGames, fetchText } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { freshPracticePath, startPractice } from "./practice.js";
+import { ROOT } from "./root.js";
 import { Table } from "./table.js";
 
 export class RulesPage {
@@ -52,6 +53,8 @@ export class FairnessPage {
 
 async function fetchArticle(path) {
   const article = h("article", { class: "rules" });
-  article.innerHTML = await fetchText(new URL(path, import.meta.url)); // trusted HTML: generated from the project's own docs
+  const file = new URL(path, import.meta.url).pathname; // of the version of this module
+  article.innerHTML = await fetchText(file.slice(ROOT.length)); // trusted HTML: generated from the project's own docs
+  for (const link of article.querySelectorAll("a[href^='/']")) link.setAttribute("href", ROOT + link.getAttribute("href"));
   return article;
 }

@@ -1,6 +1,9 @@
 // Data stored in this browser: the player's identity, nonces and preferences.
 
-const PREFIX = "samedeal.";
+import { goTo, ROOT } from "./root.js";
+
+/** The start of all keys. Servers below other paths of the same host share the storage. */
+export const PREFIX = `samedeal${ROOT}.`;
 const fallback = new Map(); // used until the page closes if the browser stores nothing
 
 function read(name) {
@@ -71,9 +74,9 @@ export function markOpened(raceId, player, known) {
 export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${player}`, value);
 
 /** The receipts that this tab has received in a race before it was reloaded. */
-export const savedReceipts = (raceId) => JSON.parse(sessionStorage.getItem(`samedeal.receipts.${raceId}`) ?? "[]");
+export const savedReceipts = (raceId) => JSON.parse(sessionStorage.getItem(`${PREFIX}receipts.${raceId}`) ?? "[]");
 export const saveReceipts = (raceId, receipts) =>
-  sessionStorage.setItem(`samedeal.receipts.${raceId}`, JSON.stringify([...receipts]));
+  sessionStorage.setItem(`${PREFIX}receipts.${raceId}`, JSON.stringify([...receipts]));
 
 function newNonce() {
   return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -81,6 +84,6 @@ function newNonce() {
 
 /** Goes to a race and takes a seat there without asking; with `ready`, the player is ready at once. */
 export function goToRace(raceId, { ready = false } = {}) {
-  sessionStorage.setItem(`samedeal.in.${raceId}`, ready ? "ready" : "1");
-  location.href = `/r/${raceId}`;
+  sessionStorage.setItem(`${PREFIX}in.${raceId}`, ready ? "ready" : "1");
+  goTo(`/r/${raceId}`);
 }

@@ -1,9 +1,10 @@
 // The service worker: keeps the page's files of one version, so that the page opens without a connection.
 
 const worker = /** @type {any} */ (self);
-const { version, files } = worker.SHELL; // the server sets it: the version, and the URLs of its files
-const CACHE = `samedeal-${version}`;
-const START = "/";
+const START = new URL("./", worker.location.href).pathname; // the path of the public URL
+const { version, files: paths } = worker.SHELL; // the server sets it: the version, and the paths of its files
+const files = paths.map((path) => START.slice(0, -1) + path);
+const CACHE = `samedeal${START.slice(0, -1)}-${version}`;
 
 worker.addEventListener("install", (event) => event.waitUntil(store()));
 worker.addEventListener("activate", (event) => event.waitUntil(removeOthers()));
@@ -21,10 +22,12 @@ async function store() {
   await cache.addAll([start, ...files]);
 }
 
-/** Removes the files of other versions. No page uses them: this worker starts only after the last one was closed. */
+/** Removes the files of other versions. No page uses them: this worker starts only after the last one was closed.
+ *  Other caches of this host belong to other programs, or to servers below other paths. */
 async function removeOthers() {
   const names = await caches.keys();
-  await Promise.all(names.filter((name) => name !== CACHE).map((name) => caches.delete(name)));
+  const own = names.filter((name) => name.length === CACHE.length && name.startsWith(CACHE.slice(0, -version.length)));
+  await Promise.all(own.filter((name) => name !== CACHE).map((name) => caches.delete(name)));
 }
 
 async function stored(path) {

@@ -18,6 +18,7 @@ from samedeal_server.access.admission import Admission, delay_refusal
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.access.refused_names import RefusedNames
+from samedeal_server.access.root_path import add_root_path, route_path
 from samedeal_server.http import erasing
 from samedeal_server.http.administration import Administration
 from samedeal_server.http.analysis import Analyses
@@ -81,14 +82,17 @@ PREPARE_EVERY_S: Final = 1.0
 class Application(Starlette):
     """The HTTP application. WebSockets go directly to their endpoint, without middleware."""
 
-    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, **kwargs: Any) -> None:
+    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, root_path: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._admission, self._ws_endpoint = admission, ws_endpoint
+        self._admission, self._ws_endpoint, self._root_path = admission, ws_endpoint, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+            return
+        if self._root_path:
+            add_root_path(scope, self._root_path)
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             await self._admission(self._serve, scope, receive, allow_any_origin(send))
         else:
             await self._admission(self._serve, scope, receive, send)
@@ -98,7 +102,7 @@ class Application(Starlette):
         await super().__call__(from_socket(scope), receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and (scope["path"] == "/ws" or scope["path"].startswith("/ws/")):
+        if scope["type"] == "websocket" and f"{route_path(scope)}/".startswith("/ws/"):
             await self._ws_endpoint(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
@@ -219,6 +223,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     app = Application(
         Admission(rate_limits, settings, admin_log.bans),
         ws_endpoint,
+        settings.root_path,
         routes=[
             *starlette_routes(declared, rate_limits.requests),
             *starlette_routes(administration, rate_limits.requests, AdminCheck(rate_limits, settings)),

@@ -22,7 +22,7 @@ from samedeal_server.uvicorn_limits.http import LimitedHttpConnection
 
 logger = logging.getLogger(__name__)
 
-RACE_URL: Final = re.compile(rb"/ws/(%s)(?:\?.*)?" % RACE_ID.pattern.encode())
+RACE_URL: Final = re.compile(rb"[^?]*/ws/(%s)(?:\?.*)?" % RACE_ID.pattern.encode())
 MAX_BYTES: Final = 65_536
 """How much a client may have sent for its connection to be handed over."""
 MAX_AT_ONCE: Final = 16

@@ -41,7 +41,19 @@ StoreUrl = Annotated[
 ]
 """URLs of clusters cannot name a database."""
 LinkUrl = Annotated[str, Meta(pattern=r"^https?://[^@\s]+$(?!\n)")]
-PublicUrl = Annotated[str, Meta(pattern=r"^https?://[^/?#@\s]+$(?!\n)")]
+OWN_PATHS: Final = (
+    *("api", "asyncapi.json", "daily", "docs", "fairness", "healthz", "login", "metrics", "o", "openapi.json", "p"),
+    *("page", "practice", "problems", "r", "readyz", "replay", "rules", "solution", "sw.js", "verify", "w", "ws"),
+)
+"""The first parts of the server's paths. With a public URL whose path starts with one, paths would be ambiguous."""
+PublicUrl = Annotated[
+    str,
+    Meta(
+        pattern=rf"^https?://[^/?#@\s]+(/(?!({'|'.join(map(re.escape, OWN_PATHS))})(/|$))"
+        r"([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/|$))*)?$(?!\n)"
+    ),
+]
+"""The parts of its path contain only characters that are the same in a URL, HTML and a regular expression."""
 Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
@@ -80,7 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
     public_url: Annotated[
         PublicUrl | None,
-        "`https://` or `http://` and a host, without a path",
+        "`https://` or `http://`, a host, and perhaps a path that the server itself does not use",
         "The public URL of the server, for invitations",
     ] = None
     source_url: Annotated[
@@ -210,6 +222,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if errors:
             raise SettingsError("\n".join(errors))
         return cls(**values)
+
+    @property
+    def root_path(self) -> str:
+        """The path of the public URL without a slash at its end: empty, or such as `/cards`."""
+        _, slash, path = (self.public_url or "").partition("://")[2].partition("/")
+        return f"{slash}{path}".rstrip("/")
 
     def redacted(self) -> dict[str, str]:
         """Return every setting by the name of its variable, without secrets."""

@@ -160,7 +160,7 @@ def test_store_url_is_accepted(url: str) -> None:
         ("SAMEDEAL_BURST", "0", "SAMEDEAL_BURST is 0; expected a number from 1."),
         ("SAMEDEAL_LOG_LEVEL", "loud", "SAMEDEAL_LOG_LEVEL is loud; expected debug, info, warning or error."),
         ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected https:// or"),
-        ("SAMEDEAL_PUBLIC_URL", "https://race.example/lobby", "SAMEDEAL_PUBLIC_URL is https://race.example/lobby;"),
+        ("SAMEDEAL_PUBLIC_URL", "https://race.example/daily", "SAMEDEAL_PUBLIC_URL is https://race.example/daily;"),
         ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected redis://…"),
         ("REDIS_URL", "unix://relative", "REDIS_URL is unix://relative; expected"),
         ("REDIS_URL", "redis+cluster://h/2", "REDIS_URL is redis+cluster://h/2; expected"),

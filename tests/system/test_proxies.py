@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,86 +16,51 @@ import pytest
 from support.campaign import Persistent, eventually, racing, seeded_random, wait_for_more_moves, wait_for_moves
 from support.clusters import free_ports
 from support.logged_server import LoggedServer, request
+from support.proxies import Proxy, run_proxy
 from support.race_check import find_violations
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
-
-
-def caddy(text: str, folder: Path) -> list[str]:
-    """Write the configuration for a proxy, and return the command that runs it."""
-    version = subprocess.run(["caddy", "version"], capture_output=True, text=True, check=True).stdout
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < (2, 7):
-        text = re.sub(r"(?m)^\s*stream_close_delay .*$", "", text)  # only matters when reloading
-    (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + text)
-    return ["caddy", "run", "--config", f"{folder / 'Caddyfile'}"]
-
-
-def haproxy(text: str, folder: Path) -> list[str]:
-    (folder / "haproxy.cfg").write_text(text)
-    return ["haproxy", "-db", "-f", f"{folder / 'haproxy.cfg'}"]
-
-
-def nginx(text: str, folder: Path) -> list[str]:
-    (folder / "site.conf").write_text(text)
-    temporary = "".join(f"{name}_temp_path {name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-    (folder / "nginx.conf").write_text(
-        "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr warn;\nevents {}\n"
-        f"http {{\naccess_log off;\n{temporary}include {folder / 'site.conf'};\n}}\n"
-    )
-    return ["nginx", "-p", f"{folder}", "-c", f"{folder / 'nginx.conf'}", "-e", "stderr"]
-
-
-PROXIES: dict[str, tuple[Callable[[str, Path], list[str]], str, str]] = {
-    "caddy": (caddy, "Caddyfile", "\n:8640 {"),
-    "haproxy": (haproxy, "haproxy.cfg", "bind :8640"),
-    "nginx": (nginx, "nginx.conf", "listen 8640;"),
+PROXIES = {
+    "caddy": ("Caddyfile", "\n:8640 {"),
+    "haproxy": ("haproxy.cfg", "bind :8640"),
+    "nginx": ("nginx.conf", "listen 8640;"),
 }
-"""For each proxy, how to run it, its configuration in `deploy`, and where that has its own port."""
-
-
-class Proxy:
-    """A proxy in front of servers."""
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}"
-
-    def answers(self) -> bool:
-        try:
-            with urlopen(f"{self.url}/readyz", timeout=240) as response:
-                return bool(response.status == 200)
-        except URLError:
-            return False
+"""For each proxy, its configuration in `deploy`, and where that has its own port."""
 
 
 @contextmanager
-def running_proxy(name: str, servers: list[LoggedServer], folder: Path) -> Iterator[Proxy]:
-    if not shutil.which(name):
-        pytest.skip(f"{name} is not installed")
-    prepare, file, listening = PROXIES[name]
+def running_proxy(
+    name: str, servers: list[LoggedServer], folder: Path, path: str, change: Callable[[str], str]
+) -> Iterator[Proxy]:
+    file, listening = PROXIES[name]
     (port,) = free_ports(1)
-    text = (DEPLOY / file).read_text()
+    text = change((DEPLOY / file).read_text())
     assert text.count(listening) == 1
     text = text.replace(listening, listening.replace("8640", f"{port}"))
     for number, server in enumerate(servers, 1):
         text, count = re.subn(rf"(?<=\s)server-{number}:8640", f"127.0.0.1:{server.port}", text)
         assert count == 2
-    command = prepare(text, folder)
-    with subprocess.Popen(command, env=os.environ | {"HOME": f"{folder}", "XDG_DATA_HOME": f"{folder}"}) as process:
-        try:
-            yield Proxy(port)
-        finally:
-            process.kill()
+    with run_proxy(name, text, folder):
+        yield Proxy(f"http://127.0.0.1:{port}{path}")
 
 
 @pytest.mark.parametrize("name", PROXIES)
 async def test_proxy_keeps_races_together_until_their_server_dies(name: str, redis_url: str, tmp_path: Path) -> None:
+    await check_two_servers(name, redis_url, tmp_path)
+
+
+async def check_two_servers(
+    name: str, redis_url: str, folder: Path, path: str = "", change: Callable[[str], str] = lambda text: text
+) -> None:
+    """Race through the proxy, with a public URL that has a path if there is one, and a changed configuration."""
     chance = seeded_random()
     settings = {"log_level": "debug", "log_format": "json", "trusted_proxies": "127.0.0.1/32", "metrics": "on"}
-    servers = [LoggedServer(redis_url, tmp_path / f"log-{number}", emptied=False, **settings) for number in (1, 2)]
+    settings |= {"public_url": f"https://example.org{path}"} if path else {}
+    servers = [LoggedServer(redis_url, folder / f"log-{number}", emptied=False, **settings) for number in (1, 2)]
     try:
         for server in servers:
             await asyncio.to_thread(server.start)
-        with running_proxy(name, servers, tmp_path) as proxy:
+        with running_proxy(name, servers, folder, path, change) as proxy:
             async with asyncio.timeout(240):
                 await check_proxy(proxy, servers, chance)
     finally:

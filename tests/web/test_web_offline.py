@@ -15,11 +15,11 @@ server, chromium = page_server, page_browser
 ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem('samedeal.server.keys')))"
 
 
-async def visit(page: Page, server: Server, path: str = "/") -> None:
+async def visit(page: Page, server: Server, path: str = "/", active: str = ACTIVE) -> None:
     """Open a page, and wait until it could be opened without a connection."""
     await page.goto(server.url + path)
     await page.wait_for_selector("footer:not([hidden])")
-    await wait_until(page, ACTIVE)
+    await wait_until(page, active)
 
 
 async def wait_until(page: Page, condition: str) -> None:

@@ -24,7 +24,7 @@ def check_origin(scope: Scope, public_url: str | None) -> None:
         return
     headers = Headers(scope=scope)
     origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is None or (public_url and origin == public_url.lower()):
+    if origin is None or (public_url and origin == "/".join(public_url.lower().split("/")[:3])):
         return
     if not host or origin not in (f"http://{host}", f"https://{host}"):
         raise Refused("foreign-page", f"Pages of {origin} may not use this server.")

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from samedeal_server.access.network import base_url
+from samedeal_server.access.root_path import below_root_path
 from samedeal_server.http.asyncapi import CHANNEL, asyncapi
 from samedeal_server.http.docs_page import docs_page
 from samedeal_server.http.endpoint import Endpoint, ResponseSpec, endpoints, route
@@ -31,8 +32,9 @@ class Documents:
     @cached_property
     def documents(self) -> tuple[bytes, dict[str, Any], str]:
         """The OpenAPI document as JSON, the AsyncAPI document without servers, and the page."""
-        http, socket = openapi(self._endpoints), asyncapi()
-        return json.encode(http), socket, docs_page(http, socket, CHANNEL)
+        http, socket, root_path = openapi(self._endpoints), asyncapi(), self._settings.root_path
+        servers = {"servers": [{"url": root_path}]} if root_path else {}
+        return json.encode(http | servers), socket, below_root_path(docs_page(http, socket, CHANNEL), root_path)
 
     @route("GET", "/openapi.json", ResponseSpec(media=(MEDIA["json"],)), cost=10)
     async def openapi(self, request: Request) -> Response:

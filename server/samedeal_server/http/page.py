@@ -17,6 +17,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.share import card
 from samedeal.wire.documents import Listed
 from samedeal_server.access.network import base_url
+from samedeal_server.access.root_path import below_root_path, route_path
 from samedeal_server.http.deal_codes import VARIANTS, deal_of
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.page_files import MEDIA_TYPES, PageFiles
@@ -93,7 +94,7 @@ class Page:
         if isinstance(summary, Listed):
             seats = f"{summary.racers} of {summary.max_racers} seats are taken."
             description = f"{title}: race {race_id} is {summary.stage}, {seats}"
-            if is_open and request.url.path.startswith("/r/"):
+            if is_open and route_path(request.scope).startswith("/r/"):
                 content = _invitation(summary, host.name if host else "", title, seats)
             if host:
                 description = f"{host.name} invites you to {title}. {seats}"
@@ -231,7 +232,7 @@ class Page:
     def not_found(self, request: Request) -> Response:
         """Return the response for an unknown path: the page for browsers, a problem for programs."""
         refused = Refused("not-found", "Not found.")
-        path, accept = request.url.path, request.headers.get("accept", "")
+        path, accept = route_path(request.scope), request.headers.get("accept", "")
         if path.startswith(PROGRAM_PATHS) or "text/html" not in accept or not _wants_page(request):
             return problem_response(refused)
         return self._page(request, f"Not found · {TITLE}", "This page does not exist.", refused.status)
@@ -250,7 +251,8 @@ class Page:
         tags: Mapping[str, str] = NO_TAGS,
         content: str | None = None,
     ) -> Response:
-        shell = self._files.html(request.url.path).replace(SOURCE, self._source)
+        path = route_path(request.scope)
+        shell = self._files.html(path).replace(SOURCE, self._source)
         subject = escape(title.removesuffix(f" · {TITLE}"))
         if content is None:
             content = f"<h1>{subject}</h1>\n<p>{escape(description)}</p>"
@@ -262,11 +264,11 @@ class Page:
             before, attribute, rest = shell.partition(f'="{name}" content="')
             shell = before + attribute + escape(text) + rest[rest.index('"') :]
         more = "".join(f'    <meta property="{name}" content="{escape(text)}">\n' for name, text in tags.items())
-        first, *names = request.url.path.strip("/").split("/")
+        first, *names = path.strip("/").split("/")
         if first in DATA and names and status == HTTPStatus.OK:
             url = escape(DATA[first].format(quote(names[0])))
             more += f'    <link rel="preload" href="{url}" as="fetch" crossorigin>\n'
-        shell = shell.replace("  </head>", f"{more}  </head>")
+        shell = below_root_path(shell.replace("  </head>", f"{more}  </head>"), self._settings.root_path)
         if not accepts_gzip(request):
             return HTMLResponse(shell, status, headers=self._files.html_headers | VARY)
         zipped = gzip.compress(shell.encode(), compresslevel=6, mtime=0)

@@ -152,7 +152,7 @@ class Races:
 
     def _opened(self, request: Request, header: Header, *, new: bool) -> Response:
         link = f"{base_url(request, self._settings)}/r/{header.race}"
-        location = {"Location": f"{V1}/races/{header.race}"}
+        location = {"Location": f"{self._settings.root_path}{V1}/races/{header.race}"}
         return json_response(Opened(header.race, link, header), 201 if new else 200, location)
 
     @route(

@@ -29,7 +29,7 @@ class Problem(Struct, frozen=True):
     """A refused request (RFC 9457). Nothing was changed."""
 
     type: str
-    """A URL that describes the code."""
+    """The path of a text that describes the code, relative to the address of the server."""
     title: str
     status: int
     code: str

@@ -10,6 +10,7 @@ from samedeal.errors import Refused
 from samedeal.wire.codec import SUBPROTOCOLS, Form
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.root_path import route_path
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
 from samedeal_server.races.registry import RACE_ID, Registry
@@ -62,7 +63,8 @@ class WebSocketEndpoint:
         try:
             self._connections.check(address)
             self._registry.check_open()
-            if scope["path"] != "/ws" and not RACE_ID.fullmatch(scope["path"].removeprefix("/ws/")):
+            path = route_path(scope)
+            if path != "/ws" and not RACE_ID.fullmatch(path.removeprefix("/ws/")):
                 raise Refused("bad-request", "The URL is /ws, or /ws/ and the name of a race.")
             if offered and subprotocol is None:
                 raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")

@@ -16,7 +16,8 @@ def server_address(text: str) -> str:
     address = (text if "://" in text else f"http://{text}").rstrip("/")
     with suppress(ValueError):
         parts = urlsplit(address)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not parts.query:
+        is_web = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if is_web and not (parts.query or parts.fragment):
             return address
     raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
 
@@ -46,7 +47,7 @@ def canonical_address(server: str) -> str:
     parts = urlsplit(server)
     if parts.hostname not in LOOPBACK and parts.hostname not in own_addresses():
         return server
-    return f"{parts.scheme}://{LOOPBACK[0]}" + (f":{parts.port}" if parts.port else "")
+    return f"{parts.scheme}://{LOOPBACK[0]}" + (f":{parts.port}" if parts.port else "") + parts.path
 
 
 def same_server(one: str, other: str) -> bool:
