@@ -37,6 +37,7 @@ from samedeal_server.jobs.analysis_service import AnalysisService
 from samedeal_server.jobs.par_service import ParService
 from samedeal_server.jobs.stored_results import StoredResults
 from samedeal_server.ops import metrics
+from samedeal_server.ops.request_log import RequestLog
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
 from samedeal_server.races.players import Players
@@ -72,14 +73,20 @@ PREPARE_EVERY_S: Final = 1.0
 class Application(Starlette):
     """The HTTP application. WebSockets go directly to their endpoint, without middleware."""
 
-    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, **kwargs: Any) -> None:
+    def __init__(
+        self, request_log: RequestLog, admission: Admission, ws_endpoint: WebSocketEndpoint, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self._admission, self._ws_endpoint = admission, ws_endpoint
+        self._request_log, self._admission, self._ws_endpoint = request_log, admission, ws_endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await super().__call__(scope, receive, send)
-        elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+        else:
+            await self._request_log(self._admit, scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             await self._admission(self._serve, scope, receive, allow_any_origin(send))
         else:
             await self._admission(self._serve, scope, receive, send)
@@ -105,7 +112,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
     guests, renderings = Guests(store, settings.guest_days), registry.renderings
-    queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
+    queues = [
+        StoredResults(store),
+        StoredResults(store, ANALYSIS_CPU_S, queue="analysis"),
+    ]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
@@ -176,6 +186,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Starlette:
         Exception: _internal_error,
     }
     app = Application(
+        RequestLog(settings),
         Admission(rate_limits, settings),
         ws_endpoint,
         routes=[*starlette_routes(declared, rate_limits.requests), page_files.route()],
@@ -216,4 +227,4 @@ async def _client_disconnected(request: Request, error: Exception) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    return problem_response(Refused("internal"))  # the ASGI server logs the error
+    return problem_response(Refused("internal"))  # the request log has the error

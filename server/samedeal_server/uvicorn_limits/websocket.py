@@ -11,6 +11,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.ops.refusals import Limit, count_refusal
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.frames import server_frame, short_message
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
@@ -120,6 +121,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         self._fragments += 1
         if self._fragments > self.config.settings.fragments_per_message:
             self.frames = []
+            self._count_refusal("fragments_per_message")
             self._fail(CloseCode.TOO_BIG, "too many fragments")
         else:
             super().handle_cont(event)
@@ -159,8 +161,13 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
             self._controls, self._controls_since = 0, now
         self._controls += 1
         if self._controls > self.config.settings.control_frames:
+            self._count_refusal("control_frames")
             self._fail(CloseCode.POLICY_VIOLATION, "too many control frames")
         return not self.close_sent
+
+    def _count_refusal(self, limit: Limit) -> None:
+        client = cast(Any, self.scope).get("client")  # after admission, also behind a proxy
+        count_refusal(limit, client[0] if client else None)
 
     def _fail(self, code: int, reason: str) -> None:
         self.conn.data_to_send()  # discards pending pongs

@@ -12,6 +12,7 @@ from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
+from samedeal_server.ops.request_log import ENDPOINT, REQUEST_ID
 from samedeal_server.races.registry import RACE_ID, Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
@@ -50,6 +51,7 @@ class WebSocketEndpoint:
         return sum(session.has_seat for session in self._sessions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ENDPOINT] = "GET /ws"
         socket = WebSocket(scope, receive, send)
         address = socket.client.host if socket.client else ""
         offered: list[str] = scope.get("subprotocols", [])
@@ -83,6 +85,7 @@ class WebSocketEndpoint:
             self._entry_slots,
             self._settings,
             address=socket.client.host if socket.client else "",
+            request_id=socket.scope.get(REQUEST_ID, ""),
             bearer=bearer if scheme.lower() == "bearer" else None,
         )
         self._sessions.add(session)
