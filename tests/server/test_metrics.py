@@ -160,7 +160,7 @@ async def test_requests_are_counted_by_endpoint_and_status(server: LoggedServer)
 
     counted = [
         ("GET /api/v1/races/{race}", "404"),
-        ("GET /api/v1/deals/{deal}/par", "400"),
+        ("GET /api/v1/deals/{deal}/par", "404"),
         ("GET /api/v1/games", "200"),
     ]
     counted += [("GET /page/{file}", "200"), ("other", "404"), ("GET /ws", "101"), ("other", "403")]
@@ -191,10 +191,8 @@ async def test_refusals_are_counted_by_limit(store_url: str, tmp_path: Path) -> 
     settings |= {"connections_per_address": "3", "open_races": "2", "message_bytes": "256", "control_frames": "1"}
     settings |= {"fragments_per_message": "2", "rate": "20", "burst": "5"}
 
-    def refused(limit: str) -> float:
-        return value(server, "samedeal_refusals_total", limit=limit)
-
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
+        refused = partial(refusals, server)
         server.create("corners")
         opening = json.dumps({"game": "corners", "options": {"filter": "any"}}).encode()
         assert request(server, "POST", "/api/v1/races", opening).status == 429
@@ -222,6 +220,10 @@ async def test_refusals_are_counted_by_limit(store_url: str, tmp_path: Path) -> 
                 await eve.socket.pong(b"unsolicited")
             assert await eve.close_code() == CloseCode.POLICY_VIOLATION
             assert refused("control_frames") == 1
+
+
+def refusals(server: Server, limit: str) -> float:
+    return value(server, "samedeal_refusals_total", limit=limit)
 
 
 def test_every_refusal_by_a_limit_is_counted() -> None:

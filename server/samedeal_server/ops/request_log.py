@@ -58,10 +58,9 @@ class RequestLog:
             if 200 <= status < 400:
                 metrics.REQUEST_SECONDS.labels(endpoint).observe(waited_s)
             if self._logs_access:
-                method, _, path = endpoint.rpartition(" ")
                 served = {
-                    "method": method or scope.get("method", "GET"),
-                    "path": path,
+                    "method": scope.get("method", "GET"),  # handshakes are GET requests
+                    "path": endpoint.rpartition(" ")[2],
                     "status": status or None,
                     "duration_ms": round(1000 * (time.perf_counter() - started), 1),
                 }
