@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.utils import ClientDisconnected
 
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about_request
@@ -49,6 +50,8 @@ class RequestLog:
 
         try:
             await app(scope, receive, send_with_id)
+        except ClientDisconnected:
+            raise
         except Exception:
             logger.exception("a request failed", extra=_about(scope))
             raise
