@@ -49,7 +49,8 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}
     try:
         settings = Settings.from_env(environment)
-        logging_setup.configure(settings.log_level, settings.log_format, number)
+        per_minute = settings.log_records_per_minute
+        logging_setup.configure(settings.log_level, settings.log_format, number, per_minute=per_minute)
         quiet_uvicorn()
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()  # uvloop serves 1.5 times as many moves
         with asyncio.Runner(loop_factory=loop_factory) as runner:
@@ -67,12 +68,13 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
 
 CLIENT_ERRORS = frozenset(
     {
+        "Exception in ASGI application\n",  # logged by the request log, with the request
         "ASGI callable returned without completing handshake.",  # logged for every refused handshake
         "Invalid HTTP request received.",  # refused with 400
         "Unsupported upgrade request.",  # served like any other request
     }
 )
-"""Errors of clients that uvicorn logs. Clients could fill the disk with them."""
+"""What uvicorn logs, although clients could fill the disk with it or it is logged elsewhere."""
 
 
 def quiet_uvicorn() -> None:

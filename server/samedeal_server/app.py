@@ -44,6 +44,7 @@ from samedeal_server.jobs.analysis_service import AnalysisService
 from samedeal_server.jobs.par_service import ParService
 from samedeal_server.jobs.stored_results import StoredResults
 from samedeal_server.ops import metrics
+from samedeal_server.ops.request_log import RequestLog
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
 from samedeal_server.races.players import Players
@@ -82,9 +83,17 @@ PREPARE_EVERY_S: Final = 1.0
 class Application(Starlette):
     """The HTTP application. WebSockets go directly to their endpoint, without middleware."""
 
-    def __init__(self, admission: Admission, ws_endpoint: WebSocketEndpoint, root_path: str, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        request_log: RequestLog,
+        admission: Admission,
+        ws_endpoint: WebSocketEndpoint,
+        root_path: str,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
-        self._admission, self._ws_endpoint, self._root_path = admission, ws_endpoint, root_path
+        self._request_log, self._admission = request_log, admission
+        self._ws_endpoint, self._root_path = ws_endpoint, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -92,6 +101,9 @@ class Application(Starlette):
             return
         if self._root_path:
             add_root_path(scope, self._root_path)
+        await self._request_log(self._admit, scope, receive, send)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             await self._admission(self._serve, scope, receive, allow_any_origin(send))
         else:
@@ -126,7 +138,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
     guests = Guests(store, settings.guest_days, admin_log.bans, RefusedNames(settings.refused_names).check)
     renderings = registry.renderings
-    queues = [StoredResults(store), StoredResults(store, ANALYSIS_CPU_S)]  # par must not wait for long searches
+    queues = [
+        StoredResults(store),
+        StoredResults(store, ANALYSIS_CPU_S, queue="analysis"),
+    ]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     rate_limits, verifications = RateLimits(settings), Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
@@ -221,6 +236,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Exception: _internal_error,
     }
     app = Application(
+        RequestLog(settings),
         Admission(rate_limits, settings, admin_log.bans),
         ws_endpoint,
         settings.root_path,
@@ -266,4 +282,4 @@ async def _client_disconnected(request: Request, error: Exception) -> Response:
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
-    return problem_response(Refused("internal"))  # the ASGI server logs the error
+    return problem_response(Refused("internal"))  # the request log has the error

@@ -197,6 +197,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "The minimum level of log records",
     ] = "info"
     log_format: Annotated[Literal["text", "json"], "`text` or `json`", "The format of log records"] = "text"
+    log_records_per_minute: Annotated[
+        Number, "Log records of the same kind in a minute, beyond which they are only counted; 0 for unlimited"
+    ] = 100
+    access_log: Annotated[
+        Literal["off", "on"], "`on` or `off`", "Whether to log every HTTP request and WebSocket connection when it ends"
+    ] = "off"
     metrics: Annotated[Literal["off", "on"], "`on` or `off`", "Whether to serve Prometheus metrics at `/metrics`"] = (
         "off"
     )

@@ -14,7 +14,7 @@ from typing import Any, cast
 from prometheus_client.multiprocess import mark_process_dead
 
 from samedeal_server.access.network import bind
-from samedeal_server.ops.metrics import MULTIPROCESS_DIR
+from samedeal_server.ops.processes import MULTIPROCESS_DIR
 from samedeal_server.settings import Settings
 from samedeal_server.store.embedded import StoreError
 

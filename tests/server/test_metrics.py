@@ -2,21 +2,35 @@
 
 import asyncio
 import json
+import platform
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.metadata import version
+from inspect import getclosurevars
 from pathlib import Path
 from random import Random
+from typing import cast, get_args
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
+from starlette.routing import Route
+from websockets.exceptions import InvalidStatus
 
-from samedeal.errors import CODES
+from project.test_architecture import SOURCES, top
+from samedeal.errors import CODES, Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
+from samedeal_server.app import create_app
+from samedeal_server.http.endpoint import Endpoint
+from samedeal_server.jobs.turns import Turns
 from samedeal_server.ops import metrics
+from samedeal_server.ops.refusals import LIMITS, Queue
+from samedeal_server.settings import Keys, Settings
 from support.campaign import Persistent
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server, racers
@@ -140,6 +154,140 @@ async def test_store_errors_and_reconnections_are_counted(server: LoggedServer, 
     await becomes(lambda: value(server, "samedeal_store_connections_total") > connections, True)
 
 
+async def test_requests_are_counted_by_endpoint_and_status(server: LoggedServer) -> None:
+    def requests(endpoint: str, status: str) -> float:
+        return value(server, "samedeal_requests_total", endpoint=endpoint, status=status)
+
+    counted = [
+        ("GET /api/v1/races/{race}", "404"),
+        ("GET /api/v1/deals/{deal}/par", "404"),
+        ("GET /api/v1/games", "200"),
+    ]
+    counted += [("GET /page/{file}", "200"), ("other", "404"), ("GET /ws", "101"), ("other", "403")]
+    before = [requests(*each) for each in counted]
+    timed = value(server, "samedeal_request_seconds_count", endpoint="GET /api/v1/games")
+    for path in (
+        "/api/v1/races/calm-otter-42",
+        "/api/v1/deals/poker:one/par",
+        "/api/v1/games",
+        "/page/main.js",
+        "/a/b",
+    ):
+        server.get(path)
+    request(server, "HEAD", "/api/v1/games")
+    request(server, "POST", "/api/v1/races", b"{}", Origin="https://elsewhere.example")
+    line = await Line.open(server, "json", "ada")
+    await line.socket.close()
+    await becomes(lambda: [requests(*each) for each in counted], [n + m for n, m in zip(before, MORE, strict=True)])
+    assert value(server, "samedeal_request_seconds_count", endpoint="GET /api/v1/games") == timed + 2
+    assert value(server, "samedeal_request_seconds_count", endpoint="GET /api/v1/races/{race}") == 0
+
+
+MORE = (1, 1, 2, 1, 1, 1, 1)
+
+
+async def test_refusals_are_counted_by_limit(store_url: str, tmp_path: Path) -> None:
+    settings = {"metrics": "on", "races_per_minute": "1", "guests_per_minute": "1", "wrong_tokens_per_minute": "1"}
+    settings |= {"connections_per_address": "3", "open_races": "2", "message_bytes": "256", "control_frames": "1"}
+    settings |= {"fragments_per_message": "2", "rate": "20", "burst": "5"}
+
+    with LoggedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
+        refused = partial(refusals, server)
+        server.create("corners")
+        opening = json.dumps({"game": "corners", "options": {"filter": "any"}}).encode()
+        assert request(server, "POST", "/api/v1/races", opening).status == 429
+        assert refused("races_per_minute") == 1
+        async with await Line.open(server, "json", "ada") as ada, await Line.open(server) as eve:
+            assert isinstance(await eve.ask("hello", name="eve"), m.Problem)
+            assert refused("guests_per_minute") == 1
+            for number in (1, 2):
+                async with await Line.open(server) as other:
+                    await other.ask("hello", token=f"wrong {number}")
+            assert refused("wrong_tokens_per_minute") == 1
+            assert isinstance(await ada.ask("ping", pad="x" * 300), m.Problem)
+            assert refused("message_bytes") == 1
+            for _ in range(6):
+                await ada.ask("ping")
+            assert value(server, "samedeal_messages_delayed_total") > 0
+            async with await Line.open(server) as third:
+                with pytest.raises(InvalidStatus):
+                    await Line.open(server)
+                assert refused("connections_per_address") == 1
+                await third.socket.send(iter(["a", "b", "c", "d"]))
+                assert await third.close_code() == CloseCode.TOO_BIG
+                assert refused("fragments_per_message") == 1
+            for _ in range(3):
+                await eve.socket.pong(b"unsolicited")
+            assert await eve.close_code() == CloseCode.POLICY_VIOLATION
+            assert refused("control_frames") == 1
+
+
+def refusals(server: Server, limit: str) -> float:
+    return value(server, "samedeal_refusals_total", limit=limit)
+
+
+def test_every_refusal_by_a_limit_is_counted() -> None:
+    """No module but the one that counts them refuses with `too-many`, except those without a limit of their own."""
+    offenders = [name for name in SOURCES if top(name) == "samedeal_server" and 'Refused("too-many"' in source(name)]
+    assert offenders == ["samedeal_server.ops.refusals"]
+
+
+def source(name: str) -> str:
+    return re.sub(r'""".*?"""', "", SOURCES[name].read_text(), flags=re.DOTALL)
+
+
+async def test_jobs_are_counted_while_they_wait_or_run(server: LoggedServer) -> None:
+    def queued(queue: str) -> float:
+        return value(server, "samedeal_queued", queue=queue)
+
+    assert request(server, "GET", "/api/v1/deals/kings-in-the-corners:queued/par").status == 202
+    await becomes(lambda: queued("par"), 0)
+    with pytest.raises(Refused):
+        Turns(0, 0, queue="deals").place("a")
+    turns = Turns(queue="deals")
+    before = REGISTRY("samedeal_queued", {"queue": "deals"})
+    with turns.place("a"), turns.place("b") as second:
+        assert REGISTRY("samedeal_queued", {"queue": "deals"}) == before + 2
+        second.release()
+        assert REGISTRY("samedeal_queued", {"queue": "deals"}) == before + 1
+    assert REGISTRY("samedeal_queued", {"queue": "deals"}) == before
+
+
+REGISTRY = cast("Callable[[str, dict[str, str]], float]", metrics._registry.get_sample_value)
+
+
+def test_alerts_notice_the_first_event_because_counters_start_at_zero(server: LoggedServer) -> None:
+    shown = measured(server)
+    for name, label, values in (
+        ("samedeal_closes_total", "code", map(str, metrics.CLOSE_CODES)),
+        ("samedeal_refusals_total", "limit", LIMITS),
+    ):
+        assert {(name, frozenset({(label, its)})) for its in values} <= shown.keys()
+    for game in GAMES:
+        labels = {("game", game), ("result", "store-unavailable")}
+        assert ("samedeal_moves_total", frozenset(labels)) in shown
+    for endpoint in declared_endpoints():
+        assert ("samedeal_requests_total", frozenset({("endpoint", endpoint.name), ("status", "500")})) in shown
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="platform: only Linux has process metrics")
+def test_process_and_build_are_shown(server: LoggedServer) -> None:
+    assert server.process
+    labels = {"version": version("samedeal"), "python": platform.python_version()}
+    assert sum(value(server, "samedeal_build_info", compiled=each, **labels) for each in ("yes", "no")) == 1
+    pid = f"{server.process.pid}"
+    assert value(server, "process_resident_memory_bytes", pid=pid) > 2**20
+    assert 5 < value(server, "process_open_fds", pid=pid) < value(server, "process_max_fds", pid=pid)
+    assert value(server, "process_cpu_seconds_total", pid=pid) > 0
+
+
+def declared_endpoints() -> list[Endpoint]:
+    """Return the endpoints of a server, with the names that metrics use."""
+    app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
+    respond = [route.endpoint for route in app.routes if isinstance(route, Route)]
+    return [each for handler in respond for each in getclosurevars(handler).nonlocals["by_method"].values()]
+
+
 async def test_event_loop_lag_is_sampled(server: LoggedServer) -> None:
     before = value(server, "samedeal_loop_lag_seconds_count")
     await becomes(lambda: value(server, "samedeal_loop_lag_seconds_count") >= before + 3, True)
@@ -159,12 +307,21 @@ async def test_labels_have_only_known_values(server: LoggedServer) -> None:
     for racer in both:
         for value in (race_id, racer.player, racer.token or "", racer.nonce.hex(), racer.view and racer.view.h):
             assert str(value) not in text
+    paths = {endpoint.name for endpoint in declared_endpoints()}
     known: dict[str, set[str]] = {
         "game": {*GAMES, "none"},
         "result": {*CODES, "accepted", "found", "failed", *VERDICTS},
         "stage": {*metrics.STAGES},
         "task": {"par"},
         "code": {*map(str, metrics.CLOSE_CODES), "other"},
+        "limit": {*LIMITS},
+        "queue": {*get_args(Queue)},
+        "endpoint": {*paths, "GET /ws", "GET /page/{file}", "other"},
+        "status": {*(str(status) for status, _ in CODES.values()), "101", "200", "201", "202", "none"},
+        "version": {version("samedeal")},
+        "python": {platform.python_version()},
+        "compiled": {"yes", "no"},
+        "pid": {f"{server.process.pid}" if server.process else ""},
     }
     labels = set(re.findall(r'(\w+)="([^"]*)"', text))
     assert {name for name, _ in labels} | {"task"} == {*known, "le"}  # no task before the first par
@@ -182,6 +339,6 @@ def test_metrics_are_served_only_if_enabled(redis_url: str) -> None:
 
 def test_documentation_table_matches_the_metrics() -> None:
     rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
-    assert len(rows) > 10
-    text = (ROOT / "docs" / "operate" / "operations.md").read_text()
-    assert re.findall(r"^\| `samedeal_.*$", text, re.MULTILINE) == rows
+    assert len(rows) > 20
+    text = (ROOT / "docs" / "operate" / "monitoring.md").read_text()
+    assert re.findall(r"^\| `(?:samedeal|process)_.*$", text, re.MULTILINE) == rows

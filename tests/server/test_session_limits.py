@@ -186,5 +186,5 @@ def test_an_http_request_to_the_websocket_path_is_refused(server: LoggedServer) 
 def test_filtered_log_messages_exist_in_uvicorn() -> None:
     """A message that uvicorn no longer logs needs no filter."""
     source = inspect.getsource(websockets_sansio_impl) + inspect.getsource(httptools_impl)
-    for text in CLIENT_ERRORS:
+    for text in (error.encode("unicode_escape").decode() for error in CLIENT_ERRORS):
         assert f'("{text}")' in source or f'msg = "{text}"' in source

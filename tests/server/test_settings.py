@@ -71,6 +71,8 @@ def test_every_setting_can_be_set() -> None:
         "SAMEDEAL_UNREAD_SECONDS": "2.5",
         "SAMEDEAL_LOG_LEVEL": "debug",
         "SAMEDEAL_LOG_FORMAT": "json",
+        "SAMEDEAL_LOG_RECORDS_PER_MINUTE": "50",
+        "SAMEDEAL_ACCESS_LOG": "on",
         "SAMEDEAL_METRICS": "on",
     }
     assert Settings.from_env(env) == Settings(
@@ -120,6 +122,8 @@ def test_every_setting_can_be_set() -> None:
         unread_seconds=2.5,
         log_level="debug",
         log_format="json",
+        log_records_per_minute=50,
+        access_log="on",
         metrics="on",
     )
     assert env.keys() == Settings().redacted().keys()

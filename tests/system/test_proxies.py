@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -72,6 +72,8 @@ async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random)
     await eventually(proxy.answers)
     with pytest.raises(URLError, match="404"):
         urlopen(f"{proxy.url}/metrics", timeout=240)
+    with urlopen(Request(f"{proxy.url}/healthz", headers={"X-Request-ID": "forged"}), timeout=240) as response:
+        assert re.fullmatch("[0-9a-f-]{32,36}", response.headers["X-Request-ID"])  # the proxy's own
     fields = list[list[Persistent]]()
     while min(map(len, groups := by_server(fields, servers))) < 2:
         race = servers[0].create("corners", start_delay_ms=200, max_racers=3)

@@ -15,6 +15,7 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.requests import wait_for_disconnect
 from samedeal_server.http.responses import problem_response
 from samedeal_server.jobs.turns import Turns
+from samedeal_server.ops.refusals import too_many
 from samedeal_server.settings import Settings
 from samedeal_server.store.bans import Bans
 
@@ -31,7 +32,7 @@ class Admission:
     def __init__(self, rate_limits: RateLimits, settings: Settings, bans: Bans | None = None) -> None:
         self._requests, self._settings = rate_limits.requests, settings
         self._in_progress = Counter[str]()  # HTTP requests, by the client's network
-        self._starts, self._bans = Turns(), bans or Bans()
+        self._starts, self._bans = Turns(queue="requests"), bans or Bans()
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection with the application, or refuse it."""
@@ -72,7 +73,7 @@ class Admission:
     ) -> None:
         try:
             if in_progress > (self._settings.http_connections_per_address or float("inf")):
-                raise Refused("too-many", "Too many requests in progress from this address.")
+                raise too_many("http_connections_per_address", "Too many requests in progress from this address.", host)
             delay_s = self._requests.take(host)
             self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)

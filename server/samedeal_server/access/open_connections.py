@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
-from samedeal.errors import Refused
 from samedeal_server.access.network import network
+from samedeal_server.ops.refusals import too_many
 
 
 class OpenConnections:
@@ -18,7 +18,7 @@ class OpenConnections:
     def check(self, address: str) -> None:
         """Raise Refused("too-many") if an address cannot open another connection."""
         if self._open[network(address)] >= self._limit:
-            raise Refused("too-many", "Too many connections from this address.")
+            raise too_many("connections_per_address", "Too many connections from this address.", address)
 
     def add(self, address: str) -> Callable[[], None]:
         """Count a connection, and return the function to call once when it ends."""

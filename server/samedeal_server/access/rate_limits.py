@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from samedeal.errors import Refused
 from samedeal_server.access.network import network
+from samedeal_server.ops.refusals import Limit, too_many
 from samedeal_server.settings import Settings
 
 MAX_REMEMBERED = 10_000
@@ -28,13 +28,15 @@ class RateLimit:
         *,
         burst: int | None = None,
         prompt: float = math.inf,
+        limit: Limit = "other",
     ) -> None:
         """`what` names the tokens in refusals; 0 per minute disables the limit. `burst` is the capacity of the bucket.
 
         `prompt` is how many tokens are granted without delay. Beyond that the delay grows, up to MAX_DELAY_S for the
-        last token of a full bucket.
+        last token of a full bucket. `limit` is the name in the metrics.
         """
         self._what, self._per_s, self._clock, self._prompt = what, per_minute / 60, clock, prompt
+        self._limit: Limit = limit
         self._full = float(per_minute if burst is None else burst)
         self._left: dict[str, tuple[float, float]] = {}  # tokens left, and the time of the last request, by network
 
@@ -51,7 +53,7 @@ class RateLimit:
         if left < count:
             wait_s = math.ceil((count - left) / self._per_s)
             text = f"Too many {self._what} from this address; try again in {wait_s} s."
-            raise Refused("too-many", text, retry_after_s=wait_s)
+            raise too_many(self._limit, text, address, retry_after_s=wait_s)
         self._store(key, left - count, now)
         late = self._full - left + count - self._prompt
         return MAX_DELAY_S * late / (self._full - self._prompt) if late > 0 else 0.0
@@ -69,8 +71,14 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         self.requests = RateLimit(
-            "requests", settings.requests_per_second * 60, burst=settings.request_burst, prompt=PROMPT
+            "requests",
+            settings.requests_per_second * 60,
+            burst=settings.request_burst,
+            prompt=PROMPT,
+            limit="requests_per_second",
         )
-        self.races = RateLimit("new races", settings.races_per_minute)
-        self.guests = RateLimit("new guests", settings.guests_per_minute)
-        self.wrong_tokens = RateLimit("unknown tokens and codes", settings.wrong_tokens_per_minute)
+        self.races = RateLimit("new races", settings.races_per_minute, limit="races_per_minute")
+        self.guests = RateLimit("new guests", settings.guests_per_minute, limit="guests_per_minute")
+        self.wrong_tokens = RateLimit(
+            "unknown tokens and codes", settings.wrong_tokens_per_minute, limit="wrong_tokens_per_minute"
+        )

@@ -1,6 +1,7 @@
 """Endpoints: handlers with their parameters, responses and refusals, declared once for routing and documentation."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from samedeal_server.access.administrator import CREDENTIAL
 from samedeal_server.access.rate_limits import RateLimit
 from samedeal_server.http.requests import parse_query
 from samedeal_server.http.responses import MEDIA, json_response
+from samedeal_server.ops import metrics
+from samedeal_server.ops.request_log import ENDPOINT
 
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
@@ -111,6 +114,11 @@ class Endpoint:
     """How many request tokens a request costs; a token is worth about 0.5 ms of CPU time."""
 
     @property
+    def name(self) -> str:
+        """The method and path, for metrics and the access log."""
+        return f"{self.method} {re.sub(r':[a-z]+}', '}', self.path)}"
+
+    @property
     def description(self) -> str:
         """The docstring of the handler, as one paragraph."""
         return " ".join((self.handler.__doc__ or "").split())
@@ -193,9 +201,12 @@ def _starlette_route(
     path: str, declared: list[Endpoint], requests: RateLimit, check: Callable[[Request], None]
 ) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in declared}
+    for endpoint in declared:
+        metrics.REQUESTS.labels(endpoint.name, "500")  # alerts notice only counters that start at 0
 
     async def respond(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
+        request.scope[ENDPOINT] = endpoint.name
         if endpoint.cost > 1 and CREDENTIAL not in request.scope:
             await asyncio.sleep(requests.take(request.client.host if request.client else "", endpoint.cost - 1))
         check(request)

@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 
 from samedeal.errors import Refused
 from samedeal_server.http.responses import accepts_gzip, if_none_match_matches
+from samedeal_server.ops.request_log import ENDPOINT
 
 POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 """The page loads from this server only. It has no inline scripts, and no inline styles but its own stylesheet."""
@@ -108,6 +109,7 @@ class PageFiles:
         """
 
         async def serve(request: Request) -> Response:
+            request.scope[ENDPOINT] = "GET /page/{file}"
             requested: str = request.path_params["file"]
             return self._respond(request, _VERSION.sub("", requested, count=1), requested.startswith(self.version))
 

@@ -52,7 +52,7 @@ class Verifications:
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
-        self.jobs = Jobs(MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE, FULL)
+        self.jobs = Jobs(MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE, FULL, queue="verify")
         """The queue of verifications. The longest races take half of the CPU time."""
 
     @route(

@@ -18,6 +18,7 @@ from samedeal.errors import Refused
 from samedeal_server.jobs.frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import MAX_MEMORY, OUT_OF_MEMORY, lower_priority
 from samedeal_server.jobs.turns import Place, Turns
+from samedeal_server.ops.refusals import Queue
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +75,13 @@ class Jobs:
         cpu_s: int = CPU_S,
         memory: int = MAX_MEMORY,
         only_when_idle: bool = False,
+        queue: Queue = "other",
     ) -> None:
         """`limit` and `limit_per_address` bound the jobs in the queue, including the running one; `full` is the text of
         the refusal beyond that. Each job may use `cpu_s` CPU seconds, and the process `memory` bytes. For
-        `only_when_idle`, see ``lower_priority``.
+        `only_when_idle`, see ``lower_priority``. `queue` is the name in the metrics.
         """
-        self.turns = Turns(limit, limit_per_address, full)
+        self.turns = Turns(limit, limit_per_address, full, queue=queue)
         self.cpu_s, self.memory, self._only_when_idle = cpu_s, memory, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
         self._processes = set[asyncio.subprocess.Process]()  # some may have ended

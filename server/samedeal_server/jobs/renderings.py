@@ -18,7 +18,7 @@ class Renderings:
     """Computes renderings and caches the most recently used ones. They depend on their input alone."""
 
     def __init__(self) -> None:
-        self.jobs = Jobs(MAX_RENDERINGS, MAX_RENDERINGS_PER_ADDRESS, FULL)
+        self.jobs = Jobs(MAX_RENDERINGS, MAX_RENDERINGS_PER_ADDRESS, FULL, queue="renderings")
         self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
         self._cache_bytes = 0
 

@@ -11,6 +11,7 @@ from samedeal.errors import Refused
 from samedeal_server.jobs.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
 from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
+from samedeal_server.ops.refusals import Queue
 from samedeal_server.ops.supervised import cancelled
 from samedeal_server.store.connection import Store
 from samedeal_server.store.job_results import JobResults
@@ -44,10 +45,10 @@ class StoredResults:
     the same result at the same time, they get the same one.
     """
 
-    def __init__(self, store: Store, cpu_s: int = CPU_S) -> None:
-        """Each job may use `cpu_s` CPU seconds."""
+    def __init__(self, store: Store, cpu_s: int = CPU_S, *, queue: Queue = "par") -> None:
+        """Each job may use `cpu_s` CPU seconds. `queue` is the name in the metrics."""
         self._results = JobResults(store)
-        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True, cpu_s=cpu_s)
+        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True, cpu_s=cpu_s, queue=queue)
         self._too_large: dict[str, None] = {}  # the keys of jobs that exceeded their limits, oldest first
         self._done: dict[str, int] = {}  # the progress that each pending job has reported, by key
         self._tasks: set[asyncio.Task[None]] = set()

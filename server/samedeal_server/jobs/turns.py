@@ -8,14 +8,19 @@ from math import inf
 from types import TracebackType
 from typing import Self
 
-from samedeal.errors import Refused
+from samedeal_server.ops import metrics
+from samedeal_server.ops.refusals import Queue, too_many
 
 
 class Turns:
     """A lock with a bounded waiting list: round robin between addresses, first come first served within one."""
 
-    def __init__(self, limit: float = inf, limit_per_address: float = inf, full: str = "") -> None:
-        """`full` is the text of the refusal when no place is left."""
+    def __init__(
+        self, limit: float = inf, limit_per_address: float = inf, full: str = "", *, queue: Queue = "other"
+    ) -> None:
+        """`full` is the text of the refusal when no place is left. `queue` is its name in the metrics."""
+        self._queue: Queue = queue
+        self._queued = metrics.QUEUED.labels(queue)
         self._limit, self._limit_per_address, self._full = limit, limit_per_address, full
         self._places = Counter[str]()
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}  # the next address to serve comes first
@@ -35,7 +40,7 @@ class Turns:
         held = self._places[address] if address else 0
         limit = self._limit if held or not address else 2 * self._limit
         if held >= self._limit_per_address or self.places >= limit:
-            raise Refused("too-many", self._full)
+            raise too_many(self._queue, self._full, address)
 
     def place(self, address: str, *, always: bool = False) -> "Place":
         """Return a place in the queue, held until it is released. Raises as ``check`` unless `always` is true."""
@@ -84,6 +89,7 @@ class Place:
         self._turns, self._address = turns, address
         self._held = True
         turns._places[address] += 1
+        turns._queued.inc()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait for this address's next turn and hold it: ``async with place.turn(): …``. Reusable."""
@@ -94,6 +100,7 @@ class Place:
         if self._held:
             self._held = False
             self._turns._places[self._address] -= 1
+            self._turns._queued.dec()
             if not self._turns._places[self._address]:
                 del self._turns._places[self._address]
 

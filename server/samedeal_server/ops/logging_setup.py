@@ -1,13 +1,18 @@
-"""Logging setup: formats log records as text or JSON, with the race, seat and connection that they concern."""
+"""Logging setup: formats log records as text or JSON, with the race, connection or request that they concern."""
 
+import atexit
 import json
 import logging
 import sys
 import time
 from typing import Any, Final, Literal
 
+from samedeal_server.ops.repeats import RepeatFilter
+
 ABOUT: Final = ("race", "seat", "connection")
 """The context of a record. Records of a race have all three fields, some of them None."""
+REQUEST_FIELDS: Final = ("request", "client", "method", "path", "status", "duration_ms")
+"""The context of a record about a request: its id, the client's address and, in the access log, how it was served."""
 
 
 def about(*, race: str | None = None, seat: int | None = None, connection: str | None = None) -> dict[str, Any]:
@@ -15,9 +20,19 @@ def about(*, race: str | None = None, seat: int | None = None, connection: str |
     return {"race": race, "seat": seat, "connection": connection}
 
 
-def configure(level: str, form: Literal["text", "json"], worker: int | None = None) -> None:
-    """Log records from a level to stderr, with the number of this worker if there are several."""
+def about_request(request: str | None, client: str | None) -> dict[str, Any]:
+    """Return the context of a record about a request or a client, given the id and the client's address or network."""
+    return {"request": request or None, "client": client or None}
+
+
+def configure(level: str, form: Literal["text", "json"], worker: int | None = None, *, per_minute: int = 0) -> None:
+    """Log records from a level to stderr, with the number of this worker if there are several.
+
+    `per_minute` is how many records of one kind are logged in a minute; 0 for unlimited.
+    """
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(repeats := RepeatFilter(per_minute))
+    atexit.register(repeats.summarise)
     handler.setFormatter(JsonLines(worker) if form == "json" else TextLines(worker))
     logging.basicConfig(level=level.upper(), handlers=[handler])
 
@@ -28,7 +43,7 @@ class _Formatter(logging.Formatter):
         self._worker = worker
 
     def _context(self, record: logging.LogRecord) -> dict[str, object]:
-        context = {name: getattr(record, name) for name in ABOUT} if hasattr(record, ABOUT[0]) else {}
+        context = {name: getattr(record, name) for name in (*ABOUT, *REQUEST_FIELDS) if hasattr(record, name)}
         return context if self._worker is None else context | {"worker": self._worker}
 
 

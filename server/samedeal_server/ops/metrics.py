@@ -5,9 +5,13 @@ No label has an unbounded number of values, such as races, players or addresses.
 
 import asyncio
 import os
+import platform
+import sys
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from importlib.metadata import version
+from itertools import product
 from typing import Final, Self, get_args
 
 from prometheus_client import (
@@ -21,12 +25,12 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Race, Stage
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.ops.processes import MULTIPROCESS_DIR, Processes
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
-MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable with the directory in which several workers combine their metrics."""
 STAGES: Final = get_args(Stage)
 CLOSE_CODES: Final = frozenset({1000, 1005, 1006, *CloseCode})
 """The close codes that are counted separately. Clients can send any code; all others count as one."""
@@ -38,6 +42,15 @@ _counter = partial(Counter, registry=_registry)
 _gauge = partial(Gauge, registry=_registry, multiprocess_mode="livesum")
 _histogram = partial(Histogram, registry=_registry)
 
+BUILD = Gauge(
+    "samedeal_build_info",
+    "Always 1, with the `version` of the program and of `python`, and whether the busiest modules are `compiled`",
+    ("version", "python", "compiled"),
+    registry=_registry,
+    multiprocess_mode="livemax",
+)
+COMPILED: Final = "no" if f"{sys.modules[Race.__module__].__file__}".endswith(".py") else "yes"
+BUILD.labels(version("samedeal"), platform.python_version(), COMPILED).set(1)
 RACES = _gauge("samedeal_races", "Races in memory, by `stage`; each process counts its own copies", ("stage",))
 SEATS = _gauge("samedeal_seats", "Seats with a connected racer")
 CONNECTIONS = _gauge("samedeal_connections", "Open WebSocket connections")
@@ -45,6 +58,32 @@ CLOSES = _counter(
     "samedeal_closes",
     "Closed WebSocket connections, by the first close `code` of either side; `other` is any unknown code",
     ("code",),
+)
+for _code in (*sorted(CLOSE_CODES), "other"):
+    CLOSES.labels(f"{_code}")  # alerts notice only counters that start at 0
+REQUESTS = _counter(
+    "samedeal_requests",
+    "HTTP requests and WebSocket handshakes, by `endpoint` and `status`; `other` is any that reached no endpoint",
+    ("endpoint", "status"),
+)
+REQUEST_SECONDS = _histogram(
+    "samedeal_request_seconds",
+    "Time until the response to a successful HTTP request starts, by `endpoint`",
+    ("endpoint",),
+    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+REFUSALS = _counter(
+    "samedeal_refusals",
+    "Requests, messages and connections refused by a `limit`: a setting in lower case, a `queue`, or a fixed limit",
+    ("limit",),
+)
+MESSAGES_DELAYED = _counter(
+    "samedeal_messages_delayed", "WebSocket messages delayed because a client exceeded `SAMEDEAL_RATE`"
+)
+QUEUED = _gauge(
+    "samedeal_queued",
+    "Requests that wait to start and jobs that wait or run in bounded processes, by `queue`",
+    ("queue",),
 )
 HANDOVERS = _counter(
     "samedeal_handovers",
@@ -55,6 +94,8 @@ HANDOVERS = _counter(
 MOVES = _counter(
     "samedeal_moves", "Moves, by `game` and `result`: `accepted`, or the code of the refusal", ("game", "result")
 )
+for _game, _code in product(GAMES, ("internal", "store-unavailable")):
+    MOVES.labels(_game, _code)
 answered = cache(MOVES.labels)
 """Return the counter of moves by game and result. Cached, because looking up labels is slower than counting."""
 APPENDS = _histogram(
@@ -63,6 +104,9 @@ APPENDS = _histogram(
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
 )
 STORE_ERRORS = _counter("samedeal_store_errors", "Failed store commands; each attempt counts")
+LOST_ENTRIES = _counter(
+    "samedeal_lost_entries", "Entries that the store acknowledged and then lost; they are written again"
+)
 STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened to the store; increases after an outage")
 REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")
 VERIFICATIONS = _counter(
@@ -80,6 +124,8 @@ LAG = _histogram(
     "Delay of the event loop, measured four times per second",
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
 )
+_processes = Processes()
+_registry.register(_processes)
 
 
 def text() -> bytes:
@@ -88,6 +134,7 @@ def text() -> bytes:
         return generate_latest(_registry)
     combined = CollectorRegistry()
     MultiProcessCollector(combined)
+    combined.register(_processes)
     return generate_latest(combined)
 
 

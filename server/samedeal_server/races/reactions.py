@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from samedeal.errors import Refused
 from samedeal.wire.messages import Reaction
+from samedeal_server.ops.refusals import too_many
 
 INTERVAL_MS: Final = 1_000
 """Minimum interval between the reactions of a seat (ms)."""
@@ -32,7 +32,7 @@ class Reactions:
     def check(self, seat: int, now: int) -> None:
         """Raise Refused("too-many") if a seat has already sent a reaction within INTERVAL_MS before ``now`` (ms)."""
         if now < self._sent_at.get(seat, now - INTERVAL_MS) + INTERVAL_MS:
-            raise Refused("too-many", "Send at most one reaction per second.")
+            raise too_many("reactions", "Send at most one reaction per second.")
 
     def publish(self, reaction: Reaction, sent_at: int, now: int) -> None:
         """Pass on a reaction that was sent at ``sent_at`` (ms), unless it is old or was passed on before."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
+from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_store import RaceStore
@@ -72,6 +73,7 @@ class Recovery:
             return await self._reload(race)
         logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=race.id))
         if lost := entries[n:]:
+            metrics.LOST_ENTRIES.inc(len(lost))
             await self._store.log.append(race.id, last_digest, lost)
         return Recovered(race, ())
 

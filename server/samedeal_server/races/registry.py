@@ -57,7 +57,7 @@ class Registry:
         self._store = store
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self._bot_jobs = Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.")
+        self._bot_jobs = Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots")
         self.days = Days(store.archive.daily)
         self._ghosts = GhostLoader(store.archive, self.days, self.renderings, store.clock)
         self.opener = RaceOpener(store, master_key, open_races)

@@ -9,6 +9,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
 from samedeal.race.server_bots import Level, add_bot_events, follow_events
+from samedeal_server.ops.refusals import too_many
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
@@ -36,7 +37,7 @@ async def add_bot(room: Room, guest: Guest, registry: Registry, level: Level | N
     for event in adding(after):  # before the count, which takes long if there are many races
         after, _ = after.extended(after.at, event)
     if bots_here(registry) >= MAX_BOTS:
-        raise Refused("too-many", "All bots of this server are racing. Try again in a few minutes.")
+        raise too_many("bots_here", "All bots of this server are racing. Try again in a few minutes.")
     await room.submit(adding)
 
 

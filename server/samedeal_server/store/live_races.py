@@ -10,6 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
+from samedeal_server.ops.refusals import Limit, too_many
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
 
@@ -59,9 +60,10 @@ class LiveRaces:
             if not await self._add(key, owner_limit, due_at, race_id, LIFETIME_S):
                 await self._drop_finished(key)
                 if not await self._add(key, owner_limit, due_at, race_id, LIFETIME_S):
-                    raise Refused("too-many", f"You have {owner_limit} open races. Finish or leave one of them first.")
+                    limited: Limit = "open_races_per_guest" if owner.startswith("guest:") else "open_races_per_address"
+                    raise too_many(limited, f"You have {owner_limit} open races. Finish or leave one of them first.")
         if not await self._add(DUE, limit, due_at, race_id, 0):
-            raise Refused("too-many", f"The server has {limit} open races, its limit. Try again later.")
+            raise too_many("open_races", f"The server has {limit} open races, its limit. Try again later.")
 
     async def set_due(self, race_id: str, at: int) -> None:
         """Set when something is due next in a race, whether players are connected or not."""

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 from msgspec import DecodeError, Meta, Struct, json
 
 from samedeal.errors import Refused
+from samedeal_server.ops.refusals import too_many
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store, texts
 
@@ -68,7 +69,7 @@ class Reports:
         quota = f"reports:by:{by.player}"
         await self._store.retry("ZREMRANGEBYSCORE", quota, "-inf", now - _DAY_S * 1000)
         if not await self._claim.run([quota], [PER_DAY, now, id_, _DAY_S]):
-            raise Refused("too-many", f"You have made {PER_DAY} reports in the last 24 hours. Try again later.")
+            raise too_many("reports", f"You have made {PER_DAY} reports in the last 24 hours. Try again later.")
         await self._store.retry("SET", _key(id_), json.encode(report), "EX", DAYS * _DAY_S)
         await self._store.retry_all(
             ("ZADD", REPORTS, now, id_),

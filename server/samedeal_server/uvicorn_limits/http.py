@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from samedeal.errors import Refused
 from samedeal.wire import codec
 from samedeal_server.access.network import network
+from samedeal_server.ops.refusals import count_refusal, too_many
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
 
@@ -49,9 +50,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
         if self._network is not None:
             counts[self._network] += 1
         if len(self.connections) > self.config.max_connections:
-            self._refuse(Refused("too-many", "The server has reached its maximum number of connections."))
+            self._refuse(too_many("connections", "The server has reached its maximum number of connections.", host))
         elif self._network is not None and limit and counts[self._network] > limit:
-            self._refuse(Refused("too-many", "Too many connections from this address."))
+            self._refuse(too_many("http_connections_per_address", "Too many connections from this address.", host))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._uncount()
@@ -95,7 +96,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MAX_PIPELINED:
-            self._refusal = Refused("too-many", "Too many pipelined requests on one connection.")
+            self._refusal = too_many(
+                "pipelined_requests", "Too many pipelined requests on one connection.", self._network
+            )
             raise HttpParserError("too many requests")
         super().on_headers_complete()
 
@@ -129,6 +132,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def _head_too_large(self) -> Refused:
         settings = self.config.settings
+        count_refusal("header_bytes", self._network)
         return Refused(
             "too-large",
             f"A request may have at most {settings.headers} headers, which take at most {settings.header_bytes} bytes.",

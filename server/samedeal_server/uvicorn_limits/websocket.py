@@ -11,6 +11,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.ops.refusals import Limit, count_refusal
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.frames import server_frame, short_message
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
@@ -120,7 +121,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         self._fragments += 1
         if self._fragments > self.config.settings.fragments_per_message:
             self.frames = []
-            self._fail(CloseCode.TOO_BIG, "too many fragments")
+            self._fail(CloseCode.TOO_BIG, "too many fragments", "fragments_per_message")
         else:
             super().handle_cont(event)
 
@@ -159,13 +160,16 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
             self._controls, self._controls_since = 0, now
         self._controls += 1
         if self._controls > self.config.settings.control_frames:
-            self._fail(CloseCode.POLICY_VIOLATION, "too many control frames")
+            self._fail(CloseCode.POLICY_VIOLATION, "too many control frames", "control_frames")
         return not self.close_sent
 
-    def _fail(self, code: int, reason: str) -> None:
+    def _fail(self, code: int, reason: str, limit: Limit | None = None) -> None:
         self.conn.data_to_send()  # discards pending pongs
         if not self.close_sent and self.conn.state is State.OPEN:
             self.conn.send_close(code, reason)
+            if limit is not None:
+                client = self.scope["client"]  # also behind a proxy, because admission has replaced it
+                count_refusal(limit, client[0] if client else None)
             self.handle_parser_exception()
 
 

@@ -13,6 +13,7 @@ from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.access.root_path import route_path
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
+from samedeal_server.ops.request_log import ENDPOINT, REQUEST_ID
 from samedeal_server.races.registry import RACE_ID, Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
@@ -56,6 +57,7 @@ class WebSocketEndpoint:
         return sum(session.has_seat for session in self._sessions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ENDPOINT] = "GET /ws"
         socket = WebSocket(scope, receive, send)
         address = socket.client.host if socket.client else ""
         offered: list[str] = scope.get("subprotocols", [])
@@ -90,6 +92,7 @@ class WebSocketEndpoint:
             self._entry_slots,
             self._settings,
             address=socket.client.host if socket.client else "",
+            request_id=socket.scope.get(REQUEST_ID, ""),
             bearer=bearer if scheme.lower() == "bearer" else None,
         )
         self._sessions.add(session)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from samedeal_server.ops import metrics
+
 
 class MessageRate:
     """Delays messages beyond a rate. None is refused or lost: a flood only slows down its sender."""
@@ -16,6 +18,8 @@ class MessageRate:
         """Take a token. Return how many seconds to wait before handling the message; zero or less for no wait."""
         self._refill()
         self._tokens -= 1
+        if self._tokens < 0:
+            metrics.MESSAGES_DELAYED.inc()
         return -self._tokens / self._per_s
 
     def take(self) -> bool:

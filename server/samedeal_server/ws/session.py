@@ -19,7 +19,8 @@ from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.ops import metrics
-from samedeal_server.ops.logging_setup import about
+from samedeal_server.ops.logging_setup import about, about_request
+from samedeal_server.ops.refusals import count_refusal
 from samedeal_server.races.commands import Outcome, Proposal
 from samedeal_server.races.hosting import submit_as_host, submit_join, unseat
 from samedeal_server.races.registry import Registry
@@ -56,22 +57,22 @@ class Session:
         settings: Settings,
         *,
         address: str = "",
+        request_id: str = "",
         bearer: str | None = None,
     ) -> None:
         """`entry_slots` limits how many ENTRY_REQUESTS are in progress; all sessions share it.
 
-        `address` is the client's. `bearer` is the token from the handshake's Authorization header.
+        `address` is the client's. `request_id` is the handshake's, and `bearer` the token of its Authorization header.
         """
-        self._socket, self._form, self._registry = socket, form, registry
-        self._rematches, self._rate_limits = rematches, rate_limits
-        self._entry_slots, self._settings = entry_slots, settings
+        self._socket, self._form, self._settings, self._entry_slots = socket, form, settings, entry_slots
+        self._registry, self._rematches, self._rate_limits = registry, rematches, rate_limits
         self._network, self._name = network(address), token_hex(8)
+        self._about_client = about_request(request_id, address)
         self._login = Login(guests, rate_limits, self._name, address, bearer)
-        self._revoked = False
+        self._revoked = self._leaving = False
         self._room: Room | None = None
         self._seat: int | None = None
         self._taken = 0  # the number of the entry with which this connection took its seat
-        self._leaving = False
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
         self._views = ConnectionViews()
         self._is_handling = False  # whether the task has received a request and not handled it yet
@@ -151,7 +152,7 @@ class Session:
     def _fail(self, what: str) -> None:
         """Log the exception being handled, and close the connection."""
         extra = about(race=self._room.race.id if self._room else None, seat=self._seat, connection=self._name)
-        logger.exception("%s", what, extra=extra)
+        logger.exception("%s", what, extra=extra | self._about_client)
         self._outbox.close(CloseCode.INTERNAL_ERROR, "internal error")
 
     # Receiving.
@@ -192,6 +193,7 @@ class Session:
             if (delay_s := self._rate.delay_s()) > 0:
                 await asyncio.sleep(delay_s)
             if len(data) > self._settings.message_bytes:
+                count_refusal("message_bytes", self._network)
                 raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
             if self._form == "msgpack" and packet.get("text") is not None:
                 raise Malformed("it is text; for JSON use the subprotocol samedeal.v1.json")
@@ -335,8 +337,7 @@ class Session:
 
     async def _readable_room(self, race_id: str) -> Room:
         """Return the room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
-        room = await self._registry.room(race_id)
-        self._login.check_reads(room.race.header.format)
+        self._login.check_reads((room := await self._registry.room(race_id)).race.header.format)
         return room
 
     def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:
