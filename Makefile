@@ -35,21 +35,21 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test compiled coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
 
-demo: .venv/has-server,tui,fast
+demo: .venv/has-all
 	$(BIN)/samedeal demo $(ARGS)
 
-test: .venv/has-server,tui,fast,dev
+test: .venv/has-all,dev
 	$(BIN)/pytest $(DISTRIBUTED) $(ARGS)
 
 # The compiled wheel is installed into a folder of its own: the editable install is not compiled, to follow its sources.
-compiled: .venv/has-server,tui,fast,dev
+compiled: .venv/has-all,dev
 	rm -rf .venv/compiled
 	HATCH_BUILD_HOOKS_ENABLE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --target .venv/compiled .
 	PYTHONPATH=$(CURDIR)/.venv/compiled $(BIN)/pytest $(DISTRIBUTED) $(ARGS)
 
 # The library's tests are measured alone: its other users must not hide a gap.
-coverage: .venv/has-server,tui,fast,dev
+coverage: .venv/has-all,dev
 	rm -f .coverage*
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage run -m pytest -n 2 tests/protocol
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
@@ -62,32 +62,32 @@ coverage: .venv/has-server,tui,fast,dev
 check: lint
 	$(BIN)/pytest -n 2 --quick $(ARGS)
 
-torture: .venv/has-server,tui,fast,dev
+torture: .venv/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)
 
-conformance: .venv/has-server,tui,fast,dev
+conformance: .venv/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.autobahn
 	$(BIN)/pytest -s tests/system/test_autobahn.py
 
-simulate: .venv/has-server,tui,fast,dev
+simulate: .venv/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.simulation $(ARGS)
 
-agree: .venv/has-server,tui,fast,dev
+agree: .venv/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_plays --plays $(PLAYS)
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_replays --replays $(REPLAYS)
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_filters --deals $(DEALS)
 
-weakened: .venv/has-server,tui,fast,dev
+weakened: .venv/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.weakened $(ARGS)
 
-fuzz: .venv/has-server,tui,fast,dev
+fuzz: .venv/has-all,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
 		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py tests/server/test_openapi.py
 
 bench: .venv/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)
 
-lint: .venv/has-server,tui,fast,dev
+lint: .venv/has-all,dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -102,11 +102,11 @@ types: .venv/typescript-$(TYPESCRIPT)
 	npm install --prefix .venv --no-save --no-audit --no-fund --loglevel error typescript@$*
 	@touch '$@'
 
-format: .venv/has-server,tui,fast,dev
+format: .venv/has-all,dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-generate: .venv/has-server,tui,fast,dev
+generate: .venv/has-all,dev
 	@for file in cli/test_cli_docs cli/test_cli_screens cli/test_cli_text_table \
 			project/test_architecture protocol/test_replay_format web/test_web_files; do \
 		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
@@ -116,7 +116,7 @@ generate: .venv/has-server,tui,fast,dev
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
-# Installs extras of pyproject.toml, such as .venv/has-server,tui,fast
+# Installs extras of pyproject.toml, such as .venv/has-all,dev
 .venv/has-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@'

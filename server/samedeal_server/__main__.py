@@ -45,6 +45,7 @@ STOP_S = 14.0
 @click.option("--sockets", type=click.Path(path_type=Path), hidden=True, help="The folder of the workers' sockets.")
 def main(host: str | None, port: int | None, count: int | None, number: int | None, sockets: Path | None) -> None:
     """Serve races. All other settings are environment variables (docs/operate/operations.md)."""
+    _drain_on_hangup()
     flags = {"SAMEDEAL_HOST": host, "SAMEDEAL_PORT": port, "SAMEDEAL_WORKERS": count}
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}
     try:
@@ -64,6 +65,13 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _drain_on_hangup() -> None:
+    """Make SIGHUP, as when the terminal closes, act like SIGTERM. It stays ignored under ``nohup``."""
+    hangup = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hangup and signal.getsignal(hangup) is signal.SIG_DFL:
+        signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 CLIENT_ERRORS = frozenset(

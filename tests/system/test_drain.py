@@ -38,7 +38,10 @@ def away_ms(player: Persistent) -> float:
     return 1000 * max(after - before for before, after in pairwise(answered))
 
 
-async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Server, Server]) -> None:
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+async def test_racers_of_a_drained_server_continue_on_the_other(
+    how: signal.Signals, pair: tuple[Server, Server]
+) -> None:
     chance = seeded_random()
     first, second = pair
     async with asyncio.timeout(240):
@@ -47,7 +50,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(pair: tuple[Serv
         players[3].servers.reverse()
         async with racing(players):
             await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 8))
-            await asyncio.to_thread(first.kill, signal.SIGTERM)
+            await asyncio.to_thread(first.kill, how)
             assert first.process
             assert first.process.returncode == 0
         replay = await second.replay(race)

@@ -1,22 +1,29 @@
-"""SIGTERM stops a server at any time and within a time limit."""
+"""SIGTERM and SIGHUP stop a server at any time and within a time limit."""
 
 import signal
 import subprocess
 import sys
+from urllib.request import urlopen
 
 import pytest
 
 from support.servers import Server
 
-SIGTERM_AT_STARTUP = """
+SIGNAL_AT_STARTUP = """
 import os, signal
 from samedeal_server import __main__ as program
 
 def stop():
-    os.kill(os.getpid(), signal.SIGTERM)
+    os.kill(os.getpid(), signal.{signal})
 
 program._tune_gc = stop  # called just before uvicorn installs its signal handlers
 program.main()
+"""
+IGNORING_SIGHUP = """
+import signal
+from samedeal_server.__main__ import main
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+main()
 """
 HANGING = """
 import asyncio
@@ -42,10 +49,26 @@ class ProgramServer(Server):
         return subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("arguments", [(), ("--worker", "1", "--sockets", "/nowhere")])
-def test_sigterm_during_startup_stops_the_server(arguments: tuple[str, ...], redis_url: str) -> None:
-    with ProgramServer(redis_url).run(SIGTERM_AT_STARTUP, *arguments) as process:
+def test_signal_during_startup_stops_the_server(name: str, arguments: tuple[str, ...], redis_url: str) -> None:
+    with ProgramServer(redis_url).run(SIGNAL_AT_STARTUP.format(signal=name), *arguments) as process:
         try:
+            process.wait(240)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+
+
+def test_server_under_nohup_ignores_sighup(redis_url: str) -> None:
+    with ProgramServer(redis_url).run(IGNORING_SIGHUP) as process:
+        assert process.stdout
+        try:
+            url = process.stdout.readline().split()[-1]
+            process.send_signal(signal.SIGHUP)
+            with urlopen(f"{url}/readyz", timeout=240) as response:
+                assert response.status == 200
+            process.send_signal(signal.SIGTERM)
             process.wait(240)
         finally:
             process.kill()

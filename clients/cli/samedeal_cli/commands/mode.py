@@ -74,5 +74,5 @@ def _why_not(*, requested: bool) -> str:
     if (columns < LEAST[0] or lines < LEAST[1]) and not requested:
         return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {columns}x{lines}"
     if find_spec("textual") is None:
-        return "the full screen is not installed (pip install 'samedeal[tui]')"
+        return "the full screen is not installed (pip install 'samedeal[all]')"
     return ""

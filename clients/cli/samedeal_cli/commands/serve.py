@@ -93,7 +93,7 @@ def is_free(host: str, port: int) -> bool:
 def check_installed(store: str | None = None) -> None:
     """Raises Failure if the server cannot run here. Without a store, it needs the embedded one."""
     if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
-        raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[server]'")
+        raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[all]'")
     if sys.platform == "win32" and not store:
         raise Failure("the embedded store does not run on Windows; run samedeal in WSL, or use serve --redis URL")
 
