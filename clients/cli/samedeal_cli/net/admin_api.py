@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, ProxyHandler, Request, build_opener
 
-from samedeal_cli.failure import Failure, Misused, Unreachable
+from samedeal_cli.failure import Misused, Unreachable
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import AnyStatus, Api, Query
 
@@ -55,14 +55,10 @@ def default_socket() -> Path:
     return Path(data_dir).expanduser() / "admin.sock"
 
 
-def _unreachable(path: Path, why: Unreachable) -> Failure:
+def _unreachable(path: Path, why: Unreachable) -> Unreachable:
     reason = why.format_message().rpartition(": ")[2]
-    failure = Failure(
-        f"{path}: {reason}. Is the server running, and is this its data directory (--socket, SAMEDEAL_DATA_DIR)?"
-        f" Over HTTP, use --server and {KEY_VARIABLE}"
-    )
-    failure.exit_code = Unreachable.exit_code
-    return failure
+    question = "Is the server running, and is this its data directory (--socket, SAMEDEAL_DATA_DIR)?"
+    return Unreachable(f"{path}", f"{reason}. {question} Over HTTP, use --server and {KEY_VARIABLE}")
 
 
 class _SocketConnection(HTTPConnection):
@@ -84,4 +80,4 @@ class _SocketHandler(HTTPHandler):
         self._path = path
 
     def http_open(self, request: Request) -> HTTPResponse:
-        return self.do_open(partial(_SocketConnection, self._path), request)  # type: ignore[arg-type]
+        return self.do_open(partial(_SocketConnection, self._path), request)
