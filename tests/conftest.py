@@ -24,6 +24,8 @@ collect_ignore = [] if autobahn.installed() else ["system/test_autobahn.py"]
 """The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Shells make background jobs ignore SIGINT, which programs started by the tests would inherit."""
+if sys.platform != "win32":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the same for nohup
 os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 """Lets tests run ``python -m support.…``."""
 FOLDERS = ["web", "system", "faults", "project", "cli", "server", "protocol"]

@@ -94,7 +94,12 @@ def test_key_is_used_over_http(server: Server, monkeypatch: pytest.MonkeyPatch) 
         (["log", "--server", "http://127.0.0.1:1"], {}, 2, "--server needs the server's admin key in SAMEDEAL_ADMIN"),
         (["--server", "http://127.0.0.1:1", "log"], {}, 2, "--server needs the server's admin key in SAMEDEAL_ADMIN"),
         (["log", "--server", "http://cards.example"], {"SAMEDEAL_ADMIN_KEY": "k"}, 2, "connection is not encrypted"),
-        (["--socket", "/no/such.sock", "log"], {}, 3, "/no/such.sock: No such file or directory. Is the server runn"),
+        (
+            ["--socket", "/no/such.sock", "log"],
+            {},
+            3,
+            "/no/such.sock cannot be reached: No such file or directory. Is the",
+        ),
         (["ban", "eve", "--for", "soon"], {}, 2, "'soon' is not a valid duration (try 12h or 7d)"),
         (["ban", "eve", "--until", "soon"], {}, 2, "'soon' is not a valid time"),
         (["ban", "eve", "--for", "1d", "--until", "2035-01-01"], {}, 2, "--for and --until cannot be combined"),

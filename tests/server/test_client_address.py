@@ -187,7 +187,7 @@ def test_links_use_the_scheme_from_the_proxy(store_url: str, tmp_path: Path) -> 
 def test_docker_compose_trusts_only_its_proxy() -> None:
     root = Path(__file__).parents[2]
     compose, caddy = (root / "docker-compose.yml").read_text(), (root / "deploy/Caddyfile").read_text()
-    (trusted,) = re.findall(r"SAMEDEAL_TRUSTED_PROXIES: (\S+)", compose)
+    (trusted,) = re.findall(r"SAMEDEAL_TRUSTED_PROXIES: \$\{SAMEDEAL_TRUSTED_PROXIES:-(\S+)\}", compose)
     assert re.findall(r"ipv4_address: (\S+)", compose) == [trusted.removesuffix("/32")]
     (subnet,), (dynamic,) = re.findall(r" subnet: (\S+)", compose), re.findall(r"ip_range: (\S+)", compose)
     address = ip_address(trusted.removesuffix("/32"))

@@ -33,6 +33,8 @@ from support.sealed_race import (
     sealed_race,
 )
 
+ADMIN_KEY = "an-admin-key-of-at-least-32-characters"
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
@@ -46,6 +48,8 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         log_level="debug",
         log_format="json",
         metrics="on",
+        admin_key=ADMIN_KEY,
+        wrong_tokens_per_minute="0",
     )
     with server.start() as running:
         yield running
@@ -83,7 +87,7 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
             code = f"corners:{running.seed}"
             guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # it gets the same response
             addresses = url_suffixes(running)
-            known = {*addresses, *OF_DEALS, EVENTS}
+            known = {*addresses, *OF_DEALS, EVENTS, *OF_ADMINISTRATORS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
             not_there = ["/openapi.yaml", "/debug", f"/api/v1/deals/{code}"]
             not_there += [
@@ -113,6 +117,35 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
 
 OF_DEALS = {f"/api/v1/deals/{{deal:path}}/{what}" for what in ("par", "par/{play}", "board", "advice")}
 """Paths with a deal code, which the next tests cover."""
+
+
+OF_ADMINISTRATORS = {
+    *(f"/api/v1/admin/{what}" for what in ("bans", "erase", "erased", "kick", "log", "races", "reports", "revoke")),
+    *("/api/v1/admin/races/{race}/{change}", "/api/v1/admin/settle", "/api/v1/admin/unban"),
+}
+"""Paths that need the admin key, which the next test covers."""
+
+
+async def test_administrators_see_nothing_sealed_of_a_running_race(server: LoggedServer) -> None:
+    key = {"Authorization": f"Bearer {ADMIN_KEY}"}
+    async with sealed_race(server, "corners") as race:
+        await play(race, 5)
+        report = json.dumps({"race": race.race_id, "seat": 2, "reason": "conduct"}).encode()
+        reporter = {"Authorization": f"Bearer {race.tokens['ada']}"}
+        assert clean(request(server, "POST", "/api/v1/reports", report, **reporter), race)
+        for change in ("hide", "unhide"):
+            answer = request(server, "POST", f"/api/v1/admin/races/{race.race_id}/{change}", b"{}", **key)
+            assert (answer.status, clean(answer, race)) == (200, True)
+        for what in ("races?limit=100", "bans", "reports", "erased", "log"):
+            answer = request(server, "GET", f"/api/v1/admin/{what}", None, **key)
+            assert (answer.status, clean(answer, race)) == (200, True)
+            assert race.race_id.encode() in answer.body or what in ("bans", "erased")
+        for path in OF_ADMINISTRATORS:
+            for method in ("GET", "POST"):
+                for headers in ({}, reporter):
+                    answer = request(server, method, path.replace("{race}", race.race_id), None, **headers)
+                    assert clean(answer, race)
+                    assert answer.status in (401, 404, 405), path
 
 
 EVENTS = "/api/v1/races/{race}/events"

@@ -28,6 +28,7 @@ ENDLESS_LOOPS = {
     "races/room.py": {"_commit"},  # until no other process has written first
     "store/checks.py": {"check_store"},  # until a deadline
     "store/connection.py": {"_with_retries"},  # until a deadline
+    "store/erasure.py": {"step"},  # until a deadline
     "store/embedded.py": {"_supervise"},  # if it fails, the server exits
     "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
     "ws/session.py": {"_receive_all"},  # until the connection ends

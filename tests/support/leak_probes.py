@@ -151,6 +151,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         ],
         "/api/v1/replays": ["", "?game=corners", f"?deal={code}", "?player=ada", f"?race={race.race_id}"],
         "/api/v1/replays/{replay}": [race.race_id, code],
+        "/api/v1/reports": ["", f"?race={race.race_id}"],
         "/api/v1/verify": [""],
         "/.well-known/samedeal": ["", f"?race={race.race_id}"],
         "/healthz": ["", f"?race={race.race_id}"],

@@ -128,7 +128,7 @@ class PageFiles:
         It preloads the modules that this page loads first, and contains the stylesheet, so that a phone shows text one
         round trip earlier.
         """
-        return self._html.get(path.split("/")[1], self._html["unknown"])
+        return self._html.get(path.removeprefix("/").partition("/")[0], self._html["unknown"])
 
     def _with_preloads(self, *modules: str) -> str:
         names = dict.fromkeys(name for module in modules for name in (module, *self._imports(module)))
