@@ -191,6 +191,8 @@ async def test_logs_are_checked_against_the_rules_with_the_master_key(redis_url:
         for id_, fields in lines:
             fields[b"e"] = fields[b"e"].replace(b"Name 1", b"Name 3")
             redis.xadd(key, fields, id=id_)
+        # Stores of the first versions do not have the fingerprint.
+        samedeal("backup", tmp_path / "first", "--redis", redis_url, SAMEDEAL_MASTER_KEY=KEY.hex(), code=5)
         redis.set("samedeal:master-key", fingerprint(KEY))
     for number, key in enumerate(("", MASTER_KEY)):
         done = samedeal("backup", tmp_path / f"{number}", "--redis", redis_url, SAMEDEAL_MASTER_KEY=key)

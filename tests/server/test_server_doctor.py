@@ -2,13 +2,24 @@
 
 import json
 import os
+import ssl
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
+from socket import create_server
+from threading import Thread
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from redis import Redis
 
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
@@ -86,6 +97,39 @@ def test_wrong_settings_are_problems(settings: dict[str, str], problem: str, tmp
     found = doctor(tmp_path / "data", code=1, **settings)
     assert any(problem in wrong for wrong in found["wrong"]), found["wrong"]
     assert "secret" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(("hours_ago", "hours_left", "late"), [(2, 10, False), (700, 1460, False), (2000, 160, True)])
+def test_a_certificate_is_a_problem_when_its_renewal_is_late(
+    hours_ago: int, hours_left: int, late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, now = generate_private_key(SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "cards")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=hours_ago))
+        .not_valid_after(now + timedelta(hours=hours_left))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, SHA256())
+    )
+    file = tmp_path / "cards.pem"
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file.write_bytes(certificate.public_bytes(Encoding.PEM) + private)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(file)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+
+    def greet(listener: ssl.SSLSocket) -> None:
+        with suppress(OSError):  # closed at the end of the test
+            while True:
+                with suppress(ssl.SSLError):
+                    listener.accept()[0].close()
+
+    with context.wrap_socket(create_server(("127.0.0.1", 0)), server_side=True) as listener:
+        Thread(target=greet, args=(listener,), daemon=True).start()
+        found = doctor(tmp_path / "data", code=1, public_url=f"https://127.0.0.1:{listener.getsockname()[1]}")
+    assert found["public_URL"]["certificate_days"] == pytest.approx(hours_left / 24, abs=0.1)
+    assert any("check its renewal" in wrong for wrong in found["wrong"]) is late
 
 
 def test_keys_that_others_can_read_are_a_problem(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from samedeal_server.doctor.fetch import TIMEOUT_S, ProblemError, fetch
 from samedeal_server.doctor.finding import Finding
 from samedeal_server.settings import Settings
 
-LEAST_DAYS: Final = 14
-"""Certificates are renewed earlier than this many days before they expire."""
+LEAST_PART: Final = 1 / 6
+"""Certificates are renewed while more than this part of their validity is left: Caddy and certbot do at a third."""
 
 
 def public_url(settings: Settings, own_keys: Collection[str]) -> Iterator[Finding]:
@@ -46,9 +46,13 @@ def _certificate(url: str) -> Finding:
             socket.create_connection((host, parts.port or 443), TIMEOUT_S) as plain,
             ssl.create_default_context().wrap_socket(plain, server_hostname=host) as secure,
         ):
-            expires = ssl.cert_time_to_seconds(str((secure.getpeercert() or {})["notAfter"]))
+            certificate = secure.getpeercert() or {}
+            starts, expires = (ssl.cert_time_to_seconds(str(certificate[end])) for end in ("notBefore", "notAfter"))
     except (OSError, ValueError, KeyError) as error:
         return Finding(part, name, None, f"the certificate of {host} cannot be checked: {error}")
-    days = int((expires - time.time()) // 86_400)
-    wrong = f"the certificate of {host} expires in {days} days: check its renewal" if days < LEAST_DAYS else ""
-    return Finding(part, name, days, wrong)
+    left = expires - time.time()
+    days = round(left / 86_400, 1)
+    late = left < LEAST_PART * (expires - starts)
+    return Finding(
+        part, name, days, f"the certificate of {host} expires in {days} days: check its renewal" if late else ""
+    )
