@@ -167,11 +167,11 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
 def _tune_gc() -> None:
     """Exclude permanent objects from garbage collection and collect less often.
 
-    With the defaults, the slowest moves took twice as long, because collections traverse all races.
+    Collections traverse all races: with 5,000 racers, one takes 0.1 s. Moves leave no cycles to collect.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(200_000, 20, 100)
 
 
 class _Server(uvicorn.Server):

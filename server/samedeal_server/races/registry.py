@@ -37,6 +37,9 @@ logger = logging.getLogger(__name__)
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
 FOLLOW_EVERY_S = 0.02
 """Interval between reads of the logs while this process writes to them (s)."""
+REST_PER_RACE_S, MAX_REST_S = 0.0002, 1.0
+"""Pause after each of these reads for each race here, and its maximum (s). A read takes about 3 µs per race, here and
+in the store. With 10,000 racers on two workers, the pause saves 30 µs per move, and 95 µs in the store."""
 SWEEP_EVERY_S = 2
 UNREADABLE_RETRY_MS = 60_000
 START_TRIES = 5
@@ -308,8 +311,9 @@ class Registry:
                     await self._drop(race_id)
                 elif room := self._rooms.get(race_id):
                     has_news |= room.follow(entries)
-            if logs and not has_news:  # this process wrote all entries, and is likely to write more
-                await asyncio.sleep(FOLLOW_EVERY_S)
+            wrote_all = logs and not has_news  # and this process is likely to write more
+            rest_s = min(REST_PER_RACE_S * len(self._rooms), MAX_REST_S)
+            await asyncio.sleep(max(FOLLOW_EVERY_S, rest_s) if wrote_all else rest_s)
         except Refused:  # the store is unavailable, which the sweep logs
             await asyncio.sleep(SWEEP_EVERY_S / 10)
         except Exception:
