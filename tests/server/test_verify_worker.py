@@ -17,8 +17,11 @@ from samedeal_server.http.verification import verify_file
 from samedeal_server.jobs.pool import JobFailed, Jobs
 from support.child_processes import runs
 from support.finished_races import SECRET, finished
+from support.gated_worker import Gate
+from support.gates import gate
 from support.stores import until
 
+__all__ = ["gate"]
 HEAD, ENTRY, *_, FOOT = finished("corners").lines()
 
 
@@ -69,8 +72,9 @@ async def test_a_file_that_is_not_a_replay_is_refused(file: Path, content: bytes
     assert "replay" in refused.value.text
 
 
-async def test_a_verification_that_takes_too_long_is_refused(file: Path) -> None:
-    put(file, HEAD + ENTRY * 400_000 + FOOT)
+async def test_a_verification_that_takes_too_long_is_refused(file: Path, gate: Gate) -> None:
+    gate.misbehave("spinning", "verify")
+    gate.allow(1)
     with pytest.raises(Refused, match="more than 1 s") as refused:
         await verdict(file, cpu_s=1)
     assert refused.value.code == "too-large"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error, Page, Response, async_playwright
+from playwright.async_api import Browser, Error, Page, Request, Response, async_playwright
 
 from support.servers import Server
 
@@ -38,8 +38,12 @@ class Tab:
 
     page: Page
     errors: list[str] = field(default_factory=list)
+    requested: set[str] = field(default_factory=set)
     fetched: dict[str, int] = field(default_factory=dict)
     """Bytes downloaded, by URL."""
+
+    def on_request(self, request: Request) -> None:
+        self.requested.add(request.url)
 
     def on_console(self, kind: str, text: str) -> None:
         """Record console errors, except failed requests, which are recorded with the response."""
@@ -47,8 +51,8 @@ class Tab:
             self.errors.append(text)
 
     def foreign_urls(self, server: Server) -> list[str]:
-        """Return the downloaded URLs of other servers."""
-        return [url for url in self.fetched if not url.startswith(server.url)]
+        """Return the requested URLs of other servers."""
+        return [url for url in self.requested if not url.startswith(server.url)]
 
 
 @asynccontextmanager
@@ -105,6 +109,7 @@ async def new_tab(window: Any) -> Tab:
             sizes = await response.request.sizes()
             watched.fetched[response.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
+    page.on("request", watched.on_request)
     page.on("response", record)
     page.on("pageerror", lambda error: watched.errors.append(f"error: {error}"))
     page.on("console", lambda message: watched.on_console(message.type, message.text))
