@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from functools import partial
 
 from samedeal.errors import Refused
 from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
@@ -95,15 +96,7 @@ class Room:
         Cancelling the caller does not cancel a write in progress.
         """
         result = self._loop.create_future()
-
-        def on_done(outcome: Outcome) -> None:
-            if not result.done():
-                if isinstance(outcome, Exception):
-                    result.set_exception(outcome)
-                else:
-                    result.set_result(outcome)
-
-        command = self.propose(proposal, on_done)
+        command = self.propose(proposal, partial(_set_outcome, result))
         try:
             race: Race = await result
             return race
@@ -370,3 +363,11 @@ class Room:
         """Return the connection that took a seat, as named by the entry that took it."""
         taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
         return taken.by if isinstance(taken, Joined | Taken) else None
+
+
+def _set_outcome(result: "asyncio.Future[Race]", outcome: Outcome) -> None:
+    if not result.done():
+        if isinstance(outcome, Exception):
+            result.set_exception(outcome)
+        else:
+            result.set_result(outcome)

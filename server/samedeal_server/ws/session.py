@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, MutableMapping, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import Any, assert_never
 
@@ -258,15 +259,15 @@ class Session:
                 assert_never(request)
         return self._view(request.id)
 
-    async def _join(self, request: m.Join, guest: Guest) -> m.View:
-        def proposal(race: Race) -> Iterable[AnyEvent]:
-            has_seat = self._room is not None and self._room.race.id == race.id and self._owns_seat(race)
-            return join_events(
-                race, request, player=guest.player, name=guest.name, connection=self._name, has_seat=has_seat
-            )
+    def _join_events(self, request: m.Join, guest: Guest, race: Race) -> Iterable[AnyEvent]:
+        has_seat = self._room is not None and self._room.race.id == race.id and self._owns_seat(race)
+        return join_events(
+            race, request, player=guest.player, name=guest.name, connection=self._name, has_seat=has_seat
+        )
 
+    async def _join(self, request: m.Join, guest: Guest) -> m.View:
         room = await self._readable_room(request.race)
-        race = await submit_join(room, guest, proposal, self._registry.live)
+        race = await submit_join(room, guest, partial(self._join_events, request, guest), self._registry.live)
         await bring_bots(room, self._registry)
         seat = race.seat_of(guest.player)
         if seat is None:
