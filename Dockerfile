@@ -9,7 +9,8 @@ COPY clients clients
 COPY examples/verify examples/verify
 # The hook compiles the busiest modules of the library. The result has no pip.
 RUN python -m venv --without-pip /opt/samedeal \
-    && HATCH_BUILD_HOOKS_ENABLE=1 pip --python /opt/samedeal install --no-cache-dir -c constraints.txt '.[all]'
+    && HATCH_BUILD_HOOKS_ENABLE=1 pip --python /opt/samedeal install --no-cache-dir \
+        -c constraints.txt --build-constraint constraints.txt '.[all]'
 
 FROM python:3.14.7-slim-trixie@sha256:83c1cebb322d099ac9e3a3a532ba74b0146d702838b25e4c75c02fa81ffeb910
 COPY --from=build /opt/samedeal /opt/samedeal

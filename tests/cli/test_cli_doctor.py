@@ -56,6 +56,12 @@ def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatc
     assert document["server"] == {"address": NOBODY, "reached": False}
 
 
+def test_doctor_lists_each_library_once(capsys: Capsys) -> None:
+    main.exit_code(["doctor", "--server", NOBODY])
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert names.count("hiredis") == 1, "the extras fast and all both have it"
+
+
 def test_doctor_reports_an_unreachable_configured_server(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     for args in (("--server", NOBODY), ()):
         code, document = asked(capsys, *args)

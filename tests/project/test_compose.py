@@ -1,4 +1,6 @@
-"""docker-compose.yml and the Dockerfile: `.env` takes precedence, images are pinned, and containers are restricted."""
+"""docker-compose.yml and the Dockerfile: `.env` takes precedence, images are pinned, and containers and their logs are
+restricted.
+"""
 
 import re
 from collections.abc import Mapping
@@ -79,6 +81,11 @@ def test_containers_cannot_write_to_their_root_or_gain_privileges() -> None:
     assert set(re.findall(r"^USER (\S+)", DOCKERFILE, re.MULTILINE)) == {"10001:10001"}
 
 
+def test_logs_of_containers_are_bounded() -> None:
+    for name, service in services({}).items():
+        assert service["logging"] == {"driver": "json-file", "options": {"max-size": "50m", "max-file": "4"}}, name
+
+
 def test_images_are_pinned_by_digest() -> None:
     images = {service["image"] for service in services({}).values() if "build" not in service}
     images |= set(re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE))
@@ -88,5 +95,5 @@ def test_images_are_pinned_by_digest() -> None:
 
 
 def test_the_image_installs_everything_with_the_tested_versions() -> None:
-    assert "install --no-cache-dir -c constraints.txt '.[all]'" in DOCKERFILE
+    assert "-c constraints.txt --build-constraint constraints.txt '.[all]'" in DOCKERFILE
     assert "HATCH_BUILD_HOOKS_ENABLE=1" in DOCKERFILE

@@ -339,6 +339,13 @@ def test_metrics_are_served_only_if_enabled(redis_url: str) -> None:
     assert b"samedeal_races" in text
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded"])
+def test_metrics_are_not_served_through_a_proxy(header: str, server: LoggedServer) -> None:
+    for path in ("/metrics", "/%6detrics"):
+        assert request(server, "GET", path, None, **{header: "for=192.0.2.1"}).status == 404
+    assert request(server, "GET", "/metrics").status == 200
+
+
 def test_documentation_table_matches_the_metrics() -> None:
     rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
     assert len(rows) > 20

@@ -32,6 +32,7 @@ def why(names: RefusedNames, name: str) -> str:
             "adm1n",
             "Admin 2",
             "admin2",
+            "1admin2",
             "a d m i n",
             "xX_admin_Xx",
             "!admin!",
@@ -50,6 +51,7 @@ def why(names: RefusedNames, name: str) -> str:
             "moderat0r",
         ),
         *("ａｄｍｉｎ", "𝐚𝐝𝐦𝐢𝐧", "ᴀᴅᴍɪɴ", "ađmin", "the operator", "ѕегѵег"),
+        *("ⓐⓓⓜⓘⓝ", "🄰🄳🄼🄸🄽", "🅐🅓🅜🅘🅝", "🅰dmin", "Mr 🅰🅳🅼🅸🅽", "🇦🇩🇲🇮🇳", "🅹oker"),
         *SERVER_BOTS,
         *("J0ker", "DEUCE"),
     ],
@@ -67,6 +69,7 @@ def test_names_that_mix_scripts_are_refused(name: str) -> None:
     "name",
     [
         *("ada", "Zoë", "José", "nguyễn", "O'Brien", "Dr. Ćosić", "ada #2", "ada ♥", "⚡️ada", "①②", "l4u4", "1337"),
+        "ada 🇮🇹",
         *("Вася", "Ада 7", "Ωμέγα", "אבא", "مريم", "मीरा", "สมชาย", "ᎠᎣᎸ", "Արամ", "ანა", "ሰላም", "தமிழ்"),
         *("田中", "田中ada", "らーめん Ramen", "ヨシ々", "김철수 Kim", "漢字 한글 abc", "ㄅㄆ 漢 a"),
         *("Badminton", "Systematic", "Observer", "The Joker", "Adminton"),

@@ -70,8 +70,9 @@ async def check_two_servers(
 
 async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random) -> None:
     await eventually(proxy.answers)
-    with pytest.raises(URLError, match="404"):
-        urlopen(f"{proxy.url}/metrics", timeout=240)
+    for path in ("metrics", "%6detrics"):
+        with pytest.raises(URLError, match="404"):
+            urlopen(f"{proxy.url}/{path}", timeout=240)
     with urlopen(Request(f"{proxy.url}/healthz", headers={"X-Request-ID": "forged"}), timeout=240) as response:
         assert re.fullmatch("[0-9a-f-]{32,36}", response.headers["X-Request-ID"])  # the proxy's own
     fields = list[list[Persistent]]()

@@ -36,8 +36,9 @@ async def test_race_under_a_path(proxy: str | None, tmp_path: Path) -> None:
         with urlopen(server.url, timeout=240) as response:
             assert response.status == 200
         if proxy:
-            with pytest.raises(HTTPError, match="404"):
-                urlopen(f"{server.url}/metrics", timeout=240)
+            for path in ("/metrics", f"{PATH}/metrics"):
+                with pytest.raises(HTTPError, match="404"):
+                    urlopen(f"{server.url}{path}", timeout=240)
 
 
 @pytest.mark.parametrize("proxy", EXAMPLES)

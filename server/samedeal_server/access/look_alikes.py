@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from string import ascii_lowercase, digits
 from typing import Final
 
 _JAPANESE: Final = frozenset({"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
@@ -47,6 +48,10 @@ _LOOKS_LIKE: Final = str.maketrans(
     {letter: latin for latin, letters in _LETTERS.items() for letter in letters}
     | dict(zip("01345789@$!|", "oleastbgasll", strict=True))
 )
+_ENCLOSED: Final = {
+    first + index: letter for first in (0x1F150, 0x1F170, 0x1F1E6) for index, letter in enumerate(ascii_lowercase)
+}
+"""White letters on black circles and squares, and the letters of flags. NFKC replaces all other letters in shapes."""
 _MOST_WORDS, _LONGEST_RUN = 24, 48
 """What is considered of a name whose characters stand for several letters each."""
 _EDGES: Final = re.compile(r"^[!|]+|[!|]+$")
@@ -75,17 +80,17 @@ def skeleton(word: str) -> str:
 
     Case, accents, spaces and signs do not count; digits and signs that stand for letters do, such as ``1`` and ``@``.
     """
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", word).casefold()).casefold()
+    folded = _decomposed(unicodedata.normalize("NFKC", word).casefold()).casefold()
     plain = "".join(each for each in folded.translate(_LOOKS_LIKE) if each.isalnum())
     return plain.replace("rn", "m").replace("vv", "w")
 
 
 def words(name: str) -> Iterator[str]:
-    """Yield the skeleton of every run of consecutive words in a name, also without the digits at its end.
+    """Yield the skeleton of every run of consecutive words in a name, also without the digits around it.
 
     Spaces and signs separate words, so ``a d m i n`` contains ``admin``.
     """
-    found = [_EDGES.sub("", part) for part in re.split(r"[^\w@$!|]+|_+", unicodedata.normalize("NFKD", name))]
+    found = [_EDGES.sub("", part) for part in re.split(r"[^\w@$!|]+|_+", _decomposed(name))]
     for start in range(len(found[:_MOST_WORDS])):
         run = ""
         for word in found[start:]:
@@ -93,4 +98,10 @@ def words(name: str) -> Iterator[str]:
             if len(run) > _LONGEST_RUN:
                 break
             yield skeleton(run)
-            yield skeleton(run.rstrip("0123456789"))
+            yield skeleton(run.rstrip(digits))
+            yield skeleton(run.strip(digits))
+
+
+def _decomposed(text: str) -> str:
+    """Return a text in compatibility form, with marks apart from their letters and letters out of their shapes."""
+    return unicodedata.normalize("NFKD", text).translate(_ENCLOSED)

@@ -21,6 +21,8 @@ from samedeal_server.store.signing_keys import PublicKey
 
 PROGRAM: Final = f"samedeal/{version('samedeal')}"
 """The name and version of the program."""
+FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for"})
+"""The headers of requests that a proxy passes on for others."""
 
 
 class Limits(Struct, frozen=True):
@@ -78,8 +80,8 @@ class Service:
 
     @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
     async def export_metrics(self, request: Request) -> Response:
-        """Return the metrics for Prometheus, if they are enabled."""
-        if self._settings.metrics == "off":
+        """Return the metrics for Prometheus, if they are enabled, but not through a proxy."""
+        if self._settings.metrics == "off" or not FORWARDED.isdisjoint(request.headers):
             raise Refused("not-found", "Not found.")
         return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
 

@@ -103,11 +103,10 @@ def _program() -> Iterator[Finding]:
     yield Finding("program", "samedeal", metadata.version("samedeal"))
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
-    for requirement in metadata.requires("samedeal") or ():
-        match = _REQUIREMENT.match(requirement)
-        if not match or match["which"] == "dev":
-            continue
-        name, needed = match["name"], not match["extra"]
+    matches = map(_REQUIREMENT.match, metadata.requires("samedeal") or ())
+    found = [match for match in matches if match and match["which"] != "dev"]
+    libraries = {match["name"]: not match["extra"] for match in found}  # several extras can have the same one
+    for name, needed in libraries.items():
         try:
             yield Finding("libraries", name, metadata.version(name))
         except metadata.PackageNotFoundError:
