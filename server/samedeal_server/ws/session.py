@@ -260,10 +260,9 @@ class Session:
         return self._view(request.id)
 
     def _join_events(self, request: m.Join, guest: Guest, race: Race) -> Iterable[AnyEvent]:
-        has_seat = self._room is not None and self._room.race.id == race.id and self._owns_seat(race)
-        return join_events(
-            race, request, player=guest.player, name=guest.name, connection=self._name, has_seat=has_seat
-        )
+        seated = self._room is not None and self._room.race.id == race.id and self._owns_seat(race)
+        name, connection = guest.name, self._name
+        return join_events(race, request, player=guest.player, name=name, connection=connection, has_seat=seated)
 
     async def _join(self, request: m.Join, guest: Guest) -> m.View:
         room = await self._readable_room(request.race)
