@@ -226,7 +226,7 @@ async def test_logout_needs_the_server(tmp_path: Path, chromium: Browser) -> Non
 async def test_unknown_token_becomes_a_new_guest_with_the_same_name(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as watched:
         page = watched.page
-        await page.goto(server.url)
+        await page.goto(f"{server.url}/healthz")  # not a page, which could already use the token
         stale = {"name": "ada", "player": "0" * 16, "token": "sd_expired"}
         await page.evaluate(f"localStorage.setItem('samedeal.guest', {json.dumps(json.dumps(stale))})")
         await join_race(page, server, solo(server, "corners"))
