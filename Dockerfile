@@ -2,7 +2,7 @@
 # The official images build Python with profile-guided optimisation (PGO). This one also has a C compiler.
 FROM python:3.14.7-trixie@sha256:0876e54cf728d89fd9d0fdaf5837b9ee879ea5fbbd6fd0cddbe5eb0cce3f5f9e AS build
 WORKDIR /src
-COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py attribute_cache.h constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients

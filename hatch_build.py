@@ -28,10 +28,11 @@ class CompiledModules(BuildHookInterface[BuilderConfig]):
 
         self._folder = tempfile.TemporaryDirectory(prefix="samedeal-build-")
         built, processes = Path(self._folder.name, "lib"), os.cpu_count() or 1
+        options = ["-O3", "-g0", "-include", str(Path(self.root, "attribute_cache.h"))]
         for source, modules in self.config["modules"].items():
             with chdir(Path(self.root, source)):  # so that tracebacks name samedeal/game.py, which Python then finds
                 extensions = [
-                    Extension(module, [f"{module.replace('.', '/')}.py"], extra_compile_args=["-O3", "-g0"])
+                    Extension(module, [f"{module.replace('.', '/')}.py"], extra_compile_args=options)
                     for module in modules
                 ]
                 generated = cythonize(
