@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from msgspec import Struct, StructMeta
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 T = TypeVar("T")
 
@@ -30,6 +30,8 @@ else:
         ``functools.cached_property`` also takes a lock in Python 3.11, which costs more than most of these values.
         """
 
+        __slots__ = ("__dict__", "_compute", "_name")
+
         def __init__(self, compute: Callable[[Any], Any]) -> None:
             self._compute, self.__doc__ = compute, compute.__doc__
 
@@ -39,7 +41,8 @@ else:
         def __get__(self, value: Any, owner: type | None = None) -> Any:
             if value is None:
                 return self
-            result = value.__dict__[self._name] = self._compute(value)
+            result = self._compute(value)
+            force_setattr(value, self._name, result)
             return result
 
 
