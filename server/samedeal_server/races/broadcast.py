@@ -32,6 +32,8 @@ class Listener(Protocol):
 class Broadcast:
     """The listeners of one race."""
 
+    __slots__ = ("_clock", "_encodings", "_encodings_key", "_listeners")
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._listeners = set[Listener]()

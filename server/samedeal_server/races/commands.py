@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
@@ -19,14 +21,13 @@ TIMEOUT_S = 1.8
 """How long a command may take, including its time in the queue, before it fails with "store-unavailable" (s)."""
 
 
-class Command:
+class Command(Struct, eq=False):
     """A proposal, and the callback for its outcome."""
 
-    __slots__ = ("deadline", "is_done", "on_done", "proposal")
-
-    def __init__(self, proposal: Proposal, on_done: Callable[[Outcome], None], deadline: float) -> None:
-        self.proposal, self.on_done, self.deadline = proposal, on_done, deadline
-        self.is_done = False
+    proposal: Proposal
+    on_done: Callable[[Outcome], None]
+    deadline: float
+    is_done: bool = False
 
     def resolve(self, outcome: Outcome) -> None:
         if not self.is_done:
@@ -36,6 +37,8 @@ class Command:
 
 class Commands:
     """The commands of one race that have no outcome yet, and some that have one."""
+
+    __slots__ = ("_all", "_loop", "_on_timeout", "_queue", "_timer")
 
     def __init__(self, on_timeout: Callable[[], None]) -> None:
         """`on_timeout` is called when a command takes too long."""

@@ -43,6 +43,12 @@ LOGGED_AT_INFO = (Dealt, Closed)
 class Room:
     """A live race with its log so far and its listeners."""
 
+    __slots__ = (
+        "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_presence",
+        "_recovery", "_schedule", "_store", "_task", "_wakeup", "broadcast", "deal_search", "host", "is_archived",
+        "is_writing", "race", "reactions", "rematch", "watching",
+    )  # fmt: skip
+
     def __init__(
         self,
         race: Race,
@@ -295,7 +301,9 @@ class Room:
 
     def _apply(self, commands: Sequence[Command]) -> tuple[Race, list[Entry], list[Outcome]]:
         """Return the race after all commands that succeed and whatever is due, the new entries, and the outcomes."""
-        race, entries, outcomes = self.race, list[Entry](), list[Outcome]()
+        race = self.race
+        entries: list[Entry] = []
+        outcomes: list[Outcome] = []
         now = max(self._store.clock.now(), race.at)
         for command in commands:
             before = race, len(entries)

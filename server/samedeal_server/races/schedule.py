@@ -19,6 +19,11 @@ RETRY_S = 1.0
 class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the store's clock."""
 
+    __slots__ = (
+        "_bot_moves", "_deal_search", "_presence", "_reachable_from", "_ready_ms", "_rejoining", "_saved_due_at",
+        "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until",
+    )  # fmt: skip
+
     def __init__(
         self,
         race: Race,

@@ -11,6 +11,8 @@ _SAMPLES = 3
 class Clock:
     """The time of Redis in milliseconds since 1970-01-01 UTC: the local monotonic clock plus a measured offset."""
 
+    __slots__ = ("_offset_ms", "_store")
+
     def __init__(self, store: Store) -> None:
         self._store = store
         self._offset_ms = time.time_ns() // 1_000_000 - _steady_ms()

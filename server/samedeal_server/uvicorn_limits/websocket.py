@@ -30,6 +30,8 @@ messages are offered to ``take`` as they arrive. Those for which it returns Fals
 class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket connection."""
 
+    __slots__ = ("_buffer", "_connected_at", "_controls", "_controls_since", "_fragments", "_take", "_unread")
+
     config: LimitedConfig
     conn: "_ServerProtocol"
 

@@ -54,7 +54,7 @@ class WebSocketEndpoint:
 
     def seat_count(self) -> int:
         """Return how many connections have a seat."""
-        return sum(session.has_seat for session in self._sessions)
+        return sum(not session.is_watching for session in self._sessions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ENDPOINT] = "GET /ws"

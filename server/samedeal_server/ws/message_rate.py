@@ -8,6 +8,8 @@ from samedeal_server.ops import metrics
 class MessageRate:
     """Delays messages beyond a rate. None is refused or lost: a flood only slows down its sender."""
 
+    __slots__ = ("_burst", "_now_s", "_per_s", "_refilled_at_s", "_tokens")
+
     def __init__(self, per_s: float, burst: int, now_s: Callable[[], float]) -> None:
         """`burst` is the size of a full bucket."""
         self._per_s, self._burst, self._now_s = per_s, float(burst), now_s

@@ -19,6 +19,8 @@ from samedeal_server.ws.message_rate import MessageRate
 class Moves:
     """The move in progress, if there is one."""
 
+    __slots__ = ("_finish", "_finished", "_propose", "_rate", "_settings", "in_progress")
+
     def __init__(
         self,
         propose: Callable[[Move, Callable[[Outcome], None]], None],

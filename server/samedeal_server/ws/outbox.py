@@ -41,6 +41,11 @@ class Outbox:
     response with a view supersedes it.
     """
 
+    __slots__ = (
+        "_closing", "_encode_update", "_fail", "_loop", "_progress_from", "_progress_timer", "_queue", "_queued_bytes",
+        "_sender", "_settings", "_socket", "_text", "_update", "holds_updates",
+    )  # fmt: skip
+
     def __init__(
         self,
         socket: Socket,

@@ -46,6 +46,12 @@ ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
 class Session:
     """Handles one request after another, and listens to the race that the client plays or watches."""
 
+    __slots__ = (
+        "_about_client", "_connected_seat", "_entry_slots", "_form", "_is_handling", "_leaving", "_login", "_moves",
+        "_name", "_network", "_outbox", "_rate", "_rate_limits", "_registry", "_rematches", "_revoked", "_room",
+        "_seat", "_settings", "_socket", "_taken", "_views",
+    )  # fmt: skip
+
     def __init__(
         self,
         socket: Socket,
@@ -102,12 +108,8 @@ class Session:
         return self._outbox.close_code or code
 
     @property
-    def has_seat(self) -> bool:
-        return self._seat is not None
-
-    @property
     def is_watching(self) -> bool:
-        return not self.has_seat
+        return self._seat is None
 
     def revoke(self, token_digests: Collection[str]) -> None:
         """Close the connection if its token is among the revoked ones."""
@@ -268,8 +270,7 @@ class Session:
         room = await self._readable_room(request.race)
         race = await submit_join(room, guest, partial(self._join_events, request, guest), self._registry.live)
         await bring_bots(room, self._registry)
-        seat = race.seat_of(guest.player)
-        if seat is None:
+        if (seat := race.seat_of(guest.player)) is None:
             raise Refused("not-seated")
         self._enter(room, request, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
@@ -302,7 +303,6 @@ class Session:
             self._fail("a move failed")
 
     async def _submit(self, request: SeatRequest) -> m.View:
-        """Submit a request from this connection's seat to the room."""
         room, proposal = self._proposal(request)
         await room.submit(proposal)
         return self._view(request.id)
