@@ -66,13 +66,16 @@ class Grid(Game, frozen=True):
 
     def _moves(self) -> list[Move]:
         hand = self.table.top("hand")
-        return self.table.empty(_cells_for(hand)) if hand else self._groups
+        return self.table.empty(_cells_for(hand)) if hand else self._moves_without_hand()
+
+    def _moves_without_hand(self) -> list[Move]:
+        return self._groups
 
     def _after(self, move: Move) -> Self:
         if self.table["hand"]:
             placed = replace(self, table=self.table.moved("hand", move))
             return placed if placed.won or placed._full else placed._drawn()
-        return self._removed(_cells(move))
+        return self._drawn() if move == "draw" else self._removed(_cells(move))
 
     @derived
     def home(self) -> int:

@@ -9,6 +9,7 @@ The game is won when the last card of the stock is placed. It is lost when a fac
 or when the grid is full, no ten or pair can be removed, and the stock is not empty.
 """
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Self
 
@@ -27,10 +28,9 @@ class KingsInTheCorners(Grid, frozen=True):
     rules = "kings-in-the-corners/1"
     largest_group = 2
 
-    def _after(self, move: Move) -> Self:
-        later = super()._after(move)
-        cleared = not self.table["hand"] and not later._groups
-        return later._drawn() if cleared else later
+    def _removed(self, cells: Sequence[str]) -> Self:
+        removed = super()._removed(cells)
+        return removed if removed._groups else removed._drawn()
 
     @derived
     def _groups(self) -> list[Move]:

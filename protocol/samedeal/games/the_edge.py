@@ -10,7 +10,6 @@ or when the grid is full and no group can be removed.
 """
 
 from collections.abc import Sequence
-from typing import Self
 
 from samedeal.cards import TEN
 from samedeal.game import Move
@@ -31,12 +30,8 @@ class TheEdge(Grid, frozen=True):
         "draw draws the next card after a removal."
     )
 
-    def _moves(self) -> list[Move]:
-        moves = super()._moves()
-        return moves if self.table["hand"] or self._full else [*moves, "draw"]
-
-    def _after(self, move: Move) -> Self:
-        return self._drawn() if move == "draw" else super()._after(move)
+    def _moves_without_hand(self) -> list[Move]:
+        return self._groups if self._full else [*self._groups, "draw"]
 
     @derived
     def won(self) -> bool:
@@ -45,7 +40,7 @@ class TheEdge(Grid, frozen=True):
     @derived
     def _groups(self) -> list[Move]:
         """Tens, and any number of cards that add up to ten."""
-        groups = list[Move]()
+        groups: list[Move] = []
         _collect_groups(self._numbers, 0, TEN, "", groups)
         return groups
 
