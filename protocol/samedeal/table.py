@@ -42,11 +42,13 @@ class Table(Struct, frozen=True):
 
     def full(self, places: Iterable[str]) -> bool:
         """Return whether none of the places is empty."""
-        return all(map(self.piles.__getitem__, places))
+        piles = self.piles
+        return all(piles[place] for place in places)
 
     def count(self, places: Iterable[str]) -> int:
         """Return the total number of cards on the places."""
-        return sum(map(len, map(self.piles.__getitem__, places)))
+        piles = self.piles
+        return sum(len(piles[place]) for place in places)
 
     def moved(self, source: str, target: str) -> Self:
         """Return the table with the top card of ``source`` moved to ``target``."""

@@ -74,7 +74,7 @@ class CornerStones(Game, frozen=True):
     def _moves(self) -> list[Move]:
         tops, free = self.table.tops(STACKS), self.table.empty(CORNERS)
         wanted, takers = self._wanted(), _takers(tops, free)
-        moves = list[Move]()
+        moves: list[Move] = []
         for source, card in tops:
             moves_from = _MOVES[source]
             if card in wanted:

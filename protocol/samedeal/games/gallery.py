@@ -148,7 +148,9 @@ class Gallery(Game, frozen=True):
     def _spots(self) -> tuple[list[str], list[str], list[str]]:
         """The spots that are home, those that are empty, and those with a misplaced card."""
         piles = self.table.piles
-        home, empty, misplaced = list[str](), list[str](), list[str]()
+        home: list[str] = []
+        empty: list[str] = []
+        misplaced: list[str] = []
         for spot, bases in _HOMES:
             pile = piles[spot]
             (empty if not pile else home if pile[0] in bases else misplaced).append(spot)
@@ -166,10 +168,8 @@ class Gallery(Game, frozen=True):
         """The places whose last card can be played."""
         piles = self.table.piles
         _, empty, misplaced = self._spots
-        open_to = {*self._shown, *[spot[0] for spot in empty]}
-        return [
-            source for source in (*misplaced, *TABLEAU) if (pile := piles[source]) and _ONTO.get(pile[-1]) in open_to
-        ]
+        open_to, onto = {*self._shown, *[spot[0] for spot in empty]}, _ONTO.get
+        return [source for source in (*misplaced, *TABLEAU) if (pile := piles[source]) and onto(pile[-1]) in open_to]
 
     def _is_jammed(self, pile: Pile) -> bool:
         """Return whether the last card of a tableau pile can only be played after a card under it.

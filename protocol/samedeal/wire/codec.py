@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 import msgspec
 
@@ -26,6 +26,7 @@ _FIELD_OR_NUMBER = re.compile(
 of a field."""
 
 _ENCODERS: dict[Form, Any] = {"msgpack": msgspec.msgpack.Encoder(), "json": msgspec.json.Encoder(order="sorted")}
+_TO_SERVER: dict[Form, Any] = {"msgpack": msgspec.msgpack.Decoder(ToServer), "json": msgspec.json.Decoder(ToServer)}
 
 
 class _Numbered(msgspec.Struct):
@@ -59,7 +60,7 @@ def encode(message: object, form: Form) -> bytes:
 
 def decode_to_server(data: bytes, form: Form) -> ToServer:
     """Decode a client's message. Raises Malformed for invalid bytes, Refused("bad-message") for an invalid message."""
-    message: ToServer = _decode(data, form, ToServer)
+    message: ToServer = _decode(data, _TO_SERVER[form])
     return message
 
 
@@ -84,7 +85,7 @@ def decode_from_server(data: bytes, form: Form) -> FromServer:
     Raises the errors of ``decode_to_server``, and UnknownMessage for an unknown type.
     """
     try:
-        message: FromServer = _decode(data, form, FromServer)
+        message: FromServer = _decode(data, _decoder(form, FromServer))
     except Refused:
         type_ = decode(data, form, _Typed).t
         if type_ not in _TYPES:
@@ -138,13 +139,13 @@ def _fields_and_numbers(data: bytes) -> tuple[int, list[bytes]]:
 
 def decode(data: bytes, form: Form, kind: type[T]) -> T:
     """Decode a record. Raises the errors of ``decode_to_server``."""
-    record: T = _decode(data, form, kind)
+    record: T = _decode(data, _decoder(form, cast(Any, kind)))
     return record
 
 
-def _decode(data: bytes, form: Form, kind: Any) -> Any:
+def _decode(data: bytes, decoder: Any) -> Any:
     try:
-        return _decoder(form, kind).decode(data)
+        return decoder.decode(data)
     except msgspec.ValidationError as error:
         raise Refused("bad-message", f"{error}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
