@@ -4,7 +4,9 @@ import json
 import signal
 import socket
 import stat
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -29,12 +31,11 @@ class SocketConnection(HTTPConnection):
 
 
 def on_socket(data_dir: Path, method: str, path: str, body: object = None) -> Answer:
-    connection = SocketConnection(data_dir / "admin.sock")
-    connection.request(method, path, None if body is None else json.dumps(body))
-    response = connection.getresponse()
-    answer = Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, response.read())
-    connection.close()
-    return answer
+    with closing(SocketConnection(data_dir / "admin.sock")) as connection:
+        connection.request(method, path, None if body is None else json.dumps(body))
+        response = connection.getresponse()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, headers, response.read())
 
 
 def in_folder(server: LoggedServer, data_dir: Path) -> LoggedServer:
@@ -97,6 +98,22 @@ def test_newest_server_has_the_socket_and_a_stale_one_is_replaced(store_url: str
         assert on_socket(tmp_path, "GET", LOG).status == 200
         newer.kill()
         assert (tmp_path / "admin.sock").exists()
+        with Server(store_url, tmp_path):
+            assert on_socket(tmp_path, "GET", LOG).status == 200
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_another_server_takes_over_the_socket(how: signal.Signals, store_url: str, tmp_path: Path) -> None:
+    with Server(store_url, tmp_path), Server(store_url, tmp_path) as newer:
+        newer.kill(how)
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                assert on_socket(tmp_path, "GET", LOG).status == 200
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
         with Server(store_url, tmp_path):
             assert on_socket(tmp_path, "GET", LOG).status == 200
 

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -108,6 +109,7 @@ def test_a_backup_has_everything_and_is_restored_in_a_data_directory(
     assert restored == {
         "target": f"{tmp_path / 'data'}",
         "keys": len(before),
+        "expired": 0,
         "replaced": None,
         "missing_master_key": None,
     }
@@ -124,6 +126,16 @@ def test_a_backup_is_restored_in_an_empty_store_only(newest: Redis, redis_url: s
     assert content(newest) == before
     newest.flushall()
     samedeal("restore", file, REDIS_URL=redis_url)
+    assert content(newest) == before
+
+
+def test_keys_whose_time_has_passed_are_left_out(newest: Redis, redis_url: str, tmp_path: Path) -> None:
+    before, file = content(newest), tmp_path / "backup.tar.gz"
+    newest.set("brief", "soon over", px=1000)
+    samedeal("backup", file, REDIS_URL=redis_url)
+    newest.flushall()
+    time.sleep(1)
+    assert "The other keys (1) were left out" in samedeal("restore", file, REDIS_URL=redis_url).stdout
     assert content(newest) == before
 
 

@@ -102,6 +102,8 @@ def restore_command(obj: tuple[Settings, Output], file: Path, replace: bool) -> 
         click.echo(json.encode(restored))
         return
     click.echo(f"{restored.target} has {restored.keys} keys from {file}.")
+    if restored.expired:
+        click.echo(f"The other keys ({restored.expired}) were left out: their time has passed since the backup.")
     if restored.replaced:
         click.echo(f"What was there before is in {restored.replaced}.")
     if restored.missing_master_key:

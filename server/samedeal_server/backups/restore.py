@@ -28,7 +28,9 @@ class Restored(Struct, frozen=True):
     target: str
     """The data directory, or the URL of the store without secrets."""
     keys: int
-    """How many keys the store has now. Those whose time has passed are not restored."""
+    """How many keys the store has now."""
+    expired: int
+    """How many keys of the backup were left out because their time has passed."""
     replaced: str | None
     """The folder with what was in the data directory before."""
     missing_master_key: str | None
@@ -48,7 +50,7 @@ async def restore(settings: Settings, file: Path, *, replace: bool, say: Say) ->
                 raise BackupError("--replace is only for data directories: empty the store yourself, with FLUSHDB.")
             count = await _fill(extracted, Path(name), settings.redis_url, say)
             shown = settings.redacted()["SAMEDEAL_REDIS_URL"]
-            return Restored(shown, count, None, _missing_key(settings, extracted))
+            return Restored(shown, count, extracted.manifest.keys - count, None, _missing_key(settings, extracted))
         return await _restore_embedded(settings, extracted, Path(name), replace=replace, say=say)
 
 
@@ -68,7 +70,8 @@ async def _restore_embedded(
         for key, content in extracted.keys.items():
             with os.fdopen(os.open(folder / key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
                 output.write(content)
-    return Restored(f"{folder}", count, replaced, _missing_key(settings, extracted))
+    expired = extracted.manifest.keys - count
+    return Restored(f"{folder}", count, expired, replaced, _missing_key(settings, extracted))
 
 
 def _move_aside(folder: Path, names: Iterable[str]) -> str | None:
