@@ -53,7 +53,7 @@ async def test_filtered_lists_are_complete_among_many_other_races(parts: Process
 async def test_races_of_the_same_millisecond_are_listed_in_opening_order(
     parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts.clock, "now", lambda: 1_800_000_000_000)
+    monkeypatch.setattr(Clock, "now", lambda clock: 1_800_000_000_000)
     race_ids = [(await opened(parts)).race.id for _ in range(12)]
     assert await listed(parts) == race_ids[::-1]
 
