@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection
 
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -75,13 +76,16 @@ class WebSocketEndpoint:
         uncount = self._connections.add(address)
         try:
             await socket.accept(subprotocol)
+            bearer = _bearer(scope)
+            scope["headers"] = []  # they would take 1 KiB of memory
             connection = WebSocketConnection(scope, receive, send)
-            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection)
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection, bearer)
         finally:
             uncount()
 
-    async def _serve(self, socket: WebSocket, form: Form, connection: "WebSocketConnection") -> None:
-        scheme, _, bearer = socket.headers.get("authorization", "").partition(" ")
+    async def _serve(
+        self, socket: WebSocket, form: Form, connection: "WebSocketConnection", bearer: str | None
+    ) -> None:
         session = Session(
             connection,
             form,
@@ -93,7 +97,7 @@ class WebSocketEndpoint:
             self._settings,
             address=socket.client.host if socket.client else "",
             request_id=socket.scope.get(REQUEST_ID, ""),
-            bearer=bearer if scheme.lower() == "bearer" else None,
+            bearer=bearer,
         )
         self._sessions.add(session)
         with metrics.Connected() as connected:
@@ -101,6 +105,12 @@ class WebSocketEndpoint:
                 connected.code = await session.run()
             finally:
                 self._sessions.discard(session)
+
+
+def _bearer(scope: Scope) -> str | None:
+    """Return the token of the Authorization header, or None."""
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else None
 
 
 class WebSocketConnection:
