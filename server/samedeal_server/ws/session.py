@@ -372,7 +372,7 @@ class Session:
             self._outbox.respond(codec.encode(message, self._form))
         except OutboxFull:
             raise Closing(CloseCode.TOO_SLOW, "too slow") from None
-        if isinstance(message, m.View | m.Changes):
+        if isinstance(message, (m.View, m.Changes)):
             self._outbox.discard_update(keeps_progress=isinstance(message, m.Changes))
 
     def _view(self, re: int | None = None, *, header: bool = False) -> m.View:
