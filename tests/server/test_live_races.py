@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +15,7 @@ from conftest import kept_store
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
-from samedeal.race.events import Moved, Options, Resigned
+from samedeal.race.events import Closed, Entry, Moved, Options, Resigned
 from samedeal.wire import messages as m
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive, Search
@@ -298,6 +298,32 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
                 assert await searched(other.archive, other.clock) == [room.race.id]
                 assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
                 assert await listed(other) == []
+        room._task.cancel()
+        here.registry._rooms.clear()
+
+
+async def test_a_race_is_archived_by_another_process_if_its_own_dies_once_it_is_over(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url) as here:
+        room = await opened(here)
+        await run(room)
+        reached, append = asyncio.Event(), here.log.append
+
+        async def dies(race_id: str, before: str, entries: Sequence[Entry]) -> None:
+            await append(race_id, before, entries)
+            if isinstance(entries[-1].event, Closed):
+                reached.set()
+                await asyncio.Event().wait()
+
+        monkeypatch.setattr(here.log, "append", dies)
+        for seat in (1, 2):
+            room.propose(that(Resigned(seat=seat)), lambda _: None)
+        await reached.wait()
+        async with process(redis_url, started=True) as other:
+            await until(lambda: room.race.id in other.registry._rooms)
+            await until(lambda: other.registry._rooms[room.race.id].is_archived)
+            assert await searched(other.archive, other.clock) == [room.race.id]
         room._task.cancel()
         here.registry._rooms.clear()
 

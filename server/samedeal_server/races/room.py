@@ -280,6 +280,9 @@ class Room:
                     await self._presence.note(self.race)  # another process may have seen the player
                 commands = [command for command in commands if not command.is_done]
                 race, entries, outcomes = self._apply(commands)
+                if race.closed and entries:  # if this process dies before it archives the race, another one does
+                    self._schedule.forget_saved()
+                    await self._store.live.set_due(race.id, self._store.clock.now())
                 if entries:
                     self.is_writing = True
                     await self._store.log.append(self.race.id, self.race.digest, entries)
@@ -344,8 +347,6 @@ class Room:
         self._needs_resync = False
 
     async def _archive_race(self) -> None:
-        # If this process dies, another one finishes.
-        await self._store.live.set_due(self.race.id, self._store.clock.now())
         await self._store.archive.add(self.race, self._entries)
         await self._remove_live()
         self.is_archived = True
