@@ -48,6 +48,7 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
             ada.keys("b")
             await asyncio.to_thread(ada.until, r"3\s+regular")
             ada.keys("3")
+            await phone.page.wait_for_selector("text=Trey")  # it moves the buttons down
             await phone.page.click("button:text-is('Beginner')")
             for number in range(5):
                 await asyncio.to_thread(ada.until, lobby)
