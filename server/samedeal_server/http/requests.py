@@ -7,7 +7,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.types import Receive
 
 from samedeal.errors import Malformed, Refused
@@ -98,7 +98,7 @@ def client_network(request: Request) -> str:
     return network(request.client.host) if request.client else ""
 
 
-def bearer_token(request: Request) -> str | None:
-    """Return the token of the Authorization header, if any."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+def bearer_token(connection: HTTPConnection) -> str | None:
+    """Return the token of the Authorization header of a request or handshake, if any."""
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection
 
-from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -12,6 +12,7 @@ from samedeal.wire.codec import SUBPROTOCOLS, Form
 from samedeal_server.access.open_connections import OpenConnections
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.access.root_path import route_path
+from samedeal_server.http.requests import bearer_token
 from samedeal_server.http.responses import problem_response
 from samedeal_server.ops import metrics
 from samedeal_server.ops.request_log import ENDPOINT, REQUEST_ID
@@ -76,7 +77,7 @@ class WebSocketEndpoint:
         uncount = self._connections.add(address)
         try:
             await socket.accept(subprotocol)
-            bearer = _bearer(scope)
+            bearer = bearer_token(HTTPConnection(scope))
             scope["headers"] = []  # they would take 1 KiB of memory
             connection = WebSocketConnection(scope, receive, send)
             await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection, bearer)
@@ -105,12 +106,6 @@ class WebSocketEndpoint:
                 connected.code = await session.run()
             finally:
                 self._sessions.discard(session)
-
-
-def _bearer(scope: Scope) -> str | None:
-    """Return the token of the Authorization header, or None."""
-    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
-    return token if scheme.lower() == "bearer" else None
 
 
 class WebSocketConnection:
