@@ -31,7 +31,7 @@ export async function showAnalysis(section, raceId, { names, variant = {} }) {
   }
 }
 
-/** Until when a racer could have won, as a link to that moment in the replay if there is one. */
+/** The last moment at which a racer could still have won, with a link to it if there is a replay. */
 function turnText(raceId, { seat, step, text }) {
   return step === null ? text : h("a", { href: `/replay/${raceId}#s${seat}m${step}` }, text);
 }

@@ -23,7 +23,7 @@ export async function fetchJson(path, options = {}) {
   return data;
 }
 
-/** Like fetchJson, as this browser's guest, or as anybody if there is none or the server has forgotten it. */
+/** Like fetchJson, but authenticated as this browser's guest, unless it has none or the server no longer knows it. */
 export async function fetchAsGuest(path, options = {}) {
   const token = guest()?.token;
   try {
@@ -133,7 +133,7 @@ export async function fetchAwaySeconds() {
 export const fetchKeys = () =>
   orStored("keys", async () => JSON.parse(await fetchText("/.well-known/samedeal")).keys.map(({ key }) => key));
 
-/** Returns what `request` returns; without a connection, what it returned last. Only for what hardly ever changes. */
+/** Returns the result of `request`, or while offline, its last result. Only for data that hardly ever changes. */
 async function orStored(name, request) {
   try {
     const value = await request();

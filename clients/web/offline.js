@@ -1,4 +1,4 @@
-// The page without a connection: starts the service worker, and says that the server cannot be reached.
+// Offline use: starts the service worker, and says when the server cannot be reached.
 
 import { fetchGames, fetchKeys } from "./api.js";
 import { announce, h } from "./dom.js";

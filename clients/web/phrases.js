@@ -13,7 +13,7 @@ export function cardName(card) {
   return card === BACK ? "a face-down card" : `${RANKS[card[0]] ?? card[0]} of ${SUITS[card[1]]}`;
 }
 
-/** A text of the server, with cards such as JC as J♣, or as `name` describes them. */
+/** A text from the server, with cards such as JC shown as J♣, or as `name` describes them. */
 export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]]) {
   return text.replace(/\b[A2-9TJQK][SHCD]\b/g, name);
 }

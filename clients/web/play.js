@@ -141,7 +141,7 @@ export class PlayPage {
     this.table.focus();
   }
 
-  /** Shows one racer's table. Choosing it again, or one's own seat, returns to the own table, or to all of them. */
+  /** Shows one racer's table. Choosing it again, or your own seat, returns to your own table, or to all tables. */
   chooseTable(seat) {
     const { view } = this.page.connection;
     this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;

@@ -25,7 +25,7 @@ export function practicePath({ deal, variant = {}, moves = [] }) {
   return moves.length ? `${address}#${encodeURI(moves.join(","))}` : address;
 }
 
-/** The address of a deal of a game that nobody has raced. */
+/** The address of a new deal of a game, which nobody has raced. */
 export function freshPracticePath(slug) {
   const seed = [...crypto.getRandomValues(new Uint8Array(5))].map((byte) => byte.toString(16).padStart(2, "0"));
   return practicePath({ deal: `${slug}:${seed.join("")}` });

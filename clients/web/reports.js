@@ -8,7 +8,7 @@ import { guest } from "./storage.js";
 const REASONS = { name: "The name", cheating: "Cheating", conduct: "Conduct", other: "Something else" };
 const MAX_TEXT = 500;
 
-/** Returns a button that opens the dialog, or null if the user is no guest here or there is nobody else in the race. */
+/** Returns a button that opens the dialog, or null if the user has never played on this server or is alone in the race. */
 export function reportButton(raceId, standings, mine) {
   const others = standings.filter(({ seat }) => seat !== mine);
   return guest() && others.length ? button("Report a player", () => showDialog(raceId, others, displayNames(standings))) : null;

@@ -46,7 +46,7 @@ export class ResultsPage {
     return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
   }
 
-  /** The buttons for the next race. Players choose whether to be ready at once, and the first one the game. */
+  /** The buttons for the next race. All players choose whether they are ready at once; the first also picks the game. */
   nextRace(mine) {
     this.wish = h("p", { class: "note" });
     this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });

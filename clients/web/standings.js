@@ -75,13 +75,13 @@ export class StandingsList {
   }
 }
 
-/** Shows in an element how many watch a race, and hides it if nobody does. */
+/** Shows in an element how many people are watching a race, and hides it if nobody is. */
 export function showWatching(element, watching) {
   element.hidden = !watching;
   element.textContent = watching ? `${watching} watching` : "";
 }
 
-/** Fills an element with the ghosts of a race, and hides it if there are none. They have no place. */
+/** Fills an element with the ghosts of a race, and hides it if there are none. Ghosts have no place in the standings. */
 export function showGhosts(element, ghosts) {
   element.hidden = !ghosts.length || !preferences().rivals;
   if (element.hidden) return;

@@ -24,7 +24,7 @@ function write(name, value) {
   }
 }
 
-/** What the server said last, for the time without a connection. */
+/** The server's last answer, for use while offline. */
 export const stored = (name) => read(`server.${name}`);
 export const isStored = (name) => stored(name) !== null;
 export const store = (name, value) => write(`server.${name}`, value);
