@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 NAME: Final = "admin.sock"
 
 _CHECK_S: Final = 1.0
+"""How often a server checks whether the one with the socket has ended (s)."""
 
 
 class AdminSocket:

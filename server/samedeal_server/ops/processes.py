@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ class Processes(Collector):
         """Read the metrics of this process, or of all workers."""
         combined = dict[str, Metric]()
         for pid in _pids():
-            for metric in ProcessCollector(pid=lambda pid=pid: pid, registry=None).collect():  # type: ignore[misc]
+            for metric in ProcessCollector(pid=partial(str, pid), registry=None).collect():
                 family = combined.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
                 for sample in metric.samples:
                     family.add_sample(sample.name, {"pid": pid}, sample.value)

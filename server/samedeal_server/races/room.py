@@ -280,10 +280,10 @@ class Room:
                     await self._presence.note(self.race)  # another process may have seen the player
                 commands = [command for command in commands if not command.is_done]
                 race, entries, outcomes = self._apply(commands)
-                if race.closed and entries:  # if this process dies before it archives the race, another one does
-                    self._schedule.forget_saved()
-                    await self._store.live.set_due(race.id, self._store.clock.now())
                 if entries:
+                    if race.closed:  # if this process dies before it archives the race, another one does
+                        self._schedule.forget_saved()
+                        await self._store.live.set_due(race.id, self._store.clock.now())
                     self.is_writing = True
                     await self._store.log.append(self.race.id, self.race.digest, entries)
             except (Behind, Lost):
