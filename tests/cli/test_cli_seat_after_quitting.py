@@ -19,7 +19,7 @@ from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import update
-from support.browser import BROWSER, join_race, launch_browser, open_page
+from support.browser import join_race, launch_browser, needs_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server
@@ -116,7 +116,7 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
         assert "Your seat is reserved, the clock runs." in lost
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
+@needs_browser
 @pytest.mark.asyncio
 async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
     async with launch_browser() as chromium, open_page(chromium) as watched:

@@ -8,7 +8,7 @@ from samedeal.table import Table
 
 
 class Piles:
-    """A table without a constructor, for the methods of the real one."""
+    """Has the one attribute that the methods of a table need."""
 
     __slots__ = ("piles",)
 
@@ -17,7 +17,7 @@ class Piles:
 
 
 class Dictionary:
-    """A value with the methods of Table's piles, which instances can hide."""
+    """Stands in for the piles of a table. Its instances can have an attribute ``copy`` of their own."""
 
     def copy(self) -> dict[str, tuple[str, ...]]:
         return {"a": ("2S",), "b": ()}

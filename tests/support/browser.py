@@ -24,12 +24,13 @@ SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
+"""Skips a test where there is no browser, except on CI, where it then fails (see conftest.py)."""
+
+
 def browser_marks() -> list[pytest.MarkDecorator]:
     """Return the marks of tests in a browser."""
-    return [
-        pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)"),
-        pytest.mark.asyncio(loop_scope="module"),
-    ]
+    return [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 
 @dataclass

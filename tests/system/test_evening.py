@@ -44,7 +44,7 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
                 await page.fill("#name", name)
                 await page.click("button:text-is('Join')")
                 await page.wait_for_selector("#ready")
-            lobby = r"open 6/8(?=[\s\S]*Trey \(regular bot\))[\s\S]*Deuce \(beginner bot\)"  # in either order
+            lobby = r"open 6/8(?=[\s\S]*Trey \(regular bot\))[\s\S]*Deuce \(beginner bot\)"
             ada.keys("b")
             await asyncio.to_thread(ada.until, r"3\s+regular")
             ada.keys("3")
