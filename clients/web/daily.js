@@ -3,7 +3,7 @@
 import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { countsText, finishText, formatTime } from "./phrases.js";
+import { counted, countsText, finishText, formatTime } from "./phrases.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ARCHIVE_DAYS = 14;
@@ -54,7 +54,7 @@ export class DailyPage {
       { "aria-label": title },
       h("div", { class: "split" }, h("h2", {}, title), play),
       yours ? h("p", { class: "counts" }, countsText(yours)) : null,
-      players ? resultTable(`${title}, ${players} ${players === 1 ? "player" : "players"}`, rows) : h("p", {}, "Nobody has played it."),
+      players ? resultTable(`${title}, ${counted(players, "player")}`, rows) : h("p", {}, "Nobody has played it."),
       more,
     );
   }

@@ -98,6 +98,9 @@ export function countsText({ place, home, goal, outcome, ms }) {
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };
 
+/** A number of things, such as "1 card" or "2 cards". */
+export const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
 export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 
 export const optionText = (value) => (value === true ? "on" : value === false ? "off" : value);

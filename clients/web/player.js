@@ -2,7 +2,7 @@
 
 import { ApiError, fetchAsGuest, fetchGames } from "./api.js";
 import { fill, h, nameText, playerLink } from "./dom.js";
-import { formatClock } from "./phrases.js";
+import { counted, formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 
 export class PlayerPage {
@@ -75,5 +75,3 @@ export class PlayerPage {
     return this.games.get(slug)?.title ?? slug;
   }
 }
-
-const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

@@ -4,7 +4,7 @@ import { ApiError, fetchGames, fetchJson, fetchWhenReady } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { announce, button, copyText, fill, fillHeader, h } from "./dom.js";
 import { MoveButtons } from "./move_buttons.js";
-import { advice, capitalized, cardName, changeSentence, outcomeText, withCards } from "./phrases.js";
+import { advice, capitalized, cardName, changeSentence, counted, outcomeText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
 import { Table } from "./table.js";
@@ -189,7 +189,7 @@ function decode(text) {
 /** What to do, or how the attempt ended. */
 function noteContent(board, count) {
   const { outcome, guidance } = board;
-  const facts = h("span", { class: "facts" }, [...(guidance?.facts ?? []), count === 1 ? "1 move" : `${count} moves`].join(" · "));
+  const facts = h("span", { class: "facts" }, [...(guidance?.facts ?? []), counted(count, "move")].join(" · "));
   const text = withCards(advice(board)) || capitalized(outcomeText(outcome));
   if (outcome === "playing") return [h("strong", {}, text), " ", facts];
   const end = outcome === "won" ? "You won!" : `${text}. You can undo or restart.`;

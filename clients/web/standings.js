@@ -1,7 +1,7 @@
 // The standings list and the podium.
 
 import { fill, h, nameText, playerLink } from "./dom.js";
-import { displayNames, finishText, formatClock } from "./phrases.js";
+import { counted, displayNames, finishText, formatClock } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
@@ -119,7 +119,7 @@ export function podium(standings, mine) {
   const winners = standings.filter(({ place, outcome }) => place <= 3 && outcome !== "scratched").slice(0, 3);
   const [first] = winners;
   const gap = ({ home, outcome, ms }) =>
-    outcome === "won" ? `+${formatClock(ms - first.ms)}` : first.home > home ? `${first.home - home} cards behind` : "";
+    outcome === "won" ? `+${formatClock(ms - first.ms)}` : first.home > home ? `${counted(first.home - home, "card")} behind` : "";
   const step = (standing) =>
     h(
       "li",

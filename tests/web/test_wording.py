@@ -17,7 +17,7 @@ WORDING: dict[str, Any] = json.loads((ROOT / "tests" / "wording.json").read_text
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const page = await import(process.argv[1]);
-const { names, times, cards, piles, changes } = JSON.parse(readFileSync(0, "utf-8"));
+const { names, times, cards, piles, changes, counts } = JSON.parse(readFileSync(0, "utf-8"));
 const racers = (byName) => Object.entries(byName).map(([seat, name]) => ({ seat: Number(seat), name }));
 console.log(JSON.stringify({
   names: names.map(([given]) => [given, Object.fromEntries(page.displayNames(racers(given)))]),
@@ -25,6 +25,7 @@ console.log(JSON.stringify({
   cards: cards.map(([card]) => [card, page.cardName(card)]),
   piles: piles.map(([place, pile]) => [place, pile, page.pileSentence(place, pile)]),
   changes: changes.map(([before, after]) => [before, after, page.changeSentence(before, after)]),
+  counts: counts.map(([number, noun]) => [number, noun, page.counted(number, noun)]),
 }));
 """
 
@@ -48,6 +49,7 @@ def cli_wording() -> dict[str, Any]:
             [before, after, phrases.change_sentence(board(before), board(after))]
             for before, after, _ in WORDING["changes"]
         ],
+        "counts": [[number, noun, phrases.counted(number, noun)] for number, noun, _ in WORDING["counts"]],
     }
 
 
