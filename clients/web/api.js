@@ -147,7 +147,7 @@ async function orStored(name, request) {
 
 const ownVersion = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1];
 
-/** Whether the server has another version of this page. False if it cannot be reached. */
+/** Whether the server has a different version of this page. False if it cannot be reached. */
 export async function isOutdated() {
   const version = await fetchText("/page/version").catch(() => null);
   return Boolean(ownVersion && version) && version !== ownVersion;

@@ -97,7 +97,7 @@ export class Connection {
     return this.request({ t: "remove", seat });
   }
 
-  /** Keeps the receipts for the time after a reload. */
+  /** Keeps the receipts across a reload. */
   saveReceipts() {
     saveReceipts(this.raceId, this.receipts);
   }

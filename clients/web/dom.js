@@ -29,7 +29,7 @@ export function fill(element, ...children) {
 export const motionIsOff = () =>
   document.documentElement.dataset.motion === "off" || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** A name that players chose, in its own direction of writing. */
+/** A name chosen by a player, in its own writing direction. */
 export const nameText = (name) => h("bdi", { dir: "auto" }, name);
 
 /** Announces a text in the status line and to screen readers, even if it repeats the previous one. */

@@ -47,7 +47,7 @@ export class LoginPage {
     history.replaceState(null, "", location.pathname);
   }
 
-  /** Logs in, after a question if this device would lose another player. */
+  /** Logs in, after asking if this device would lose another player. */
   confirm() {
     const current = guest();
     if (!current) return this.logIn();

@@ -4,7 +4,7 @@ import { button, confirmAction } from "./dom.js";
 import { capitalized } from "./phrases.js";
 
 export class MoveButtons {
-  /** `press(move)` makes a move, "undo" and "restart" included; the latter after the question. */
+  /** `press(move)` makes a move, including "undo" and "restart"; the latter asks first. */
   constructor(table, { press, question }) {
     this.table = table;
     this.press = press;

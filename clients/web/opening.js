@@ -22,7 +22,7 @@ export async function createRace(body, problem) {
 
 let isOpening = false;
 
-/** Opens a race for one on the deal of a finished race, with its racers as ghosts. Returns what went wrong. */
+/** Opens a solo race on the deal of a finished race, with its racers as ghosts. Returns what went wrong. */
 export async function raceAgainst(raceId) {
   if (isOpening) return "";
   isOpening = true;

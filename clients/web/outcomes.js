@@ -70,7 +70,7 @@ export function explanations({ outcome, facts, note, keyKnown }) {
   return reasons;
 }
 
-/** A list of facts. A fact that `holds` is null was not checked, because another one fails or on purpose. */
+/** A list of facts. One whose `holds` is null was not checked, on purpose or because another one fails. */
 export function factList(facts) {
   const line = ({ name, holds, entry, note, unsupported }) => {
     const [tone, mark, text] = {

@@ -47,7 +47,7 @@ function parContent(par, racer, name) {
   return [...content, h("p", {}, comparison), histogram(par, racer.result, name)];
 }
 
-/** How often the computer had which result, with a mark at the racer's own. */
+/** How often the computer achieved each result, with the racer's own marked. */
 function histogram({ results, counted }, own = null, name = "") {
   const all = own === null ? results : [...results, own];
   const [low, high] = [Math.min(...all), Math.max(...all)];

@@ -89,7 +89,7 @@ export const outcomeText = (outcome) => OUTCOMES[outcome] ?? outcome;
 /** How a racer finished: "won in 1:23.4", or the outcome. */
 export const finishText = ({ outcome, ms }) => (outcome === "won" ? `won in ${formatClock(ms)}` : outcomeText(outcome));
 
-/** The result on a deal of the day that counts, and that later ones do not. */
+/** States which result on a deal of the day counts, and that later ones do not. */
 export function countsText({ place, home, goal, outcome, ms }) {
   const result = outcome === "won" ? formatClock(ms) : `${home} of ${goal}`;
   return `Only your first race on this deal counts: ${result}, ${ordinal(place)}.`;

@@ -9,7 +9,7 @@ const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
 
 const keyOf = (raceId) => `${PREFIX}practice.${raceId}`;
 
-/** Opens a race for one on the practice deal of a game. */
+/** Opens a solo race on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {
   const body = { game: slug, seed: practice.seed, options: SOLO };
   const { race } = await fetchAsGuest("/races", { body });

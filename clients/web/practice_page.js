@@ -87,7 +87,7 @@ export class PracticePage {
     return fetchJson(`${this.path}/board${location.search}`, { body: { moves } });
   }
 
-  /** Shows a position, and puts it into the address. */
+  /** Shows a position, and puts it in the address. */
   show(moves, board) {
     const isFirst = !this.board;
     Object.assign(this, { moves, board, question: null });
@@ -101,7 +101,7 @@ export class PracticePage {
     history.replaceState(null, "", ROOT + practicePath({ deal: this.deal, variant: this.variant, moves }));
   }
 
-  /** Makes a move, "undo" and "restart" included. Returns the reason if it is refused. */
+  /** Makes a move, including "undo" and "restart". Returns the reason if it is refused. */
   async move(move) {
     const next = () => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move];
     const won = this.board.outcome === "won";

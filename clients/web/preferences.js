@@ -45,7 +45,7 @@ export function preferencesMenu() {
   return menu;
 }
 
-/** What the menu offers to the player of this device, who may have changed since it was last opened. */
+/** What the menu offers this device's player, who may have changed since it was last opened. */
 function playerRows(menu) {
   const current = guest();
   if (!current) return h("a", { href: "/login" }, "Log in with a code");

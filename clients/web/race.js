@@ -70,7 +70,7 @@ export class RacePage {
     if (won && this.connection.over) announce(won);
   }
 
-  /** If the user has raced this deal of the day before, returns the result that counts, in words. */
+  /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
   async firstResult() {
     if (!this.header.daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
@@ -87,7 +87,7 @@ export class RacePage {
     else sessionStorage.removeItem(`${PREFIX}in.${this.raceId}`);
   }
 
-  /** Gets ready: always in a race for one; otherwise once, if `goToRace` requested it. */
+  /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
   getReady() {
     if (maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting")
       return this.run("ready", () => this.connection.ready());

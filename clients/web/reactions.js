@@ -63,7 +63,7 @@ export class Reactions {
   }
 }
 
-/** Whether the device's fonts have a character: if not, it is drawn like one that no font has. */
+/** Whether the device's fonts have a character: a missing one is drawn like a character that no font has. */
 function hasGlyph(character) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [20, 20];

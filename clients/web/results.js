@@ -132,7 +132,7 @@ export class ResultsPage {
     await this.loadShareText(mine);
   }
 
-  /** Loads what Copy and Share share, beforehand: browsers permit both only right after a click. */
+  /** Loads in advance what Copy and Share need: browsers permit both only right after a click. */
   async loadShareText(mine) {
     const seat = mine ? `?seat=${mine.seat}` : "";
     try {

@@ -1,6 +1,6 @@
 // Where the server is on its host: the path of its public URL.
 
-/** The path before every path of the server: empty, or for example "/cards". */
+/** The prefix of every path on the server: empty, or for example "/cards". */
 export const ROOT = /^(.*)\/page\//.exec(new URL(import.meta.url).pathname)?.[1] ?? "";
 
 /** The path of the open page, without ROOT. */
