@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.games.catalogue import GAMES
@@ -26,6 +27,7 @@ async def resign(page: Page) -> None:
     await page.click("dialog button:text-is('Yes')")
 
 
+@pytest.mark.timeout(1_200)  # five races with four windows
 async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
     server: Server, chromium: Browser, tmp_path: Path
 ) -> None:
