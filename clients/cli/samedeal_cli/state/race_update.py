@@ -52,12 +52,12 @@ def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
 
 
 def handle_queued_key(state: RaceState) -> Step:
-    """Handle the queued keys up to the next move. Call this when the server has answered a move.
+    """Handle the queued keys up to the next move. Call this after every message of the server.
 
-    They count as pressed at the time of that move.
+    They count as pressed at the time of the pending move, and wait for its answer.
     """
     command: Command | None = None
-    while state.queued_keys and state.can_play and command is None:
+    while state.queued_keys and state.can_play and state.pending is None and command is None:
         key, *others = state.queued_keys
         state, command = on_key(replace(state, queued_keys=tuple(others)), key)
     return (state if state.pending else replace(state, queued_keys=())), command
