@@ -1,20 +1,23 @@
 # make demo         play right away                       make demo ARGS="--once --speed 50 --json"
-# make check        lint, types, and the quick tests      under a minute; starts no server and no browser
-# make test         all tests                             make test ARGS="-k deal"
-# make compiled     tests with the compiled modules     make compiled ARGS=tests/protocol
-# make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
+# make test         tier 1: what convinces, in 2 minutes  make test ARGS="-k deal"
+# make test-more    tier 2: what else changes can break   make test-more ARGS=tests/server
+# make test-all     all tiers and campaigns, in parts     make test-all PART="torture fuzz"
 # make lint         formatting, ruff and mypy           also the page's JavaScript: oxlint, and tsc if npm is installed
 # make format       fix the formatting
 # make generate     rewrite the generated files         review the diff
-# make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
+# make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
+# make clean        remove everything that was generated
+#
+# The parts of make test-all, each also a target of its own:
+# make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
+# make pythons      tier 1 with other Pythons             make pythons PYTHONS="python3.12 python3.13"
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 #                                                         make torture ARGS=--long
 # make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
-# make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
+# make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
+# make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
 # make conformance  the Autobahn WebSocket suite against the server; also needs Python 2.7
-# make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
-# make clean        remove everything that was generated
 #
 # Needs Python 3.11 or newer with venv and pip. Everything else is installed into .venv.
 
@@ -27,29 +30,50 @@ PLAYS ?= 10000
 REPLAYS ?= 5000
 DEALS ?= 100
 TYPESCRIPT := 7.0.2
-BIN := .venv/bin
-# More workers than cores, because many tests wait. The tests of a file share its servers, and conftest.py orders them.
-DISTRIBUTED := -n 3 --dist loadfile --no-loadscope-reorder
+VENV ?= .venv
+BIN := $(VENV)/bin
+# More workers than cores, because many tests wait.
+DISTRIBUTED := -n 3 --dist worksteal
+ALL := test test-more tier-3 coverage pythons torture simulate weakened fuzz agree conformance
+PART ?= $(ALL)
+PYTHONS ?= python3.12 python3.13 python3.14
 # Tests start Python hundreds of times: it should not compile every module each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test compiled coverage torture simulate agree weakened conformance fuzz bench lint types format generate clean
+.PHONY: demo test test-more test-all tier-3 coverage pythons torture simulate agree weakened conformance fuzz bench lint \
+	types format generate clean
 
-demo: .venv/has-all
+demo: $(VENV)/has-all
 	$(BIN)/samedeal demo $(ARGS)
 
-test: .venv/has-all,dev
-	$(BIN)/pytest $(DISTRIBUTED) $(ARGS)
+test: $(VENV)/has-all,test
+	@echo 'Tier 1 of the tests takes about two minutes; `make test-more` runs the next one.'
+	$(BIN)/pytest --tier 1 $(DISTRIBUTED) $(ARGS)
 
-# The compiled wheel is installed into a folder of its own: the editable install is not compiled, to follow its sources.
-compiled: .venv/has-all,dev
-	rm -rf .venv/compiled
-	HATCH_BUILD_HOOKS_ENABLE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--no-build-isolation --no-deps --target .venv/compiled .
-	PYTHONPATH=$(CURDIR)/.venv/compiled $(BIN)/pytest $(DISTRIBUTED) $(ARGS)
+test-more: $(VENV)/has-all,dev
+	$(BIN)/pytest --tier 2 $(DISTRIBUTED) $(ARGS)
+
+tier-3: $(VENV)/has-all,dev
+	$(BIN)/pytest --tier 3 $(DISTRIBUTED) $(ARGS)
+
+# Every part runs, whatever the others' results are.
+test-all:
+	@failed=; for part in $(PART); do \
+		began=$$(date +%s); \
+		if $(MAKE) --no-print-directory $$part; then verdict=passed; else verdict=FAILED; failed="$$failed $$part"; fi; \
+		echo "$$part: $$verdict in $$(( $$(date +%s) - began )) s"; \
+	done; test -z "$$failed" || { echo "Failed:$$failed" >&2; exit 1; }
+
+# Other versions of Python have environments of their own. Those that are not installed are named.
+pythons:
+	@for python in $(PYTHONS); do \
+		if $$python --version >/dev/null 2>&1; then \
+			$(MAKE) --no-print-directory test VENV=.venv/$$(basename $$python) PYTHON=$$python || exit 1; \
+		else echo "Left out: $$python is not installed." >&2; fi; \
+	done
 
 # The library's tests are measured alone: its other users must not hide a gap.
-coverage: .venv/has-all,dev
+coverage: $(VENV)/has-all,dev
 	rm -f .coverage*
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage run -m pytest -n 2 tests/protocol
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
@@ -59,35 +83,32 @@ coverage: .venv/has-all,dev
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage report --include 'server/*' --fail-under 95
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage report --include 'clients/*' --fail-under 95
 
-check: lint
-	$(BIN)/pytest -n 2 --quick $(ARGS)
-
-torture: .venv/has-all,dev
+torture: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)
 
-conformance: .venv/has-all,dev
+conformance: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.autobahn
 	$(BIN)/pytest -s tests/system/test_autobahn.py
 
-simulate: .venv/has-all,dev
+simulate: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.simulation $(ARGS)
 
-agree: .venv/has-all,dev
+agree: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_plays --plays $(PLAYS)
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_replays --replays $(REPLAYS)
 	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_filters --deals $(DEALS)
 
-weakened: .venv/has-all,dev
+weakened: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.weakened $(ARGS)
 
-fuzz: .venv/has-all,dev
+fuzz: $(VENV)/has-all,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
 		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py tests/server/test_openapi.py
 
-bench: .venv/has-server,fast,bench
+bench: $(VENV)/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)
 
-lint: .venv/has-all,dev
+lint: $(VENV)/has-all,dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -102,11 +123,11 @@ types: .venv/typescript-$(TYPESCRIPT)
 	npm install --prefix .venv --no-save --no-audit --no-fund --loglevel error typescript@$*
 	@touch '$@'
 
-format: .venv/has-all,dev
+format: $(VENV)/has-all,dev
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-generate: .venv/has-all,dev
+generate: $(VENV)/has-all,dev
 	@for file in cli/test_cli_docs cli/test_cli_screens cli/test_cli_text_table \
 			project/test_architecture protocol/test_replay_format web/test_web_files; do \
 		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
@@ -117,11 +138,12 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 # Installs extras of pyproject.toml, such as .venv/has-all,dev
-.venv/has-%: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$*]'
+$(VENV)/has-%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'Installing Same Deal with [$*] into $(VENV). This takes half a minute, once.'
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'Same Deal needs Python 3.11 or newer. Name one: make PYTHON=python3.12 ...' >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)

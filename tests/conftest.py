@@ -1,4 +1,7 @@
-"""Shared fixtures: a real store for each worker, emptied for each test that uses it.
+"""Shared fixtures, the three tiers of tests, and what their summary reports.
+
+A test belongs to tier 1 unless it, its class or its module is marked with another one: `pytest.mark.tier(2)`. The mark
+closest to the test counts. `--tier 1` runs the tests of one tier only.
 
 On CI, where the environment variable CI is set, a skipped test fails unless its reason starts with PLATFORM. Otherwise,
 a missing program could silently disable many tests.
@@ -8,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +20,6 @@ import pytest
 from redis import Redis
 
 from support import autobahn
-from support.quick import is_quick
 
 PLATFORM = "platform: "
 """Starts the reason of a skip that no installation can avoid."""
@@ -30,26 +33,84 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), *filter(
 """Lets tests run ``python -m support.…``."""
 FOLDERS = ["web", "system", "faults", "project", "cli", "server", "protocol"]
 """In the order in which tests run. The last ones are short, so that all workers end at about the same time."""
+MAX_CPU_S = 5.0
+"""CPU time that a test of tier 1 may take (s), if it is not in EXPENSIVE."""
+EXPENSIVE = {
+    "tests/web/test_web_racing.py::test_race_can_be_won_by_tapping",
+}
+"""Tests of tier 1 that are worth more than MAX_CPU_S."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 
+cpu_began_s = pytest.StashKey[float]()
+cpu_of_tests_s: dict[str, float] = {}
+"""The CPU time of each finished test, with its fixtures and the programs it has waited for (s)."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="only run tests that start no process")
+    parser.addoption("--tier", type=int, choices=[1, 2, 3], help="only run the tests of this tier")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    slow = config.getoption("--quick") and collection_path.match("test_*.py") and not is_quick(collection_path)
-    return True if slow else None
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "tier(number): the tier of tests, 1 to 3; 1 without this mark")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tier = config.getoption("--tier")
+    deselected = [item for item in items if tier and tier_of(item) != tier]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        items[:] = [item for item in items if tier_of(item) == tier]
     places = {folder: place for place, folder in enumerate(FOLDERS)}
     items.sort(key=lambda item: places.get(item.path.parent.name, 0))
 
 
+def tier_of(item: pytest.Item) -> int:
+    """Return the tier of a test: 1 to 3."""
+    mark = item.get_closest_marker("tier")
+    return int(mark.args[0]) if mark else 1
+
+
+def cpu_s() -> float:
+    """Return the CPU time of this process and of the children it has waited for (s)."""
+    return sum(os.times()[:4])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[cpu_began_s] = cpu_s()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    return _without_skip((yield))
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.when == "teardown" and cpu_began_s in item.stash:
+        report.user_properties.append(("cpu_s", cpu_s() - item.stash[cpu_began_s]))
+    return _without_skip(report)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for name, value in report.user_properties:
+        if name == "cpu_s" and isinstance(value, float):
+            cpu_of_tests_s[report.nodeid] = value
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name what a missing program has left out and, on CI, the tests of tier 1 that take the most CPU time."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple)
+    )
+    left_out = [f"{reason} ({count})" for reason, count in reasons.items() if not reason.startswith(PLATFORM)]
+    if left_out:
+        terminalreporter.write_line(f"Tests left out: {'; '.join(left_out)}", yellow=True)
+    if on_ci() and config.getoption("--tier") == 1:
+        slowest = sorted(cpu_of_tests_s.items(), key=lambda test: -test[1])
+        for name, seconds in slowest[:10]:
+            terminalreporter.write_line(f"{seconds:6.1f} s of CPU time: {name}")
+        for name, seconds in slowest:
+            if seconds > MAX_CPU_S and name.partition("[")[0] not in EXPENSIVE:
+                terminalreporter.write_line(f"WARNING: {name} takes {seconds:.1f} s: too much for tier 1", red=True)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -59,13 +120,18 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 def _without_skip(report: Report) -> Report:
     """Turn a skip that CI does not accept into a failure."""
-    if os.environ.get("CI", "").lower() in ("", "0", "false") or not report.skipped or hasattr(report, "wasxfail"):
+    if not on_ci() or not report.skipped or hasattr(report, "wasxfail"):
         return report
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     if not reason.removeprefix("Skipped: ").startswith(PLATFORM):
         report.outcome = "failed"
         report.longrepr = f"Skipping is a failure on CI, unless the reason starts with {PLATFORM!r}. {reason}"
     return report
+
+
+def on_ci() -> bool:
+    """Return whether the tests run on CI."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 @pytest.fixture(scope="session", autouse=True)
