@@ -1,16 +1,15 @@
-# Images are pinned by digest. To update one: docker buildx imagetools inspect python:3.14-trixie
-# The official images build Python with profile-guided optimisation (PGO). This one also has a C compiler.
-FROM python:3.14.7-trixie@sha256:0876e54cf728d89fd9d0fdaf5837b9ee879ea5fbbd6fd0cddbe5eb0cce3f5f9e AS build
+# Images are pinned by digest. To update one: docker buildx imagetools inspect python:3.14-slim-trixie
+# The official images build Python with profile-guided optimisation (PGO).
+FROM python:3.14.7-slim-trixie@sha256:83c1cebb322d099ac9e3a3a532ba74b0146d702838b25e4c75c02fa81ffeb910 AS build
 WORKDIR /src
-COPY pyproject.toml hatch_build.py attribute_cache.h constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients
 COPY examples/verify examples/verify
-# The hook compiles the busiest modules of the library. The result has no pip.
+# The result has no pip.
 RUN python -m venv --without-pip /opt/samedeal \
-    && HATCH_BUILD_HOOKS_ENABLE=1 pip --python /opt/samedeal install --no-cache-dir \
-        -c constraints.txt --build-constraint constraints.txt '.[all]'
+    && pip --python /opt/samedeal install --no-cache-dir -c constraints.txt --build-constraint constraints.txt '.[all]'
 
 FROM python:3.14.7-slim-trixie@sha256:83c1cebb322d099ac9e3a3a532ba74b0146d702838b25e4c75c02fa81ffeb910
 COPY --from=build /opt/samedeal /opt/samedeal

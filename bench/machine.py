@@ -3,7 +3,6 @@
 import os
 import platform
 import resource
-import sys
 import sysconfig
 import time
 from collections.abc import Iterable
@@ -54,7 +53,6 @@ def described() -> dict[str, str]:
         "memory": f"{memory_kb / 2**20:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_version()} {_optimizations()}",
-        "library": _compiled(),
         "instructions": f"counted by {counted_by() or 'nothing'}",
         **{name: version(name) for name in PACKAGES},
     }
@@ -67,10 +65,3 @@ def _optimizations() -> str:
         return "with PGO (Debian's build)"
     pgo = "with PGO" if "--enable-optimizations" in arguments else "without PGO"
     return f"{pgo} and LTO" if "--with-lto" in arguments else pgo
-
-
-def _compiled() -> str:
-    """Return how many of the library's modules that this process has loaded are compiled."""
-    files = [f"{module.__file__}" for name, module in sys.modules.items() if name.startswith("samedeal.")]
-    compiled = sum(not file.endswith(".py") for file in files)
-    return f"{compiled} of {len(files)} modules compiled" if compiled else "pure Python"

@@ -52,15 +52,9 @@ hand 7H      stock ??+47  discard --
 'The Edge'
 """
 
-from os import environ
 from typing import TYPE_CHECKING
 
 __all__ = ("GAMES", "Game", "IllegalMove", "Race", "Refused", "Replay", "ReplayLines", "deal", "read_replay", "verify")
-
-if pure := environ.get("SAMEDEAL_PURE"):
-    from samedeal.sources import prefer_sources
-
-    prefer_sources(pure)
 
 if TYPE_CHECKING:
     from samedeal.api import GAMES, Game, IllegalMove, Race, Refused, Replay, ReplayLines, deal, read_replay, verify

@@ -24,7 +24,7 @@ from samedeal_server.app import create_app
 from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.ops import logging_setup
 from samedeal_server.ops.supervised import supervised
-from samedeal_server.settings import Keys, Settings, SettingsError, load_keys
+from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
 from samedeal_server.store.checks import check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
@@ -57,6 +57,8 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             keys = load_keys(settings)  # creates missing keys before workers start
             if number is None or sockets is None:
+                for name, reason in removed(environment).items():
+                    logger.warning("%s is %s", name, reason)
                 runner.run(serve(settings, keys))
             else:
                 runner.run(_serve_as_worker(settings, keys, Handover(sockets, number, settings.workers)))

@@ -26,8 +26,8 @@ CLIENT_VARIABLES: Final = frozenset(
     )
 )
 """Variables of the client, which the server ignores."""
-LIBRARY_VARIABLES: Final = frozenset({"SAMEDEAL_PURE"})
-"""Variables that the library reads when it is imported."""
+REMOVED: Final = {"SAMEDEAL_PURE": "there is only one build, in pure Python"}
+"""Settings that were removed, with what applies instead. Until 1.0 they are ignored with a warning, not refused."""
 
 # Types of settings, most with the expected values in words.
 Count = Annotated[int, Meta(ge=1), "a number from 1"]
@@ -216,7 +216,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         errors = [
             _unknown(name, names)
             for name in env
-            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES | LIBRARY_VARIABLES
+            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES | REMOVED.keys()
         ]
         for variable, name in names.items():
             if value := env.get(variable):
@@ -244,6 +244,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Settings({self.redacted()})"
+
+
+def removed(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the removed settings that environment variables still set, each with why its value is ignored."""
+    return {name: f"ignored: {instead}" for name, instead in REMOVED.items() if env.get(name)}
 
 
 def described() -> Iterator[tuple[str, str, str, str]]:

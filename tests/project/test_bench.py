@@ -254,7 +254,6 @@ def test_target_of_a_part_is_listed_if_it_was_measured(
 def test_results_name_the_interpreter_and_the_counter(tiny: Path) -> None:
     described = Found(tiny).run["machine"]
     assert "PGO" in described["python"]
-    assert described["library"] == "pure Python" or described["library"].endswith("modules compiled")
     assert described["instructions"].removeprefix("counted by ") == (counted_by() or "nothing")
 
 

@@ -10,14 +10,15 @@ import msgspec
 import pytest
 
 from samedeal_server.access.proxies import TrustedProxies
-from samedeal_server.settings import Keys, Settings, SettingsError, described, load_keys
+from samedeal_server.settings import REMOVED, Keys, Settings, SettingsError, described, load_keys, removed
+from support.logged_server import LoggedServer
 
 KEY = "0f" * 32
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
 
 
 def test_settings_of_an_empty_environment_are_the_defaults() -> None:
-    settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client", "SAMEDEAL_PURE": "1"})
+    settings = Settings.from_env({"HOME": "/home/ada", "SAMEDEAL_TOKEN": "of a client"})
     assert settings == Settings()
     assert (settings.host, settings.port, settings.redis_url, settings.rate) == ("127.0.0.1", 8640, None, 20)
     assert settings.data_dir.name == "samedeal"
@@ -127,6 +128,23 @@ def test_every_setting_can_be_set() -> None:
         metrics="on",
     )
     assert env.keys() == Settings().redacted().keys()
+
+
+def test_a_removed_setting_is_accepted_and_what_applies_instead_is_said() -> None:
+    assert REMOVED.keys().isdisjoint(variable for variable, *_ in described())
+    env = dict.fromkeys(REMOVED, "any value")
+    assert Settings.from_env(env) == Settings()
+    assert removed(env) == {name: f"ignored: {instead}" for name, instead in REMOVED.items()}
+    assert removed(dict.fromkeys(REMOVED, "")) == {}, "empty values count as unset"
+
+
+def test_a_server_warns_once_about_a_removed_setting(redis_url: str, tmp_path: Path) -> None:
+    with LoggedServer(redis_url, tmp_path / "log", workers="2", pure="1") as server:
+        assert server.get("/healthz")[0] == 200
+    warnings = [line for line in server.log.splitlines() if "SAMEDEAL_PURE" in line]
+    assert len(warnings) == 1
+    assert " WARNING " in warnings[0]
+    assert warnings[0].endswith(": SAMEDEAL_PURE is ignored: there is only one build, in pure Python")
 
 
 def test_unprefixed_variables_are_read_and_the_prefix_takes_precedence() -> None:

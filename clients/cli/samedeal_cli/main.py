@@ -159,8 +159,6 @@ def _failure(error: Exception) -> Failure:
         if why == "Connection refused" and is_local(server):
             return NotRunning(server)
         return error if isinstance(error, Failure) else Failure(text)
-    if isinstance(error, ImportError) and error.name == "samedeal":
-        return Misused(str(error))
     from samedeal.errors import Refused
 
     if isinstance(error, Refused):

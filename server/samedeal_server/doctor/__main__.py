@@ -12,7 +12,7 @@ from samedeal_server.doctor import machine
 from samedeal_server.doctor.finding import Finding
 from samedeal_server.doctor.public_url import public_url
 from samedeal_server.doctor.store import store
-from samedeal_server.settings import Settings, SettingsError
+from samedeal_server.settings import Settings, SettingsError, removed
 
 
 @click.command()
@@ -32,6 +32,7 @@ def findings(backups: Path | None) -> list[Finding]:
     of_store, condition = asyncio.run(store(settings))
     return [
         *machine.settings_findings(settings),
+        *(Finding("settings", name, reason) for name, reason in removed(os.environ).items()),
         *machine.directory_findings(settings),
         machine.open_files(settings),
         machine.port(settings),

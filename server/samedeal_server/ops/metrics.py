@@ -6,7 +6,6 @@ No label has an unbounded number of values, such as races, players or addresses.
 import asyncio
 import os
 import platform
-import sys
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -44,13 +43,12 @@ _histogram = partial(Histogram, registry=_registry)
 
 BUILD = Gauge(
     "samedeal_build_info",
-    "Always 1, with the `version` of the program and of `python`, and whether the busiest modules are `compiled`",
-    ("version", "python", "compiled"),
+    "Always 1, with the `version` of the program and of `python`",
+    ("version", "python"),
     registry=_registry,
     multiprocess_mode="livemax",
 )
-COMPILED: Final = "no" if f"{sys.modules[Race.__module__].__file__}".endswith(".py") else "yes"
-BUILD.labels(version("samedeal"), platform.python_version(), COMPILED).set(1)
+BUILD.labels(version("samedeal"), platform.python_version()).set(1)
 RACES = _gauge("samedeal_races", "Races in memory, by `stage`; each process counts its own copies", ("stage",))
 SEATS = _gauge("samedeal_seats", "Seats with a connected racer")
 CONNECTIONS = _gauge("samedeal_connections", "Open WebSocket connections")

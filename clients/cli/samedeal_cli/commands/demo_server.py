@@ -68,9 +68,7 @@ async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Ser
 
 
 def _start(host: str, port: int, public_url: str, directory: Path) -> subprocess.Popen[bytes]:
-    environment = {
-        name: value for name, value in os.environ.items() if name == "SAMEDEAL_PURE" or not name.startswith("SAMEDEAL_")
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     environment.pop("REDIS_URL", None)
     environment |= {
         "SAMEDEAL_DATA_DIR": str(directory / "data"),
