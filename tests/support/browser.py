@@ -21,7 +21,6 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
-AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 
 
 needs_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
@@ -135,7 +134,7 @@ def solo(server: Server, slug: str, **options: Any) -> str:
 async def find_violations(page: Page) -> list[str]:
     """Return the serious and critical accessibility violations that axe finds."""
     if not await page.evaluate("'axe' in window"):
-        await page.evaluate(AXE)
+        await page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{violation['id']}: {violation['help']}: {[node['html'][:160] for node in violation['nodes'][:3]]}"
