@@ -7,6 +7,7 @@ On CI, where the environment variable CI is set, a skipped test fails unless its
 a missing program could silently disable many tests.
 """
 
+import ast
 import os
 import signal
 import subprocess
@@ -53,6 +54,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "tier(number): the tier of tests, 1 to 3; 1 without this mark")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without a test of the tier, so that tier 1 does not import what only other tiers need."""
+    tier = config.getoption("--tier")
+    return True if tier and collection_path.match("test_*.py") and tier not in tiers_in(collection_path) else None
+
+
+def tiers_in(file: Path) -> set[int]:
+    """Return the tiers that tests of a file may have, by its marks."""
+    body = ast.parse(file.read_bytes()).body
+    marks = {statement: [*_tiers_in(statement)] for statement in body}
+    of_module = any(tiers and isinstance(statement, ast.Assign) for statement, tiers in marks.items())
+    return {tier for tiers in marks.values() for tier in tiers} | (set() if of_module else {1})
+
+
+def _tiers_in(statement: ast.stmt) -> Iterator[int]:
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="tier"), args=[ast.Constant(value=int(tier))]):
+                yield tier
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
