@@ -17,11 +17,11 @@ from msgspec import structs
 
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import FACTS
-from samedeal.race.events import Entry
 from samedeal.replays.replay import Replay, ReplayLines
 from samedeal_cli.commands.replays import FORMATS
 from samedeal_cli.net import replay_loader
 from samedeal_cli.settings import Settings
+from support.altered_examples import EXAMPLES
 from support.finished_races import finished
 from support.offline_cli import race_file, refuse_connections, run, written
 
@@ -84,31 +84,18 @@ def test_verify_writes_json(file: Path) -> None:
     assert [fact["name"] for fact in document["facts"]] == list(FACTS)
 
 
-def _changed(entries: list[Entry]) -> None:
-    entries[20] = structs.replace(entries[20], event=structs.replace(entries[20].event, move="redeal"))
-
-
-def _dropped(entries: list[Entry]) -> None:
-    del entries[20]
-
-
-def _swapped(entries: list[Entry]) -> None:
-    entries[20], entries[21] = entries[21], entries[20]
-
-
-def _redated(entries: list[Entry]) -> None:
-    entries[20] = structs.replace(entries[20], at=entries[20].at + 1)
-
-
-@pytest.mark.parametrize("tamper", [_changed, _dropped, _swapped, _redated])
-def test_verify_names_the_tampered_entry(tamper: Any, file: Path) -> None:
-    replay = finished("corners")
-    entries = list(replay.entries)
-    tamper(entries)
-    result = run("verify", written(file, structs.replace(replay, entries=tuple(entries))))
+@pytest.mark.parametrize("fact", EXAMPLES)
+def test_verify_names_the_fact_and_the_entry(fact: str, file: Path) -> None:
+    change, expected = EXAMPLES[fact]
+    content = json.loads(FORMATS["json"](finished("corners")))
+    change(content)
+    file.write_text(json.dumps(content), encoding="utf-8")
+    result = run("verify", file)
     assert result.exit_code == 5
-    assert re.search(r"^✘ .*entry 2[12]\b", result.stdout, re.MULTILINE)
-    assert re.fullmatch(r"refused \((times|numbers|order|moves|chain), entry 2[12]\)", result.stdout.splitlines()[-1])
+    assert re.findall(r"^✘ (\w+)", result.stdout, re.MULTILINE) == [name for name in FACTS if name in expected]
+    first = next(name for name in FACTS if name in expected)
+    where = first if expected[first] is None else f"{first}, entry {expected[first]}"
+    assert result.stdout.splitlines()[-1] == f"refused ({where})"
 
 
 def test_verify_marks_unchecked_facts(file: Path) -> None:

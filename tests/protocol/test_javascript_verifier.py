@@ -1,255 +1,195 @@
-"""The JavaScript verifier, written from the documentation alone, agrees with the library."""
+"""The JavaScript verifier as a program: its output, its exit codes, signatures, and deals.
+
+``test_verifiers_agree_on_replays`` compares what it says about altered replays with what the library says.
+"""
 
 import json
-from datetime import datetime
+import os
 from pathlib import Path
-from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
+from samedeal.deck import Words
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
-from samedeal.proof.verification import FACTS
-from samedeal.race.events import Closed, Joined, Taken
+from samedeal.proof.signature import public_key, signed
+from samedeal.proof.verification import FACTS, verify
+from samedeal.race.events import Closed
 from samedeal.race.race import OPEN_MS
+from samedeal.replays.replay import read
 from samedeal.wire import codec
+from support.altered_examples import EXAMPLES
 from support.finished_races import SECRET, SIGNING_KEY, finished, opened
-from support.javascript_verifier import (
-    FOLDER,
-    NODE,
-    WITHOUT_SIGNATURES,
-    encoded,
-    in_lines,
-    refused,
-    run,
-    run_on,
-    verified,
-)
+from support.forged_replays import prolonged
+from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
+from support.terminals import at_a_terminal, until
 
-DOCS = Path(__file__).parents[2] / "docs"
+PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
+DEALS: dict[str, str] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["deals"]
+SHUFFLED_AGAIN = "corner-stones:5308"
+"""A deal of Corner Stones whose first shuffle has no move."""
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-every_game = pytest.mark.parametrize("slug", GAMES)
 
 
-def plain(slug: str = "corners") -> Any:
-    """A replay as lists and dicts, to be modified."""
-    return json.loads(encoded(slug))
-
-
-def first(replay: Any, kind: str) -> int:
-    """The index of the first entry with an event of this kind."""
-    return next(at for at, entry in enumerate(replay["entries"]) if entry[2]["t"] == kind)
-
-
-# Untouched replays.
-
-
-def facts_that_hold(file: Path) -> list[str]:
-    """The facts that hold for a valid file."""
+@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize(
+    ("seed", "daily", "form"),
+    [
+        (None, False, "json"),
+        (None, False, "lines"),
+        (None, True, "json"),
+        ("42", False, "json"),
+        ("b 🂡", False, "lines"),
+    ],
+)
+def test_an_untouched_replay_holds(slug: str, seed: str | None, daily: bool, form: str, tmp_path: Path) -> None:
+    replay, file = finished(slug, seed=seed, daily=daily), tmp_path / "replay"
+    file.write_bytes(codec.encode(replay, "json") if form == "json" else b"".join(replay.lines()))
     code, output = run(file)
     assert code == 0, output
     *facts, outcome = output.splitlines()
     assert outcome == "verified, key unknown: compare it with the server's, or use --key"
-    return [line.split()[1] for line in facts if line.startswith("holds")]
-
-
-@every_game
-@pytest.mark.parametrize(("seed", "daily"), [(None, False), (None, True), ("42", False), ("béla 7 🂡", False)])
-def test_an_untouched_replay_holds(slug: str, seed: str | None, daily: bool, tmp_path: Path) -> None:
-    file = tmp_path / "replay.json"
-    file.write_bytes(encoded(slug, seed, daily))
-    assert facts_that_hold(file) == list(FACTS)
-
-
-@every_game
-def test_an_untouched_line_based_replay_holds(slug: str, tmp_path: Path) -> None:
-    file = tmp_path / "replay.ndjson"
-    file.write_bytes(in_lines(slug))
-    assert facts_that_hold(file) == list(FACTS)
+    assert [line.split()[:2] for line in facts] == [["holds", fact] for fact in FACTS]
+    assert f"holds  deal        {list(replay.races())[-1].deal}\n" in output
 
 
 def test_a_replay_with_a_known_key_is_verified(tmp_path: Path) -> None:
-    code, output = run_on(plain(), tmp_path, "0" * 64, public_key(SIGNING_KEY))
+    code, output = run_on(encoded("corners").decode(), tmp_path, "0" * 64, public_key(SIGNING_KEY))
     assert (code, output.splitlines()[-1]) == (0, "verified (key known)")
-
-
-def test_a_replay_with_connection_ids_holds(tmp_path: Path) -> None:
-    log = opened("corners", seed="1")
-    log.say(Joined(seat=1, player="p1", name="ada", by="0123456789abcdef"))
-    log.say(Taken(seat=1, by="fedcba9876543210"), 10)
-    log.say(Closed(secret=SECRET.hex()), OPEN_MS)
-    assert verified(codec.encode(log.replay(), "json").decode(), tmp_path) == (0, {})
-
-
-@every_game
-@pytest.mark.parametrize(("seed", "daily"), [(None, False), (None, True), ("42", False)])
-def test_the_output_shows_the_deal(slug: str, seed: str | None, daily: bool, tmp_path: Path) -> None:
-    file = tmp_path / "replay.json"
-    file.write_bytes(encoded(slug, seed, daily))
-    race = list(finished(slug, seed=seed, daily=daily).races())[-1]
-    assert f"holds  deal        {race.deal}\n" in run(file)[1]
-
-
-def test_json_may_have_whitespace_and_fields_in_any_order(tmp_path: Path) -> None:
-    turned = json.dumps(dict(reversed(plain().items())), indent=2, ensure_ascii=False)
-    assert verified("\n" + turned, tmp_path) == (0, {})
 
 
 def test_a_cancelled_race_holds(tmp_path: Path) -> None:
     log = opened("corners")
-    log.say(Closed(secret=bytes(range(32)).hex()), OPEN_MS)
-    file = tmp_path / "replay.json"
-    file.write_bytes(codec.encode(log.replay(), "json"))
-    code, output = run(file)
+    log.say(Closed(secret=SECRET.hex()), OPEN_MS)
+    code, output = run_on(codec.encode(log.replay(), "json").decode(), tmp_path)
     assert code == 0
     assert "holds  deal        none was dealt\n" in output
 
 
+@pytest.mark.parametrize("fact", EXAMPLES)
+def test_a_fact_that_fails_is_shown_with_its_entry(fact: str, tmp_path: Path) -> None:
+    change, expected = EXAMPLES[fact]
+    replay = json.loads(encoded("corners"))
+    change(replay)
+    assert refused(replay, tmp_path) == expected
+
+
 def test_the_output_for_a_changed_example_matches_the_documentation(tmp_path: Path) -> None:
-    example = (DOCS / "bots" / "replay-format.md").read_text().partition("```json\n")[2].partition("\n```")[0]
-    replay = json.loads(example)
+    replay = json.loads(PAGE.read_text().partition("```json\n")[2].partition("\n```")[0])
     replay["entries"][3][2]["t"] = "unreadied"
     code, output = run_on(replay, tmp_path)
     assert code == 5
     assert output == (FOLDER / "README.md").read_text().partition("```text\n")[2].partition("```")[0]
 
 
-# Tampered replays.
+@pytest.mark.parametrize("text", ["", "null", encoded("corners").decode()[:-1], encoded("corners").decode() + "{}"])
+def test_a_file_that_is_not_a_replay_is_named_in_one_line(text: str, tmp_path: Path) -> None:
+    with pytest.raises(Refused):
+        read(text.encode())
+    code, output = run_on(text, tmp_path)
+    assert (code, output.startswith("not a replay: "), output.count("\n")) == (5, True, 1)
 
 
-@every_game
-def test_a_changed_move_is_found_at_its_entry(slug: str, tmp_path: Path) -> None:
-    replay = plain(slug)
-    at = first(replay, "moved")
-    replay["entries"][at][2]["move"] = "undo"
-    assert refused(replay, tmp_path) == {"moves": at + 1}
+def test_a_wrong_command_line_prints_the_usage() -> None:
+    wrong = [(), ("--deal",), ("--deal", "poker:1"), ("--help",), ("--key",), ("--key", "0" * 64), ("--receipts",)]
+    wrong += [("--key", "00", "file"), ("one", "two"), ("--deal", "corners:1", "file"), ("--receipts", "file")]
+    for arguments in wrong:
+        code, output = run(*arguments)
+        assert (code, output.split()[0]) == (2, "usage:")
 
 
-@every_game
-def test_a_changed_nonce_is_found_at_its_entry(slug: str, tmp_path: Path) -> None:
-    replay = plain(slug)
-    at = first(replay, "nonce")
-    replay["entries"][at][2]["nonce"] = "0" * 64
-    assert refused(replay, tmp_path) == {"nonces": at + 1}
+# Signatures.
+
+ORDER = 2**252 + 27742317777372353535851937790883648493
+"""The order of the Ed25519 group."""
+PRIME = 2**255 - 19
+NEUTRAL = (1).to_bytes(32, "little").hex()
+"""The neutral point, for which anyone can forge signatures, in a second encoding."""
+NEUTRAL_AGAIN = (PRIME + 1).to_bytes(32, "little").hex()
 
 
-@every_game
-def test_a_changed_secret_does_not_match_the_commitment(slug: str, tmp_path: Path) -> None:
-    replay = plain(slug)
-    replay["entries"][-1][2]["secret"] = "0" * 64
-    assert refused(replay, tmp_path) == {"commitment": len(replay["entries"])}
+def _greater(value: str) -> str:
+    """A signature with the group order added to its scalar: the equation holds, but the encoding is not canonical."""
+    number = int.from_bytes(bytes.fromhex(value[64:]), "little") + ORDER
+    return value[:64] + number.to_bytes(32, "little").hex()
 
 
-@every_game
-def test_a_changed_digest_is_found_at_its_entry(slug: str, tmp_path: Path) -> None:
-    for at in (0, 7, -1):
-        replay = plain(slug)
-        replay["entries"][at][3] = "0" * 64
-        assert refused(replay, tmp_path) == {"chain": range(len(replay["entries"]))[at] + 1}
+def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
+    """Signatures of one race, and whether they are valid."""
+    replay = finished("corners")
+    ours, mine = replay.signature, to_builtins(replay.signature)
+    return {
+        "ours": (mine, True),
+        "by another key": (to_builtins(signed(bytes(32), replay.header.race, replay.digest)), True),
+        "under another key": (mine | {"key": public_key(bytes(32))}, False),
+        "of another race": (to_builtins(signed(SIGNING_KEY, "other-race", replay.digest)), False),
+        "of another digest": (to_builtins(signed(SIGNING_KEY, replay.header.race, "0" * 64)), False),
+        "no point": (mine | {"key": (2).to_bytes(32, "little").hex()}, False),
+        "a number too large": (mine | {"value": _greater(ours.value)}, False),
+        "a point written otherwise": ({"key": NEUTRAL, "value": NEUTRAL_AGAIN + "0" * 64}, False),
+        "a key that signs everything": ({"key": NEUTRAL, "value": NEUTRAL + "0" * 64}, True),
+        "that key written otherwise": ({"key": NEUTRAL_AGAIN, "value": NEUTRAL + "0" * 64}, True),
+    }
 
 
-@every_game
-def test_a_dropped_entry_is_found_at_its_position(slug: str, tmp_path: Path) -> None:
-    replay = plain(slug)
-    at = first(replay, "moved")
-    del replay["entries"][at]
-    found = refused(replay, tmp_path)
-    assert found["numbers"] == at + 1
-    assert at + 1 in (found.get("chain"), found.get("moves"))
-
-
-@every_game
-def test_a_dropped_entry_is_found_even_if_the_others_are_renumbered(slug: str, tmp_path: Path) -> None:
-    replay = plain(slug)
-    at = first(replay, "moved")
-    del replay["entries"][at]
-    for n, entry in enumerate(replay["entries"], start=1):
-        entry[0] = n
-    found = refused(replay, tmp_path)
-    assert at + 1 in (found.get("chain"), found.get("moves"))
-
-
-def test_a_truncated_log_is_not_complete(tmp_path: Path) -> None:
-    replay = plain()
-    del replay["entries"][-1]
-    assert refused(replay, tmp_path) == {"complete": len(replay["entries"])}
-    replay["entries"] = []
-    assert refused(replay, tmp_path) == {"complete": 0}
-
-
-def test_a_closing_entry_in_the_middle_is_found_at_its_position(tmp_path: Path) -> None:
-    replay = plain()
-    replay["entries"].insert(20, replay["entries"][-1])
-    found = refused(replay, tmp_path)
-    assert found == {"complete": 21, "numbers": 21, "times": 22, "order": 21}
-
-
-def test_an_entry_with_an_earlier_time_is_found_at_its_position(tmp_path: Path) -> None:
-    replay = plain()
-    replay["entries"][20][1] = replay["entries"][19][1] - 1
-    found = refused(replay, tmp_path)
-    assert {"times": 21, "chain": 21}.items() <= found.items() <= {"times": 21, "chain": 21, "standings": None}.items()
-
-
-def test_another_deal_of_the_same_root_is_found(tmp_path: Path) -> None:
-    replay = plain()
-    at = first(replay, "dealt")
-    replay["entries"][at][2]["k"] = 7
-    found = refused(replay, tmp_path)
-    assert {"filter": at + 1, "chain": at + 1}.items() <= found.items()
+@pytest.mark.parametrize("name", _signatures())
+def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> None:
+    replay = json.loads(encoded("corners"))
+    replay["signature"], holds = _signatures()[name]
+    facts = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
+    assert facts.pop("signature") == holds
+    assert all(facts.values())
+    expected = {"signature": "not a signature by its key"}
+    assert verified(replay, tmp_path) == ((0, {}) if holds else (5, expected))
+    ours = public_key(SIGNING_KEY)
+    asked = verify(read(json.dumps(replay).encode()), {ours})
+    by_ours = name == "ours"
+    assert [fact.holds for fact in asked if fact.name == "signature"] == [by_ours]
+    assert verified(replay, tmp_path, "0" * 64, ours)[0] == (0 if by_ours else 5)
+    another = {"signature": f"by another key, {replay['signature']['key']}"} if holds else expected
+    assert verified(replay, tmp_path, "0" * 64) == (5, another)
 
 
 def test_a_signature_that_cannot_be_checked_has_an_outcome_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NODE_OPTIONS", WITHOUT_SIGNATURES)
-    code, output = run_on(plain(), tmp_path)
+    code, output = run_on(encoded("corners").decode(), tmp_path)
     assert (code, output.splitlines()[-1]) == (6, "not checked: signature")
     assert "?????  signature   Ed25519 is not available here\n" in output
 
 
-def test_a_nonce_after_the_deal_is_found_at_its_entry(tmp_path: Path) -> None:
-    replay = plain()
-    entries = replay["entries"]
-    late, deal = entries[first(replay, "nonce")], first(replay, "dealt")
-    entries.remove(late)
-    entries.insert(deal, late)
-    found = refused(replay, tmp_path)
-    assert found["order"] == deal + 1
+# Deals.
 
 
-@pytest.mark.parametrize(
-    ("field", "fact"),
-    [("race", "commitment"), ("game", "rules"), ("salt", "chain"), ("commitment", "commitment"), ("rules", "rules")],
-)
-def test_a_changed_header_is_found(field: str, fact: str, tmp_path: Path) -> None:
-    replay = plain()
-    value = replay["header"][field]
-    replay["header"][field] = value.translate(str.maketrans("c0", "e1")) if field != "salt" else "11" * 16
-    assert replay["header"][field] != value
-    found = refused(replay, tmp_path)
-    assert found[fact] == {"chain": 1, "rules": None, "commitment": len(replay["entries"])}[fact]
+@pytest.mark.parametrize("label", DEALS)
+def test_a_recorded_deal_is_shuffled_identically(label: str) -> None:
+    code, output = run("--deal", label.replace("|", ":", 1))
+    assert (code, output.splitlines()[0]) == (0, DEALS[label])
 
 
-# Daily deals.
+def test_a_deal_without_a_move_is_shuffled_again() -> None:
+    slug, _, seed = SHUFFLED_AGAIN.partition(":")
+    game, words = GAMES[slug], Words(f"{slug}|{seed}")
+    assert not game.playable(words.shuffled(game.pack()))
+    assert game.playable(second := words.shuffled(game.pack()))
+    assert run("--deal", SHUFFLED_AGAIN) == (0, f"{' '.join(second)}\n")
 
 
-@pytest.mark.parametrize("day", ["2023-11-13", "2023-11-15", "2024-02-29"])
-def test_a_daily_deal_of_another_day_does_not_match_the_commitment(day: str, tmp_path: Path) -> None:
-    replay = json.loads(encoded("corners", daily=True))
-    began = datetime.fromisoformat(f"{day}T00:00:00+00:00").timestamp() * 1000
-    replay["header"]["opened_at"] = int(began)
-    assert refused(replay, tmp_path)["commitment"] == len(replay["entries"])
+# Progress.
 
 
-@pytest.mark.parametrize("fields", [{"seed": "42"}, {"variant": {"refill": "waste"}}])
-def test_a_daily_deal_with_a_seed_or_a_variant_is_refused(fields: dict[str, Any], tmp_path: Path) -> None:
-    replay = json.loads(encoded("corners", daily=True))
-    replay["header"] |= fields
-    assert refused(replay, tmp_path)["commitment"] == len(replay["entries"])
-
-
-def test_a_daily_commitment_is_valid_for_its_game_only(tmp_path: Path) -> None:
-    replay = json.loads(encoded("corners", daily=True))
-    replay["header"] |= {"game": "the-edge", "rules": "the-edge/1"}
-    assert refused(replay, tmp_path)["commitment"] == len(replay["entries"])
+def test_progress_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
+    file = tmp_path / "long.json"
+    file.write_bytes(codec.encode(prolonged(finished("corners"), 2_000), "json"))
+    with at_a_terminal(os.environ, [str(NODE), str(FOLDER / "verify.mjs"), str(file)]) as (_, terminal):
+        text = until(terminal, "key unknown")
+    percent = [int(part[:-2]) for part in text.partition("holds")[0].split("\r") if part.endswith(" %")]
+    assert percent == sorted(percent)
+    assert len(percent) > 3
+    assert percent[-1] <= 100
+    assert "holds  signature" in text
+    code, output = run(file)
+    assert code == 0
+    assert "%" not in output

@@ -5,7 +5,7 @@ the alterations of texts and ``replay_writing``.
 from random import Random
 from typing import Any
 
-from support.altered_texts import CHANGES as TEXT_CHANGES
+from support.alterations import TEXT_CHANGES
 from support.replay_writing import Content, canonical
 
 Receipt = list[Any]
@@ -24,7 +24,7 @@ def altered_receipts(content: Content, random: Random) -> bytes:
         random.choice(_CHANGES)(lines, random)
     data = "".join(f"{canonical(line)}\n" for line in lines).encode()
     if random.randrange(3) == 0:
-        data = random.choice(list(TEXT_CHANGES.values()))(data, random)
+        data = random.choice(list(TEXT_CHANGES.values()))(data, random, "lines")[0]
     return data if random.randrange(10) else data[: random.randrange(len(data) + 1)]
 
 

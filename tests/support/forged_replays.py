@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from msgspec import json
+
 from samedeal.race.events import Header, Moved, Taken
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
+from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.finished_races import Logged
 from support.receipt_files import other_last_move, rewritten
-from support.replay_edits import plain
 from support.servers import Server, racers
 
 
@@ -26,7 +28,7 @@ async def played(server: Server, slug: str, **options: Any) -> Replay:
 def altered(replay: Replay) -> tuple[int, Any]:
     """Replace the last move in the file by an illegal one. Return the number of its entry, and the file."""
     n = max(entry.n for entry in replay.entries if isinstance(entry.event, Moved))
-    content = plain(replay)
+    content = json.decode(codec.encode(replay, "json"))
     content["entries"][n - 1][2]["move"] = "zz"
     return n, content
 

@@ -27,13 +27,8 @@ def run(*arguments: str | Path) -> tuple[int, str]:
 
 
 @cache
-def encoded(slug: str, seed: str | None = None, daily: bool = False) -> bytes:
-    return codec.encode(finished(slug, seed=seed, daily=daily), "json")
-
-
-@cache
-def in_lines(slug: str) -> bytes:
-    return b"".join(finished(slug, moves=6).lines())
+def encoded(slug: str) -> bytes:
+    return codec.encode(finished(slug), "json")
 
 
 def run_on(content: Any, folder: Path, *keys: str) -> tuple[int, str]:

@@ -49,13 +49,13 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
         yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
     yield "certified corners", _closed(running(filter="certified/1"))
     for slug, variant in VARIANTS:
-        log = raced(slug, Random(f"{seed} {slug}"), variant=variant)
+        log = raced(slug, Random(f"{seed} {slug}"), tries=60, variant=variant)
         yield f"variant of {slug}", _closed(log)
 
 
 def _rematch(replay: Replay) -> Replay:
     """The same entries in a race with everything that came with the second format."""
-    options = structs.replace(replay.header.options, finishers="all", best_of=3)
+    options = structs.replace(replay.header.options, finishers="all", best_of=3, spectators="open")
     header = structs.replace(replay.header, follows="first-race", ghosts=("first-race", "another"), options=options)
     log = Logged(Race.opened(header, SECRET))
     for entry in replay.entries:
