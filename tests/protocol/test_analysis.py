@@ -36,7 +36,7 @@ def race_of_bot(slug: str, seed: str) -> Race:
 @pytest.mark.parametrize("slug", COMPARED)
 def test_bisection_agrees_with_a_search_from_every_position(slug: str) -> None:
     """With a small budget, so that many searches end without a win or a proof."""
-    lines = list(lost_plays(slug, 50))
+    lines = list(lost_plays(slug, 20))
     assert [text for line in lines if (text := disagreement(line, 200))] == []
 
 
