@@ -11,10 +11,10 @@ GRID_GAMES = ("the-edge", "kings-in-the-corners")
 GROWS = 1.5
 """The allowed growth of the cost per item at a hundred times as many items, because of CPU caches."""
 BUSIEST_LOAD = 0.9
-MAX_INSTRUCTIONS = dict.fromkeys(GAMES, 240_000) | dict.fromkeys(("gallery", "corner-stones"), 265_000)
+MAX_INSTRUCTIONS = dict.fromkeys(GAMES, 340_000) | dict.fromkeys(("gallery", "corner-stones"), 365_000)
 """The allowed user instructions per move, on an interpreter with profile-guided optimization."""
-MAX_WITH_CHANGES = 185_000
-MAX_SERVER_US = 35
+MAX_WITH_CHANGES = 315_000
+MAX_SERVER_US = 60
 MAX_ROUTED = 1.1
 
 
