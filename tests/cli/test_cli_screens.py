@@ -1,7 +1,8 @@
-"""The screens of the running app, with its footer and dialogs, compared with the pictures in tests/screens.
+"""The screens of the running app, with its footer and dialogs: every game, at every size and stage.
 
-Each file has the pictures of one game in a terminal of one size. After an intended change, run ``make generate`` to
-update them, and review the diff.
+All of them show what a player needs. Some are also compared with the pictures in tests/screens; each file has pictures
+of one game in a terminal of one size. After an intended change, run ``make generate`` to update them, and review the
+diff.
 """
 
 import asyncio
@@ -19,10 +20,14 @@ from textual.widgets import Footer, Input
 from textual.widgets._footer import FooterKey
 
 from cli.test_cli_race_app import until
-from cli.test_cli_text_table import HINT
+from cli.test_cli_table_view import shown_key
+from cli.test_cli_text_table import HINT, SCREENS, TABLES
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
+from samedeal_cli.render.phrases import clock, counted
+from samedeal_cli.render.text_table import advice, with_cards
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import LINK, RACE
@@ -30,30 +35,96 @@ from support.full_screen import RaceApp, shown
 from support.race_story import PLAYERS, DailyStory, Story, analysis, choosing, documents, refused_move
 from support.scripted_race import SERVER, ScriptedApi, ScriptedConnection
 
-SCREENS = Path(__file__).parents[1] / "screens"
-SIZES = ((80, 24), (60, 20), (100, 32))
-FIRST = next(iter(GAMES))
-"""The game whose pictures include the screens that do not depend on the game."""
+MENU = "^P more"
+"""The end of the list of keys, with which all commands can be reached."""
+SIZES = ((60, 20), (80, 24), (100, 32), (120, 40))
+GOLDEN = {
+    ("corner-stones", 60, 20): (
+        "the countdown",
+        "your table at the start",
+        "a move is being typed",
+        "a move is refused",
+        "the help",
+        "the connection is lost",
+        "how the deal could be won",
+    ),
+    ("corner-stones", 80, 24): ("your table at the start", "the results", "the scores", "the replay shows both tables"),
+    ("the-edge", 100, 32): (
+        "your table at the start",
+        "a pile is selected",
+        "a move is refused",
+        "the rivals are hidden",
+        "you have won and see all tables",
+        "the replay shows both tables",
+    ),
+    ("corners", 80, 24): (
+        "the lobby",
+        "a pile is selected",
+        "the replay is paused in the middle",
+        "the results of a daily deal",
+    ),
+    ("kings-in-the-corners", 120, 40): (
+        "a pile is selected",
+        "you have won and wait for the others",
+        "the results",
+        "the replay shows both tables",
+    ),
+    ("gallery", 60, 20): (
+        "your table at the start",
+        "a pile is selected",
+        "resign?",
+        "the rules",
+        "the results",
+        "the replay is paused in the middle",
+    ),
+}
+"""The pictures in the files, by game, width and height."""
 
 
 class Tour:
-    """Goes through the screens of an app and takes pictures."""
+    """Goes through the screens of an app, checks them and takes pictures."""
 
     def __init__(self, app: RaceApp, pilot: Pilot[None], connection: ScriptedConnection) -> None:
         self.app, self.pilot, self.connection = app, pilot, connection
-        self.pictures: list[str] = []
+        self.pictures: dict[str, str] = {}
 
-    async def picture(self, title: str, *, reverse: bool = False) -> None:
-        """Take a picture once nothing changes any more, with a list of what is in reverse video if needed."""
+    async def picture(self, title: str, *needed: str, reverse: bool = False) -> None:
+        """Take a picture once nothing changes any more, with a list of what is in reverse video if needed.
+
+        The screen must have its full height, no line that is too long, and the needed texts, which may be wrapped.
+        """
         await self.pilot.pause()
         await until(lambda: footer_is_current(self.app.screen))
         before = ""
         while before != (before := shown(self.app)):
             await self.pilot.pause()
+        lines, words = before.splitlines(), " ".join(before.split())
+        assert len(lines) == self.app.size.height
+        assert max(map(cells, lines)) <= self.app.size.width
+        assert [text for text in needed if " ".join(text.split()) not in words] == [], before
+        assert lines[-1].endswith(MENU) or self.app.dialog not in ("", "ReplayScreen") or self.app.focused, before
         if reverse:
             spans = [span.text for row in self.app.widget.canvas.rows() for span in row if span.style.reverse]
             before += f"\nreversed: {' '.join(' '.join(spans).split())}"
-        self.pictures.append(f"=== {title}\n{before}")
+        self.pictures[title] = f"=== {title}\n{before}"
+
+    async def picture_of_table(self, title: str, *needed: str, reverse: bool = False) -> None:
+        """Take a picture of your table, which shows the clock, the names, the instruction and the key of each place.
+
+        A notice may take the room of the instruction, and the line to type half of it.
+        """
+        state, view = self.app.state, self.connection.view
+        assert view.board
+        assert view.clock_ms is not None
+        names = () if state.rivals_hidden else (" you ", " ada ", " cy ")
+        instruction = "" if state.notice else advice(view.board)[: 40 if self.app.focused else None]
+        facts = clock(view.clock_ms)[:-2], counted(view.board.ply, "move"), instruction
+        await self.picture(title, *facts, *names, *needed, reverse=reverse)
+        spots, lines = self.app.widget.canvas.spots, shown(self.app).splitlines()
+        for place, key in state.selection.keys.items():
+            row, column, width, height = spots[place]
+            text = "\n".join(line[column : column + width] for line in lines[row : row + height])
+            assert shown_key(text, place) == key
 
     async def press(self, *keys: str, dialog: str = "") -> None:
         """Press keys, after which this dialog is open."""
@@ -94,90 +165,88 @@ async def tour(story: Story, width: int, height: int) -> AsyncIterator[Tour]:
     assert app.failure is None
 
 
-async def race(slug: str, width: int, height: int) -> list[str]:
+async def race(slug: str, width: int, height: int) -> dict[str, str]:
     """Return pictures of a race of three, from the lobby to its replay."""
     story = Story(slug)
     async with tour(story, width, height) as screens:
         app, connection = screens.app, screens.connection
-        await screens.picture("the lobby")
+        await screens.picture("the lobby", "bo (you)", LINK, "Press r when you are ready.")
         await screens.receive(story.countdown())
-        if slug == FIRST:
-            await screens.picture("the countdown")
+        await screens.picture("the countdown", "starts in 3 s", "ada, bo, cy")
         await screens.receive(story.start())
-        await screens.picture("your table at the start")
+        await screens.picture_of_table("your table at the start")
         await screens.receive(story.middle())
         _, _, key = choosing(slug)
         await screens.press(key)
-        await screens.picture("a pile is selected", reverse=True)
+        await screens.picture_of_table("a pile is selected", reverse=True)
         await screens.press("escape")
         line = await screens.start_typing()
         await screens.press(app.state.typeable[0][0])
-        await screens.picture("a move is being typed")
+        await screens.picture_of_table("a move is being typed", app.state.typeable[0])
         line.value, connection.refusal = refused_move(slug)
         await screens.press("enter")
         await until(lambda: app.state.notice and app.state.notice.tone == "bad")
-        await screens.picture("a move is refused")
+        await screens.picture_of_table("a move is refused", f"✗ {with_cards(connection.refusal)}")
         await screens.press("exclamation_mark", dialog="Question")
-        await screens.picture("resign?")
+        await screens.picture("resign?", "Resign?", "y yes")
         await screens.press("n")
         await screens.press("ctrl+g", dialog="TextDialog")
-        await screens.picture("the rules")
+        await screens.picture("the rules", f"Rules of {GAMES[slug].title}", "Esc back")
         await screens.press("escape")
-        if slug == FIRST:
-            await screens.press("question_mark", dialog="TextDialog")
-            await screens.picture("the help")
-            await screens.press("escape")
+        await screens.press("question_mark", dialog="TextDialog")
+        await screens.picture("the help", "Keys", "Esc back")
+        await screens.press("escape")
         await screens.press("ctrl+b")
-        await screens.picture("the rivals are hidden")
+        await screens.picture_of_table("the rivals are hidden")
         await screens.press("ctrl+b")
         connection.lose("the connection broke")
         await until(lambda: app.state.connection_error)
-        await screens.picture("the connection is lost")
+        await screens.picture_of_table("the connection is lost", "the connection broke: reconnecting.")
         connection.restore()
         await screens.receive(story.won(visible=False))
-        await screens.picture("you have won and wait for the others")
+        waiting = "You won in 2:10.0! Waiting for ada and cy"
+        await screens.picture("you have won and wait for the others", waiting, " you ", " ada ", " cy ")
         await screens.receive(story.won(visible=True))
-        await screens.picture("you have won and see all tables")
+        await screens.picture("you have won and see all tables", waiting, " you ", " ada ", " cy ")
         await screens.receive(story.over())
         await until(lambda: app.state.checks and app.state.par and app.state.evening and len(app.state.records) == 2)
         await until(lambda: app.state.analysis)
-        await screens.picture("the results")
-        if slug == FIRST:
-            await screens.press("e", dialog="TextDialog")
-            await screens.picture("the scores")
-            await screens.press("escape")
+        await screens.picture("the results", "You won in 2:10.0!", "1 bo (you)", "Verified", "w shows it.")
+        await screens.press("e", dialog="TextDialog")
+        await screens.picture("the scores", "This evening", "You 3 : 1 ada, 2 tied")
+        await screens.press("escape")
         await screens.press("v", dialog="ReplayScreen")
         replay = app.screen
         assert isinstance(replay, ReplayScreen)
         await screens.press("space", "6", "right", dialog="ReplayScreen")
         await until(lambda: replay.player.outcome)
-        await screens.picture("the replay is paused in the middle")
+        await screens.picture("the replay is paused in the middle", "VERIFIED ✔", "paused", "ada")
         await screens.press("c", dialog="ReplayScreen")
-        await screens.picture("the replay shows both tables")
-        if slug == FIRST:
-            await screens.press("escape")
-            await screens.press("w", dialog="ReplayScreen")
-            solution = app.screen
-            assert isinstance(solution, ReplayScreen)
-            await screens.press("space", "6", dialog="ReplayScreen")
-            await until(lambda: solution.player.outcome)
-            await screens.picture("how the deal could be won")
+        await screens.picture("the replay shows both tables", "VERIFIED ✔", "paused", "ada", "bo (bot)")
+        await screens.press("escape")
+        await screens.press("w", dialog="ReplayScreen")
+        solution = app.screen
+        assert isinstance(solution, ReplayScreen)
+        await screens.press("space", "6", dialog="ReplayScreen")
+        await until(lambda: solution.player.outcome)
+        await screens.picture("how the deal could be won", "This deal could be won in", "paused", "Solver (bot)")
         return screens.pictures
 
 
-async def daily(slug: str, width: int, height: int) -> list[str]:
+async def daily(slug: str, width: int, height: int) -> dict[str, str]:
     """Return a picture of the results of a daily deal."""
     story = DailyStory(slug)
     async with tour(story, width, height) as screens:
         await screens.receive(story.over())
         await until(lambda: screens.app.state.daily and screens.app.state.scores)
-        await screens.picture("the results of a daily deal")
+        await screens.picture("the results of a daily deal", "bo (you)", "You are 3 of 14 players")
         return screens.pictures
 
 
 async def pictures(slug: str, width: int, height: int) -> str:
-    drawn = [*await race(slug, width, height), *await daily(slug, width, height)]
-    return "\n\n".join(drawn) + "\n"
+    """Check all screens of a game, and return those with a picture in its file."""
+    drawn = await race(slug, width, height) | await daily(slug, width, height)
+    return "\n\n".join(drawn[title] for title in GOLDEN.get((slug, width, height), ())) + "\n"
 
 
 def file(slug: str, width: int, height: int) -> Path:
@@ -186,13 +255,22 @@ def file(slug: str, width: int, height: int) -> Path:
 
 @pytest.mark.parametrize("slug", GAMES)
 @pytest.mark.parametrize(("width", "height"), SIZES)
-async def test_every_screen_of_the_app_matches_its_picture(slug: str, width: int, height: int) -> None:
-    assert file(slug, width, height).exists(), HINT
-    assert await pictures(slug, width, height) == file(slug, width, height).read_text(), HINT
+async def test_every_screen_shows_what_a_player_needs_and_matches_its_picture(
+    slug: str, width: int, height: int
+) -> None:
+    drawn = await pictures(slug, width, height)
+    if (slug, width, height) in GOLDEN:
+        assert file(slug, width, height).exists(), HINT
+        assert drawn == file(slug, width, height).read_text(), HINT
+
+
+def test_every_game_and_size_has_a_picture_and_there_are_no_other_files() -> None:
+    assert {slug for slug, _, _ in GOLDEN} == set(GAMES)
+    assert {(width, height) for _, width, height in GOLDEN} == set(SIZES)
+    assert set(SCREENS.iterdir()) == {TABLES, *(file(*each) for each in GOLDEN)}, HINT
 
 
 if __name__ == "__main__":
-    for slug in sys.argv[1:] or GAMES:
-        for width, height in SIZES:
-            file(slug, width, height).write_text(asyncio.run(pictures(slug, width, height)))
-            sys.stdout.write(f"{slug} {width}x{height}\n")
+    for each in GOLDEN:
+        file(*each).write_text(asyncio.run(pictures(*each)))
+        sys.stdout.write(f"{file(*each).stem}\n")
