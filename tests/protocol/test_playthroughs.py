@@ -1,11 +1,13 @@
 """Playthroughs: games written out step by step, so that a change of the rules shows as a readable diff.
 
-Each file in ``playthroughs`` contains the deal and, for each step, the table, the notes, the legal moves and the chosen
-move. The table shows the top card of each place and, if there are several, their number.
+Each file in ``playthroughs`` contains the deal and, for the first and the last steps, the table, the notes, the legal
+moves and the chosen move. The table shows the top card of each place and, if there are several, their number. A digest
+stands for the steps between them.
 
 ``make generate`` updates the files after an intended change.
 """
 
+import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,13 +21,13 @@ from samedeal.games.catalogue import GAMES
 HERE = Path(__file__).parents[1]
 WINS = msgspec.json.decode((HERE / "vectors.json").read_bytes())["wins"]
 HINT = "after an intended change, run `make generate` and review the diff"
-LENGTHS = {"corner-stones": 40, "corners": 60}
-"""The number of moves to write of a recorded win; by default, all."""
+FIRST, LAST = 12, 3
+"""The numbers of steps to write at the start and at the end."""
 LOST = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
 FILES = {
     f"{slug}-{seed}.txt": (slug, seed, moves)
     for slug, seed, moves in [
-        *((slug, WINS[slug]["seed"], WINS[slug]["moves"][: LENGTHS.get(slug)]) for slug in GAMES if slug in WINS),
+        *((slug, WINS[slug]["seed"], WINS[slug]["moves"]) for slug in GAMES if slug in WINS),
         ("the-edge", "1", LOST),
     ]
 }
@@ -35,15 +37,23 @@ FILES = {
 def written(slug: str, seed: str, moves: Sequence[str]) -> str:
     """Return the text of a playthrough."""
     position = GAMES[slug].from_seed(seed)
-    lines = [f"game: {slug}", f"seed: {seed}", f"rules: {position.rules}"]
-    for step, move in enumerate([*moves, None]):
-        lines += ["", f"# {step}", *drawn(position)]
-        lines += [f"{name}: {note}" for name, note in position.notes.items()]
-        lines += [f"home: {position.home} of {position.goal}", f"outcome: {position.outcome}"]
-        lines += [f"moves: {' '.join(position.moves()) or '-'}"]
-        if move is not None:
-            lines += [f"move: {move}"]
-            position = position.after(move)
+    head = f"game: {slug}\nseed: {seed}\nrules: {position.rules}\n"
+    steps = [step(0, position, moves[0])]
+    for number, move in enumerate(moves, 1):
+        position = position.after(move)
+        steps.append(step(number, position, moves[number] if number < len(moves) else ""))
+    between = steps[FIRST:-LAST]
+    digest = hashlib.sha256("\n".join(between).encode()).hexdigest()
+    skipped = f"# {FIRST} to {len(steps) - LAST - 1}\nsha256: {digest}\n"
+    return "\n".join([head, *steps[:FIRST], *([skipped] if between else []), *steps[-LAST:]])
+
+
+def step(number: int, position: Game, move: str) -> str:
+    """Return the text of a position, with the move made from it."""
+    lines = [f"# {number}", *drawn(position)]
+    lines += [f"{name}: {note}" for name, note in position.notes.items()]
+    lines += [f"home: {position.home} of {position.goal}", f"outcome: {position.outcome}"]
+    lines += [f"moves: {' '.join(position.moves()) or '-'}", *([f"move: {move}"] if move else [])]
     return "\n".join(lines) + "\n"
 
 
