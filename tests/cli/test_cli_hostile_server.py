@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from click import Context
 
 from samedeal.replays.replay import read
 from samedeal.wire import codec
+from samedeal_cli.commands import solve
+from samedeal_cli.commands.replays import show_replay
 from samedeal_cli.main import main
 from samedeal_cli.net import connection, guests
 from samedeal_cli.net.receipts import files, in_file
@@ -82,6 +85,7 @@ def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("SAMEDEAL_ADMIN_KEY", "k" * 32)
     monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
+    monkeypatch.setattr(solve, "show_replay", partial(show_replay, speed=0))  # the line without its pauses
     guests.save(guests.Guest(server.url, "mine", PLAYER, "token"))
 
 
