@@ -15,7 +15,6 @@ from urllib.request import urlopen
 
 import pytest
 
-from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
 from support.terminals import at_a_terminal, until
@@ -91,14 +90,13 @@ def state(environment: dict[str, str]) -> Path:
     return Path(environment["XDG_STATE_HOME"]) / "samedeal" / "demo.json"
 
 
-@pytest.mark.parametrize("slug", GAMES)
-def test_demo_once_verifies_a_race_of_every_game(slug: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_demo_once_verifies_a_race(environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.json"
-    result = run(environment, "demo", "--once", "--speed", 1000, "--game", slug, "--save", file, "--json")
+    result = run(environment, "demo", "--once", "--speed", 1000, "--game", "gallery", "--save", file, "--json")
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert document.keys() == {"race", "game", "standings", "replay", "verified"}
-    assert document["game"] == slug
+    assert document["game"] == "gallery"
     assert document["verified"] is True
     assert document["replay"] == str(file)
     assert [standing["name"] for standing in sorted(document["standings"], key=lambda s: s["seat"])] == ["ada", "bo"]

@@ -41,11 +41,10 @@ def replay(server: Server, race: str) -> Replay:
     return read(server.get(f"/api/v1/replays/{race}")[1])
 
 
-@pytest.mark.parametrize("game", ["corner-stones", "the-edge", "corners", "kings-in-the-corners", "gallery"])
-async def test_a_player_races_a_bot_of_the_server(game: str, redis_url: str) -> None:
+async def test_a_player_races_a_bot_of_the_server(redis_url: str) -> None:
     with Server(redis_url) as server:
         async with racers(server, "Ada") as (ada,):
-            race = server.create(game, start_delay_ms=0, filter="any")
+            race = server.create("gallery", start_delay_ms=0, filter="any")
             await ada.join(race)
             assert bots(viewed(await ada.ask(m.Bot))) == [("Trey", "ready")]
             assert (await ada.begin(race)).standings[0].outcome == "playing"
