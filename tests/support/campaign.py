@@ -14,7 +14,9 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
 from samedeal.proof import commitments
-from samedeal.race.run import RESTART, UNDO
+from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipt
+from samedeal.race.run import MAX_MOVES, RESTART, UNDO
+from samedeal.race.seat import Standing
 from samedeal.wire import messages as m
 from support.servers import Racer, Reachable, Server
 
@@ -62,13 +64,21 @@ class History:
     name: str
     player: str = ""
     tries: list[MoveRequest] = field(default_factory=list)
-    receipts: set[tuple[int, str]] = field(default_factory=set)
-    """Number and digest of the newest entry in each view or changes."""
+    receipts: list[Receipt] = field(default_factory=list)
+    """The headers, the nonces sent and, for each view or changes, the digest of the newest entry, in order."""
+    refusals: list[str] = field(default_factory=list)
+    """Legal moves that were refused."""
     resigned: bool = False
+    standings: tuple[Standing, ...] | None = None
+    """The standings at the end of the race."""
 
     @property
     def acknowledged(self) -> list[MoveRequest]:
         return [attempt for attempt in self.tries if attempt.answered_at is not None and not attempt.refused]
+
+    @property
+    def digests(self) -> set[tuple[int, str]]:
+        return {(receipt.n, receipt.digest) for receipt in self.receipts if isinstance(receipt, DigestReceipt)}
 
 
 class Persistent(Racer):
@@ -83,38 +93,59 @@ class Persistent(Racer):
         self.losses: list[int | None] = []
         """The close code of each lost connection, or None if it ended without one."""
         self.unavailable = 0
-        self.legal = True
-        """Whether to request legal moves in views."""
+        self.insists = False
+        """Whether to take the seat back from a newer connection. Faults can delay an older connection of this racer."""
+        self.overtaken = 0
+        """How often the seat was taken back."""
+        self.pause_s = 0.0
+        """The longest pause before a move in `play_on` (s)."""
         self.made = 0
         """The number of moves acknowledged so far."""
         self.allowance = 0
-        """In `race`, the value of `made` at which the racer pauses. `acknowledged` raises it."""
+        """In `play_on`, the value of `made` at which the racer pauses. `acknowledged` raises it."""
         self.enough = False
-        """Set to make `race` return."""
+        """Set to make `play_on` return."""
+        self.done = False
+        """Whether there is nothing left to play."""
         self._joined = 0
 
     async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
         """Return the final response: a View, Changes, or a Problem other than store-unavailable."""
+        if kind is m.Nonce and self.view and self.view.seat:
+            self.history.receipts.append(NonceReceipt(self.view.seat, fields["nonce"]))
         if kind is m.Hello:
-            answer = await super().ask(kind, **fields)
+            answer = await self.ask_once(kind, **fields)
             if isinstance(answer, m.Problem):
                 raise ConnectionError(answer.code)
             return answer
         while True:
             try:
-                answer = await super().ask(kind, **fields)
+                answer = await self.ask_once(kind, **fields)
             except ConnectionClosed as closed:
                 await self.resume(closed)
                 continue
-            if not (isinstance(answer, m.Problem) and answer.code == "store-unavailable"):
+            code = answer.code if isinstance(answer, m.Problem) else None
+            if code == "replaced" and self.insists:
+                self.overtaken += 1
+                await self.resume()
+            elif code == "store-unavailable":
+                self.unavailable += 1
+                await asyncio.sleep(PAUSE_S)
+            else:
                 return answer
-            self.unavailable += 1
-            await asyncio.sleep(PAUSE_S)
+
+    async def ask_once(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
+        """Send a request and return the response. Raises ConnectionClosed."""
+        return await super().ask(kind, **fields)
 
     async def hear(self) -> m.FromServer:
         message = await super().hear()
+        if isinstance(message, m.View) and message.header:
+            self.history.receipts.append(HeaderReceipt(message.header))
         if isinstance(message, m.View | m.Changes):
-            self.history.receipts.add((message.n, message.h))
+            self.history.receipts.append(DigestReceipt(message.n, message.h))
+        if self.view and self.view.stage == "over":
+            self.history.standings = self.view.standings
         return message
 
     async def until(self, true: Callable[[m.View], bool]) -> m.View:
@@ -131,20 +162,20 @@ class Persistent(Racer):
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
         """Connect to the first available server and rejoin the race. Return the view.
 
-        A racer whose seat was taken over by a newer connection does not return.
+        A racer whose seat was taken over by a newer connection returns only if it insists.
         """
         if closed:
             self.losses.append(closed.rcvd.code if closed.rcvd else None)
             if self.losses[-1] == REPLACED:
-                raise closed
+                if not self.insists:
+                    raise closed
+                self.overtaken += 1
         while True:
             for server in self.servers:
                 with contextlib.suppress(OSError, WebSocketException):
                     await self.close()
                     await self.connect(server)
-                    promise = commitments.nonce_commitment(self.race, self.nonce)
-                    fields = {"commitment": promise, "legal": self.legal, "views": self.views}
-                    answer = await super().ask(m.Join, race=self.race, **fields)
+                    answer = await self.ask_once(m.Join, race=self.race, commitment=self.promise, views=self.views)
                     if isinstance(answer, m.View):
                         self.history.player, self._joined = self.player, answer.n
                         return answer
@@ -152,6 +183,11 @@ class Persistent(Racer):
                     assert answer.code == "store-unavailable", answer
                     self.unavailable += 1
             await asyncio.sleep(PAUSE_S)
+
+    @property
+    def promise(self) -> str:
+        """The commitment to the nonce."""
+        return commitments.nonce_commitment(self.race, self.nonce)
 
     def want(self, move: str) -> MoveRequest:
         """Record a move from the newest view that has not been sent."""
@@ -206,18 +242,22 @@ class Persistent(Racer):
         return await self.dealt()
 
     async def play_on(self) -> None:
-        """Play until `enough` is set. A racer without allowance pings instead, to notice a lost connection."""
+        """Play until `enough` is set. A racer without allowance or moves pings, to notice a lost connection."""
         attempt_moves = 0
         while not self.enough:
-            if self.made >= self.allowance:
+            if self.done or self.made >= self.allowance:
                 await self.ask(m.Ping)
                 await asyncio.sleep(PAUSE_S)
                 continue
             move = RESTART if attempt_moves >= ATTEMPT and self.board.restart else self.choice()
-            assert move, self.view
-            attempt = await self.attempt(move)
-            assert not attempt.refused, attempt
+            if move is None or len(self.history.tries) == MAX_MOVES:
+                self.done = True
+                continue
+            if refused := (await self.attempt(move)).refused:
+                self.history.refusals.append(f"{move}: {refused}")
+                self.done = True
             attempt_moves = 0 if move == RESTART else attempt_moves + 1
+            await asyncio.sleep(self.pause_s * self.chance.random())
 
     async def run(self) -> None:
         """Play a whole race."""
@@ -245,8 +285,8 @@ async def racing(*fields: Sequence[Persistent]) -> AsyncIterator[None]:
 
 
 async def wait_for_moves(players: Sequence[Persistent], count: int) -> None:
-    """Let the players move until `count` of their moves have been acknowledged in total."""
-    while sum(player.made for player in players) < count:
+    """Let the players move until `count` of their moves have been acknowledged in total, or none can move."""
+    while sum(player.made for player in players) < count and not all(player.done for player in players):
         for player in players:
             player.allowance = player.made + AHEAD
         await asyncio.sleep(0.002)

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from support.campaign import start_server
+from support.campaign import Persistent, start_server
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey
 from support.servers import Server
-from support.survivor import Survivor
 
 APPEND = b"}:log"
 """Occurs in every request that appends to a log or reads one."""
@@ -31,7 +30,7 @@ class Service:
     """Proxies between each server and the store."""
     doors: list[Proxy]
     """Proxies between the racers and each server."""
-    players: list[Survivor]
+    players: list[Persistent]
     spare: Valkey | None = None
     """A replica of the store, which replicates through `copying`."""
     copying: Proxy | None = None

@@ -6,8 +6,7 @@ from typing import Any
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.proof.receipts import Receipts
+from samedeal.proof import commitments, receipts
 from samedeal.proof.verification import verify
 from samedeal.race.events import (
     Closed,
@@ -28,14 +27,18 @@ from samedeal.replays.replay import Replay
 from support.campaign import History, MoveRequest
 
 
-def find_violations(replay: Replay, histories: Iterable[History], kept: Receipts | None = None) -> list[str]:
-    """Return all violations: facts that do not hold, and differences from the racers' histories or the receipts."""
+def find_violations(replay: Replay, histories: Iterable[History]) -> list[str]:
+    """Return all violations: facts that do not hold, and differences from the racers' histories."""
     seen = list(histories)
+    return [*find_differences(replay, seen), *_invented(replay, seen)]
+
+
+def find_differences(replay: Replay, histories: Sequence[History]) -> list[str]:
+    """Return all violations, except events that were not requested."""
     return [
-        *find_invalid_facts(replay, kept),
-        *find_wrong_receipts(replay, seen),
-        *_invented(replay, seen),
-        *find_wrong_moves(replay, seen),
+        *_invalid_facts(replay, histories),
+        *_wrong_receipts(replay, histories),
+        *_wrong_moves(replay, histories),
     ]
 
 
@@ -44,11 +47,18 @@ def count_events(replay: Replay) -> Counter[type[object]]:
     return Counter(type(entry.event) for entry in replay.entries)
 
 
-def find_invalid_facts(replay: Replay, kept: Receipts | None = None) -> Iterator[str]:
-    facts = verify(replay, receipts=kept)
+def _invalid_facts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+    """Find what the replay cannot contain, on its own or with the receipts of its racers."""
+    stored = [each for history in histories for each in receipts.read(map(receipts.line, history.receipts))]
+    if any(each.header != replay.header for each in stored):
+        yield "a racer received another header than the replay's"
+    facts = verify(replay, receipts=receipts.about(replay.header, stored) if stored else None)
     yield from (f"{fact.name} does not hold: {fact.note}" for fact in facts if not fact.holds)
     if [entry.n for entry in replay.entries] != list(range(1, len(replay.entries) + 1)):
         yield "the entries are not numbered from 1"
+    for once in (Counting, Dealt, Closed):
+        if count_events(replay)[once] != 1:
+            yield f"{once.__name__} occurs {count_events(replay)[once]} times"
     table = {standing.seat: standing for standing in replay.standings}
     try:
         played = _played(replay)
@@ -94,14 +104,17 @@ def _seated(replay: Replay) -> set[int]:
     return seats
 
 
-def find_wrong_receipts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
-    """Find views whose digests differ from the replay's."""
+def _wrong_receipts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+    """Find views whose digests or final standings differ from the replay's, and refusals of legal moves."""
     digests = {entry.n: entry.h for entry in replay.entries}
     digests[0] = commitments.first_digest(replay.secret, header_bytes(replay.header))
     for history in histories:
-        for n, h in sorted(history.receipts):
+        yield from (f"{history.name} was refused {refusal}" for refusal in history.refusals)
+        for n, h in sorted(history.digests):
             if digests.get(n) != h:
                 yield f"{history.name} saw entry {n} with another digest"
+        if history.standings not in (None, replay.standings):
+            yield f"{history.name} received other standings than the replay's"
 
 
 def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
@@ -113,15 +126,12 @@ def _invented(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
             yield f"{kind.__name__} does not occur once for each racer: {seats}"
     if {entry.event.player for entry in of_kind(replay, Joined)} != players:
         yield "unknown players joined"
-    for once in (Counting, Dealt, Closed):
-        if count_events(replay)[once] != 1:
-            yield f"{once.__name__} occurs {count_events(replay)[once]} times"
     resigned = {_seats(replay).get(history.player) for history in histories if history.resigned}
     if {entry.event.seat for entry in of_kind(replay, Resigned)} - resigned:
         yield "a racer resigned without a request"
 
 
-def find_wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
+def _wrong_moves(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Find acknowledged moves that are missing or misplaced, and moves that were not requested."""
     tries: dict[str, list[MoveRequest]] = defaultdict(list)
     for history in histories:

@@ -10,10 +10,9 @@ from typing import Any, cast
 
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from support.campaign import PAUSE_S, MoveRequest, Persistent
+from support.campaign import MoveRequest, Persistent
 from support.servers import Racer, Reachable
 from support.simulated_world import Process, Slot, World
 
@@ -30,7 +29,7 @@ class Player(Persistent):
 
     def __init__(self, world: World, name: str, race: str, slots: Sequence[Slot], chance: Random) -> None:
         super().__init__(name, race, cast(Sequence[Reachable], slots), chance)
-        self.world, self.slots = world, list(slots)
+        self.world, self.insists = world, True
         self.asked = Counter[type[m.Request]]()
         """How often each kind of request was sent."""
         self.out = False
@@ -51,32 +50,19 @@ class Player(Persistent):
             raise ConnectionRefusedError
         assert isinstance(welcome, m.Welcome)
         self.player, self.token = welcome.player, welcome.token or self.token
-        self.history.player = self.player
         return self
 
-    async def ask(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
-        """Return the final response, reconnecting and repeating the request as necessary."""
-        request = cast(type[m.Request], kind)
-        while True:
-            self.asked[request] += 1
-            began, process = self.world.loop.time(), self.process
-            try:
-                answer = await Racer.ask(self, kind, **fields)
-            except ConnectionClosed:
-                await self.resume()
-                continue
-            waited_s = self.world.loop.time() - began
-            if kind is m.Move and waited_s > ANSWER_S and process not in self.world.held_up:
-                self.wrong.append(f"{self.name} waited {waited_s:.3f} s for a response")
-            if not isinstance(answer, m.Problem):
-                return answer
-            if answer.code == "replaced":
-                await self.resume()
-            elif answer.code == "store-unavailable":
-                self.unavailable += 1
-                await asyncio.sleep(PAUSE_S)
-            else:
-                return answer
+    async def ask_once(self, kind: Callable[..., m.Request], **fields: Any) -> m.FromServer:
+        """Send a request, counted, and return the response. Raises LockedOut if the race started without this racer."""
+        self.asked[cast(type[m.Request], kind)] += 1
+        began, process = self.world.loop.time(), self.process
+        answer = await super().ask_once(kind, **fields)
+        waited_s = self.world.loop.time() - began
+        if kind is m.Move and waited_s > ANSWER_S and process not in self.world.held_up:
+            self.wrong.append(f"{self.name} waited {waited_s:.3f} s for a response")
+        if kind is m.Join and isinstance(answer, m.Problem) and answer.code in {"untimely", "race-over"}:
+            raise LockedOut
+        return answer
 
     async def hear(self) -> m.FromServer:
         message = await super().hear()
@@ -90,32 +76,8 @@ class Player(Persistent):
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:
         """Rejoin on any available server. Raises LockedOut."""
-        while True:
-            self.chance.shuffle(self.slots)
-            for slot in self.slots:
-                with suppress(OSError, ConnectionClosed):
-                    await self.close()
-                    await self.connect(slot)
-                    return await self.take_seat()
-            await asyncio.sleep(PAUSE_S)
-
-    async def take_seat(self) -> m.View:
-        """Join on the current connection. Raises LockedOut, OSError or ConnectionClosed."""
-        self.asked[m.Join] += 1
-        answer = await Racer.ask(self, m.Join, race=self.race, commitment=self.promise, views=self.views)
-        if isinstance(answer, m.View):
-            self._joined = answer.n
-            return answer
-        assert isinstance(answer, m.Problem)
-        if answer.code in {"untimely", "race-over"}:
-            raise LockedOut
-        self._expect(answer, "store-unavailable")
-        self.unavailable += 1
-        raise ConnectionRefusedError
-
-    @property
-    def promise(self) -> str:
-        return nonce_commitment(self.race, self.nonce)
+        self.chance.shuffle(self.servers)
+        return await super().resume(closed)
 
     @property
     def process(self) -> Process:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import receipts
-from samedeal.replays.replay import Replay
-from support.campaign import start_server
+from samedeal.race.run import MAX_MOVES
+from support.campaign import Persistent, racing, start_server
 from support.faults import (
     COUNTS_AS,
     FAULTS,
@@ -28,7 +27,6 @@ from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey, compiled
 from support.race_check import find_violations
 from support.servers import Server
-from support.survivor import Survivor
 
 AFTER = 10
 """Moves that each racer makes after the last fault."""
@@ -146,15 +144,17 @@ async def running_service(
         await asyncio.gather(*(start_server(server) for server in servers))
         for server in servers:
             doors.append(await stack.enter_async_context(Proxy(server.url)))
-        players, (most, pause_s) = list[Survivor](), FEW if races == 1 else MANY
+        players, (most, pause_s) = list[Persistent](), FEW if races == 1 else MANY
         for _ in range(races):
             game, seats, delay_ms = chance.choice(sorted(GAMES)), chance.randint(1, most), chance.choice((0, 1000))
             options: dict[str, Any] = {"max_racers": seats, "start_delay_ms": delay_ms, "limit_ms": 7_200_000}
             race = await asyncio.to_thread(servers[0].create, game, **options)
             players += [
-                Survivor(f"racer {seat}", race, doors[:: chance.choice((1, -1))], Random(chance.random()), pause_s)
+                Persistent(f"racer {seat}", race, doors[:: chance.choice((1, -1))], Random(chance.random()))
                 for seat in range(seats)
             ]
+        for player in players:
+            player.insists, player.pause_s, player.ping_s, player.close_s = True, pause_s, 1.5, 0.5
         service = Service(store, servers, lines, doors, players)
         if failover:
             service.spare = Valkey(folder / "spare", library)
@@ -168,22 +168,19 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
     """Run concurrent races through a plan of faults, and check them."""
     outcome = Outcome(name, [" & ".join(step) for step in plan])
     failover = any("replica-promoted-without-the-tail" in step for step in plan)
-    enough = asyncio.Event()
     async with running_service(name, folder, races, failover=failover, planted=planted) as service:
         try:
             async with asyncio.timeout(STEP_S * len(plan) + REST_S):
-                await asyncio.gather(*(player.join(player.race) for player in service.players))
-                async with asyncio.TaskGroup() as group:
+                async with racing(service.players):
                     for player in service.players:
-                        group.create_task(player.race_until(enough))
+                        player.allowance = MAX_MOVES
                     await inject_faults(service, plan, outcome)
-                    enough.set()
-                await asyncio.gather(*(player.close() for player in service.players))
                 for race in dict.fromkeys(player.race for player in service.players):
                     replay, *others = [await server.replay(race, 20) for server in service.servers]
                     if any(other != replay for other in others):
                         outcome.violations.append("the servers have different replays")
-                    outcome.violations += violations(replay, [one for one in service.players if one.race == race])
+                    racers = [player.history for player in service.players if player.race == race]
+                    outcome.violations += find_violations(replay, racers)
         except TimeoutError:
             outcome.violations.append("racing stopped: " + progress_of(service))
     moves = sum(len(player.history.acknowledged) for player in service.players)
@@ -209,7 +206,7 @@ async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
     over_at = time.monotonic()
     await wait_for_moves_since(service, over_at, AFTER)
     for player in service.players:
-        times = [over_at, *(at for at in player.answered_at if at > over_at)]
+        times = [over_at, *(at for at in answer_times(player) if at > over_at)]
         gaps = [after - before for before, after in pairwise(times)]
         outcome.waited_s = max(outcome.waited_s, round(max(gaps, default=0.0), 3))
 
@@ -217,11 +214,16 @@ async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
 ALL = {**FAULTS, "replica-promoted-without-the-tail": replica_promoted_without_the_tail}
 
 
+def answer_times(player: Persistent, last: int = MAX_MOVES) -> list[float]:
+    """Return the times of the acknowledgements of a racer's `last` moves."""
+    return [move.answered_at for move in player.history.tries[-last:] if move.answered_at is not None]
+
+
 async def wait_for_moves_since(service: Service, moment: float, moves: int) -> float:
     """Wait until each racer who can move has had a number of acknowledgements since a time. Return the time."""
     while True:
         playing = [player for player in service.players if not player.done]
-        if all(sum(at > moment for at in player.answered_at[-moves:]) >= moves for player in playing):
+        if all(sum(at > moment for at in answer_times(player, moves + 1)) >= moves for player in playing):
             return time.monotonic()
         await asyncio.sleep(0.005)
 
@@ -234,20 +236,6 @@ def progress_of(service: Service) -> str:
         f" lost connections {player.losses[-3:]}"
         for player in service.players
     )
-
-
-def violations(replay: Replay, players: Sequence[Survivor]) -> list[str]:
-    """Return all differences between a replay and what its racers saw."""
-    stored = [receipt for player in players for receipt in receipts.read(map(receipts.line, player.receipts))]
-    problems = find_violations(replay, [player.history for player in players], receipts.about(replay.header, stored))
-    if any(receipt.header != replay.header for receipt in stored):
-        problems.append("a racer received another header than the replay's")
-    problems += [f"{player.name} was refused {refusal}" for player in players for refusal in player.refusals]
-    for player in players:
-        last = player.view
-        if not last or last.standings != replay.standings:
-            problems.append(f"{player.name} received other standings than the replay's")
-    return problems
 
 
 def number(name: str) -> int:

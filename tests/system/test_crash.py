@@ -216,6 +216,7 @@ async def test_countdown_continues_after_a_kill(redis_url: str) -> None:
             for player in players:
                 await player.join(race)
                 await player.ask(m.Ready)
+            await ada.until(lambda view: view.stage == "countdown")
             assert isinstance(await ada.ask(m.Nonce, nonce=ada.nonce.hex()), m.View)
             server.kill()
             await start_server(server, server.port)

@@ -311,5 +311,5 @@ async def test_log_continued_by_another_server_from_an_older_entry_wins(store: S
         assert replay == await server.replay(ada.race)
     assert [fact for fact in verify(replay) if not fact.holds] == []
     digests = {(entry.n, entry.h) for entry in replay.entries}
-    assert ada.history.receipts | bo.history.receipts <= digests
+    assert ada.history.digests | bo.history.digests <= digests
     assert [player.losses for player in (ada, bo)] == [[], []]
