@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("protocol", "server", "clients", "tests")
+PARTS = ("protocol", "server", "clients", "examples", "tests")
 SERVER = "server/samedeal_server/"
 
 
