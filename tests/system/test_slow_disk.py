@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+import time
 from pathlib import Path
 
 from redis.exceptions import RedisError
@@ -9,6 +10,8 @@ from redis.exceptions import RedisError
 from support.faulty_store import Valkey, compiled
 
 FLUSH_MS, WRITES, KILLS = 900, 3, 2
+LEAST_S = 2.5
+"""How long to write before a kill (s), so that a store that flushed once a second, in the background, would do so."""
 
 
 async def test_writes_acknowledged_on_a_slow_disk_survive_a_kill() -> None:
@@ -27,10 +30,10 @@ async def test_writes_acknowledged_on_a_slow_disk_survive_a_kill() -> None:
                 return
 
         for _ in range(KILLS):
-            enough = acknowledged + WRITES
+            enough, at = acknowledged + WRITES, time.monotonic() + LEAST_S
             store.turn(flush_ms=FLUSH_MS)
             writing = asyncio.create_task(write())
-            while acknowledged < enough:  # noqa: ASYNC110 - no event for it
+            while acknowledged < enough or time.monotonic() < at:  # noqa: ASYNC110 - no event for it
                 await asyncio.sleep(0.01)
             await store.kill()
             await writing
