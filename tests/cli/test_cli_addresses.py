@@ -7,12 +7,6 @@ from samedeal_cli.net.addresses import canonical_address, own_addresses
 from samedeal_cli.net.guests import Guest
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv("SAMEDEAL_TOKEN", raising=False)
-
-
 def test_canonical_address_of_local_server_is_loopback() -> None:
     for host in ("127.0.0.1", "localhost", "[::1]", *own_addresses()):
         assert canonical_address(f"http://{host}:8640") == "http://127.0.0.1:8640"

@@ -27,11 +27,8 @@ def server(store_url: str, data_dir: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path) -> None:
-    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "SAMEDEAL_ADMIN_KEY"):
-        monkeypatch.delenv(name, raising=False)
+def _environment(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> None:
     monkeypatch.setenv("SAMEDEAL_DATA_DIR", str(data_dir))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
 
 

@@ -17,10 +17,6 @@ Capsys = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    for name in (*map(variable, KEYS), "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("TERM", "xterm")
     (tmp_path / "config" / "samedeal").mkdir(parents=True)
     return config_file()
@@ -166,36 +162,32 @@ def test_config_file_may_be_a_symbolic_link(file: Path, tmp_path: Path) -> None:
     assert mine.read_text() == "# kept elsewhere\nascii = true\n"
 
 
-def test_config_set_replaces_a_multiline_string(file: Path, capsys: Capsys) -> None:
-    file.write_text('name = """\nada"""\n')
-    assert called(capsys, "config", "set", "name", "bo")[0] == 0
-    assert file.read_text() == 'name = "bo"\n'
-
-
-def test_config_set_keeps_values_of_several_lines(file: Path, capsys: Capsys) -> None:
-    file.write_text("later = [\n  1,\n]\n'suits' = \"two\"")
-    assert called(capsys, "config", "set", "theme", "dark")[0] == 0
-    assert file.read_text() == 'later = [\n  1,\n]\n\'suits\' = "two"\ntheme = "dark"\n'
-    assert called(capsys, "config", "set", "suits", "four")[0] == 0
-    assert file.read_text() == 'later = [\n  1,\n]\nsuits = "four"\ntheme = "dark"\n'
-
-
-def test_config_set_replaces_a_table(file: Path, capsys: Capsys) -> None:
-    file.write_text("[other]\nx = 1\n[name]\ny = 2\n")
-    assert called(capsys, "config", "set", "name", "bo")[0] == 0
-    assert tomllib.loads(file.read_text()) == {"name": "bo", "other": {"x": 1}}
-
-
-def test_config_set_repairs_a_duplicate_key(file: Path, capsys: Capsys) -> None:
-    file.write_text('suits = "two"\nmouse = true\nsuits = "four"\n')
-    assert called(capsys, "config", "set", "suits", "four")[0] == 0
-    assert file.read_text() == 'suits = "four"\nmouse = true\n'
-
-
-def test_config_set_keeps_invalid_lines(file: Path, capsys: Capsys) -> None:
-    file.write_text('mouse = perhaps\nsuits = "two"\nsuits = "four"\n# end\n[broken\n')
-    assert called(capsys, "config", "set", "theme", "dark")[0] == 0
-    assert file.read_text() == ('mouse = perhaps\nsuits = "two"\ntheme = "dark"\nsuits = "four"\n# end\n[broken\n')
+@pytest.mark.parametrize(
+    ("before", "setting", "after"),
+    [
+        ('name = """\nada"""\n', ("name", "bo"), 'name = "bo"\n'),
+        (
+            "later = [\n  1,\n]\n'suits' = \"two\"",
+            ("theme", "dark"),
+            'later = [\n  1,\n]\n\'suits\' = "two"\ntheme = "dark"\n',
+        ),
+        ("later = [\n  1,\n]\n'suits' = \"two\"", ("suits", "four"), 'later = [\n  1,\n]\nsuits = "four"\n'),
+        ("[other]\nx = 1\n[name]\ny = 2\n", ("name", "bo"), 'name = "bo"\n[other]\nx = 1\n'),
+        ('suits = "two"\nmouse = true\nsuits = "four"\n', ("suits", "four"), 'suits = "four"\nmouse = true\n'),
+        (
+            'mouse = perhaps\nsuits = "two"\nsuits = "four"\n# end\n[broken\n',
+            ("theme", "dark"),
+            'mouse = perhaps\nsuits = "two"\ntheme = "dark"\nsuits = "four"\n# end\n[broken\n',
+        ),
+    ],
+    ids=["multiline string", "value of several lines", "quoted key", "table", "duplicate key", "invalid lines"],
+)
+def test_config_set_changes_only_its_key(
+    before: str, setting: tuple[str, str], after: str, file: Path, capsys: Capsys
+) -> None:
+    file.write_text(before)
+    assert called(capsys, "config", "set", *setting)[0] == 0
+    assert file.read_text() == after
 
 
 def test_unwritable_file_is_reported(file: Path, capsys: Capsys) -> None:

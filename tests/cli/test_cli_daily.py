@@ -1,12 +1,10 @@
 """Daily deals on the command line, from the first race to the revealed deal."""
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -28,11 +26,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: TimedServer) -> None:
-    for name in [name for name in os.environ if name.startswith(("SAMEDEAL_", "XDG_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def _environment(monkeypatch: pytest.MonkeyPatch, server: TimedServer) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
     monkeypatch.setenv("COLUMNS", "160")
 

@@ -28,9 +28,7 @@ SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 def environment(tmp_path: Path) -> dict[str, str]:
     """Separate directories, so that leftovers are visible."""
     (tmp_path / "tmp").mkdir()
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS"))}
-    own |= {"SAMEDEAL_SEARCH_AHEAD": "off"}
-    return own | {"XDG_STATE_HOME": str(tmp_path / "state"), "TMPDIR": str(tmp_path / "tmp"), "PYTHONWARNINGS": "error"}
+    return os.environ | {"SAMEDEAL_SEARCH_AHEAD": "off", "TMPDIR": str(tmp_path / "tmp"), "PYTHONWARNINGS": "error"}
 
 
 def run(environment: dict[str, str], *arguments: object) -> "subprocess.CompletedProcess[str]":
@@ -316,31 +314,10 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
     wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
     bots = [
         started(
-            environment,
-            *SAMEDEAL,
-            "--json",
-            "bot",
-            race,
-            "--as",
-            "mute",
-            "--wait",
-            "0s",
-            "--exec",
-            f"{sys.executable} {mute}",
-        ),
-        started(
-            environment,
-            *SAMEDEAL,
-            "--json",
-            "bot",
-            race,
-            "--as",
-            "wrong",
-            "--wait",
-            "0s",
-            "--exec",
-            f"{sys.executable} {wrong}",
-        ),
+            *(environment, *SAMEDEAL, "--json", "bot", race, "--as", program.stem),
+            *("--wait", "0s", "--exec", f"{sys.executable} {program}"),
+        )
+        for program in (mute, wrong)
     ]
     ends = [process.communicate(timeout=240) for process in bots]
     assert [process.returncode for process in bots] == [0, 0], ends

@@ -26,9 +26,7 @@ def server(store_url: str) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _own_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+def _environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
     monkeypatch.setenv("SAMEDEAL_NAME", "ada")
 

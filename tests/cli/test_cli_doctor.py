@@ -29,15 +29,6 @@ SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 NOBODY = "http://127.0.0.1:1"
 
 
-@pytest.fixture(autouse=True)
-def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in list(os.environ):
-        if name.startswith("SAMEDEAL_") or name in ("NO_COLOR", "FORCE_COLOR", "REDIS_URL"):
-            monkeypatch.delenv(name)
-    for name in ("CONFIG", "STATE"):
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
-
-
 def asked(capsys: Capsys, *args: str) -> tuple[int, dict[str, Any]]:
     code = main.exit_code(["doctor", "--json", *args])
     return code, json.loads(capsys.readouterr().out)

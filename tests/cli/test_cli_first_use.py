@@ -16,10 +16,8 @@ END = "no server is running"
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("CONFIG", "STATE")}
-    return {**inherited, **folders, "TERM": "xterm", "PAGER": "cat"}
+def environment() -> dict[str, str]:
+    return os.environ | {"TERM": "xterm", "PAGER": "cat"}
 
 
 def shown(environment: dict[str, str], *words: str, answers: dict[str, bytes] | None = None) -> str:
@@ -45,11 +43,8 @@ def test_new_user_is_asked_for_a_name_once(
 
 
 @pytest.mark.parametrize("known", ["option", "environment", "token", "guest", "quiet", "json"])
-def test_user_with_a_name_is_not_asked(
-    known: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_user_with_a_name_is_not_asked(known: str, environment: dict[str, str], tmp_path: Path) -> None:
     if known == "guest":
-        monkeypatch.setenv("XDG_STATE_HOME", environment["XDG_STATE_HOME"])
         guests.save(guests.Guest(NOBODY, "ada", "0" * 16, "sd_x"))
     variables = {"environment": {"SAMEDEAL_NAME": "ada"}, "token": {"SAMEDEAL_TOKEN": "sd_x"}}.get(known, {})
     options = {"option": ["--as", "ada"], "quiet": ["-q"], "json": ["--json"]}.get(known, [])

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Footer, Input, OptionList
 
-from cli.test_cli_race_app import application, live, until
+from cli.test_cli_race_app import application, until
 from cli.test_cli_race_view import SIZES, screens
 from cli.test_cli_replay_app import replay_app
 from samedeal.games.catalogue import GAMES
@@ -23,8 +23,6 @@ from samedeal_cli.state.race_actions import working_actions
 from support.full_screen import RaceApp, shown
 from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
-
-__all__ = ["live"]
 
 
 def solo(live: Server) -> RaceApp:

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ from support.servers import Server, racers
 GHOST = Ghost(
     ghost=1, name="bo", bot=True, outcome="playing", done=False, home=11, goal=48, progress=11 / 48, ms=62_000
 )
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 async def raced(server: Server) -> str:
@@ -88,7 +81,7 @@ async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path,
     file = tmp_path / "race.json"
     file.write_bytes(live.get(f"/api/v1/replays/{source}.json")[1])
     replay = {"id": source, "link": f"{live.url}/r/{source}", "file": f"{file}"}[named_by]
-    environment = os.environ | {"XDG_STATE_HOME": f"{tmp_path}", "SAMEDEAL_SERVER": live.url}
+    environment = os.environ | {"SAMEDEAL_SERVER": live.url}
     command = [sys.executable, "-m", "samedeal_cli.main", "race", replay, "--as", "cy", "--line"]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
         assert process.stdin

@@ -79,10 +79,7 @@ def server() -> Iterator[Hostile]:
 
 
 @pytest.fixture(autouse=True)
-def _own_state(server: Hostile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def _guest_in_a_hurry(server: Hostile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_ADMIN_KEY", "k" * 32)
     monkeypatch.setattr(connection, "MAX_RECONNECT_S", 0.0)
     monkeypatch.setattr(solve, "show_replay", partial(show_replay, speed=0))  # the line without its pauses

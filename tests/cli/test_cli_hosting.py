@@ -1,9 +1,6 @@
 """The host in the full screen and in line mode, the ready clock, and races for one."""
 
 import json
-from collections.abc import Iterator
-
-import pytest
 
 from cli import test_cli_line_live as line_mode
 from cli.test_cli_line_live import samedeal
@@ -13,12 +10,6 @@ from support.full_screen import shown
 from support.servers import Server, racers
 
 environment = line_mode.environment
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 async def test_the_host_removes_a_player_and_starts_without_the_idle_one(live: Server) -> None:

@@ -160,14 +160,6 @@ def test_endless_body_is_not_read_completely(path: str, most_bytes: int) -> None
     assert first.sent_bytes < most_bytes + 2**24  # plus kernel buffers
 
 
-def test_too_large_replay_error_names_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    sites: list[Site] = []
-    with site(endless(sites)) as first:
-        sites.append(first)
-        assert main.exit_code(["verify", f"{first.url}/r/{RACE}"]) == 3
-    assert f"the response is larger than {MAX_BYTES} bytes" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("status", [409, 302])
 def test_bodies_of_errors_and_redirects_are_bounded(status: int) -> None:
     sites: list[Site] = []

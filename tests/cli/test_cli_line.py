@@ -43,64 +43,74 @@ def standing(seat: int, name: str, outcome: str, home: int = 0, place: int = 1) 
     )
 
 
-async def session(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    typed: str,
-    *messages: m.FromServer,
-    answers: tuple[m.FromServer, ...] = (),
-    boards: Boards = "words",
-    interactive: bool = False,
-    width: int = 80,
-    stage: Stage = "open",
-    screen_reader: bool = False,
-) -> list[str]:
-    """Run line mode with messages of a server and the input of a script, and return the lines it prints."""
-    begun, told = asyncio.Event(), asyncio.Event()
+class Session:
+    """Runs line mode with messages of a server and the input of a script."""
 
-    async def script(peer: Peer) -> None:
-        await peer.seat(stage=stage)
-        await begun.wait()
-        for message in messages:
-            await peer.say(message)
-            await (await peer.socket.ping())  # the answer shows that the client has the message
-            for _ in range(20):  # iterations of the event loop, in which it prints the message
-                await asyncio.sleep(0)
-        told.set()
-        for answer in answers:
-            request = await peer.hear()
-            await peer.say(structs.replace(answer, re=request.id))
-        await peer.socket.wait_closed()
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
 
-    reading, writing = os.pipe()
-    ended = threading.Event()
+    async def __call__(
+        self,
+        typed: str,
+        *messages: m.FromServer,
+        answers: tuple[m.FromServer, ...] = (),
+        boards: Boards = "words",
+        interactive: bool = False,
+        width: int = 80,
+        stage: Stage = "open",
+        screen_reader: bool = False,
+    ) -> list[str]:
+        """Return the lines that line mode prints."""
+        begun, told = asyncio.Event(), asyncio.Event()
 
-    def read() -> bytes:
-        data = os.read(reading, 65_536)
-        if not data:
-            ended.set()
-        return data
+        async def script(peer: Peer) -> None:
+            await peer.seat(stage=stage)
+            await begun.wait()
+            for message in messages:
+                await peer.say(message)
+                await (await peer.socket.ping())  # the answer shows that the client has the message
+                for _ in range(20):  # iterations of the event loop, in which it prints the message
+                    await asyncio.sleep(0)
+            told.set()
+            for answer in answers:
+                request = await peer.hear()
+                await peer.say(structs.replace(answer, re=request.id))
+            await peer.socket.wait_closed()
 
-    monkeypatch.setattr("samedeal_cli.line.console._read", read)
-    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
-        running = asyncio.create_task(
-            LineMode(
-                connection,
-                GAME,
-                Settings(screen_reader=screen_reader),
-                boards=boards,
-                interactive=interactive,
-                width=width,
-            ).run(ready=False)
-        )
-        begun.set()
-        await told.wait()
-        os.write(writing, typed.encode())
-        os.close(writing)
-        await asyncio.wait_for(running, 10)
-        await asyncio.to_thread(ended.wait, 10)
-    os.close(reading)
-    return capsys.readouterr().out.splitlines()
+        reading, writing = os.pipe()
+        ended = threading.Event()
+
+        def read() -> bytes:
+            data = os.read(reading, 65_536)
+            if not data:
+                ended.set()
+            return data
+
+        self._monkeypatch.setattr("samedeal_cli.line.console._read", read)
+        async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
+            running = asyncio.create_task(
+                LineMode(
+                    connection,
+                    GAME,
+                    Settings(screen_reader=screen_reader),
+                    boards=boards,
+                    interactive=interactive,
+                    width=width,
+                ).run(ready=False)
+            )
+            begun.set()
+            await told.wait()
+            os.write(writing, typed.encode())
+            os.close(writing)
+            await asyncio.wait_for(running, 10)
+            await asyncio.to_thread(ended.wait, 10)
+        os.close(reading)
+        return self._capsys.readouterr().out.splitlines()
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Session:
+    return Session(monkeypatch, capsys)
 
 
 def dealt(moves: tuple[str, ...] = ()) -> m.Board:
@@ -118,9 +128,7 @@ def dealt(moves: tuple[str, ...] = ()) -> m.Board:
     )
 
 
-async def test_news_of_rivals_are_quarters_overtakes_and_results(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_news_of_rivals_are_quarters_overtakes_and_results(session: Session) -> None:
     def racing(mine: int, theirs: int, outcome: str = "playing") -> m.View:
         ahead = mine >= theirs
         own = standing(1, "ada", "playing", mine, 1 if ahead else 2)
@@ -132,9 +140,7 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(
         return structs.replace(view("open"), standings=rivals)
 
     news = [waiting("waiting"), waiting("ready"), racing(1, 0), racing(1, 11), racing(1, 13), racing(14, 13)]
-    lines = await session(
-        monkeypatch, capsys, "last\nquit\n", *news, racing(14, 25), racing(14, 48, "won"), boards="none"
-    )
+    lines = await session("last\nquit\n", *news, racing(14, 25), racing(14, 48, "won"), boards="none")
     events = [line for line in lines if line.startswith(": ")]
     assert events == [
         ": bo joined",
@@ -150,44 +156,36 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(
 
 
 async def test_end_that_arrives_with_the_end_of_the_input_is_announced(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def has_no_turn_yet(_: LineMode) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(LineMode, "_listen", has_no_turn_yet)
     over = structs.replace(view("over"), standings=(standing(1, "ada", "resigned"),), board=dealt())
-    assert "the race is over; the deal was" in await session(monkeypatch, capsys, "quit\n", over)
+    assert "the race is over; the deal was" in await session("quit\n", over)
 
 
-async def test_screen_reader_output_has_no_prompt(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_screen_reader_output_has_no_prompt(session: Session) -> None:
     start = structs.replace(view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),))
     after = structs.replace(start, n=2, board=dealt(("draw",)))
-    lines = await session(
-        monkeypatch, capsys, "draw\nquit\n", start, answers=(after,), interactive=True, screen_reader=True
-    )
+    lines = await session("draw\nquit\n", start, answers=(after,), interactive=True, screen_reader=True)
     assert "f1: 7 of spades" in lines
     assert any(line.startswith("ok 1: draw: ") for line in lines)
     assert not any(line.startswith(">") or "\x1b" in line for line in lines)
 
 
-async def test_rivals_of_the_same_name_are_told_apart(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_rivals_of_the_same_name_are_told_apart(session: Session) -> None:
     def racing(theirs: int) -> m.View:
         racers = (standing(1, "ada", "playing"), standing(2, "bo", "playing", theirs), standing(3, "bo", "playing"))
         return structs.replace(view("running"), standings=racers, board=dealt())
 
-    lines = await session(monkeypatch, capsys, "standings\nquit\n", racing(0), racing(13), boards="none")
+    lines = await session("standings\nquit\n", racing(0), racing(13), boards="none")
     assert ": bo #2 is past a quarter, 13 of 48 home" in lines
     assert [line.partition(": ")[2].split(",")[0] for line in lines if " of 3: " in line] == ["ada", "bo #2", "bo #3"]
 
 
-async def test_spectator_sees_the_newest_tables(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_spectator_sees_the_newest_tables(session: Session) -> None:
     def tables(moves: tuple[str, ...]) -> m.View:
         racers = (standing(2, "bo", "playing"), standing(3, "cy", "playing"))
         boards = {2: dealt(), 3: dealt(moves)}
@@ -195,17 +193,13 @@ async def test_spectator_sees_the_newest_tables(
 
     moves = ("draw", "draw")
     progress = m.Progress(race=RACE, n=9, standings=tables(()).standings)
-    lines = await session(
-        monkeypatch, capsys, "last\nboard\nquit\n", tables(()), tables(moves[:1]), tables(moves), progress
-    )
+    lines = await session("last\nboard\nquit\n", tables(()), tables(moves[:1]), tables(moves), progress)
     stocks = [line for line in lines if line.startswith("stock: ")]
     assert stocks[-2:] == [f"stock: {len(board.table['stock'])} face down" for board in (dealt(), dealt(moves))]
     assert [line for line in lines if line in ("bo:", "cy:")][-2:] == ["bo:", "cy:"]
 
 
-async def test_commands_print_their_results(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_commands_print_their_results(session: Session) -> None:
     start = structs.replace(
         view("running"), board=dealt(), standings=(standing(1, "ada", "playing"),), clock_ms=300_000
     )
@@ -214,7 +208,7 @@ async def test_commands_print_their_results(
     problem = m.Problem.of(IllegalMove("3D does not follow AC: foundations go up in suit."))
     typed = f"board\nlegal\ndraw\nlast\nR5\np {card.lower()}\np 10\np\nscan r\nscan\nscan l\nrules\n"
     typed += "standings\nclock\n?\nquit\n"
-    lines = await session(monkeypatch, capsys, typed, start, answers=(after, problem))
+    lines = await session(typed, start, answers=(after, problem))
     text = "\n".join(lines)
     assert "f1: 7 of spades" in lines
     assert "stock: 43 face down" in lines
@@ -237,15 +231,13 @@ async def test_commands_print_their_results(
     assert max(map(len, lines[-9:])) <= 80
 
 
-async def test_restart_and_undo_say_what_changed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_restart_and_undo_say_what_changed(session: Session) -> None:
     drawn = structs.replace(
         view("running"), board=dealt(("draw",)), standings=(standing(1, "ada", "playing"),), clock_ms=300_000
     )
     undone = structs.replace(drawn, n=2, board=structs.replace(dealt(), ply=2))
     again = structs.replace(drawn, n=3, board=structs.replace(dealt(), ply=3, attempt=2))
-    lines = await session(monkeypatch, capsys, "undo\nrestart\nquit\n", drawn, answers=(undone, again))
+    lines = await session("undo\nrestart\nquit\n", drawn, answers=(undone, again))
     assert "ok 2: undo: stock 43 face down" in lines
     after = lines[lines.index("ok 3: restart: attempt 2") + 1 :]
     assert "f1: 7 of spades" in after
@@ -253,7 +245,7 @@ async def test_restart_and_undo_say_what_changed(
 
 
 async def test_finished_solo_game_is_finished_and_a_race_says_who_is_waited_for(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = structs.replace(
         view("running"),
@@ -263,12 +255,12 @@ async def test_finished_solo_game_is_finished_and_a_race_says_who_is_waited_for(
     )
     ada, bo = lost.standings
     resigned = structs.replace(lost, n=2, standings=(structs.replace(ada, outcome="resigned", done=True), bo))
-    lines = await session(monkeypatch, capsys, "resign\n", lost, answers=(resigned,))
+    lines = await session("resign\n", lost, answers=(resigned,))
     assert "you have resigned; your best attempt counts" in lines
     assert any(re.fullmatch(r"Waiting for bo, at most \d:\d\d left\.", line) for line in lines)
     alone = structs.replace(HEADER, options=structs.replace(HEADER.options, max_racers=1))
     monkeypatch.setattr("support.scripted_server.HEADER", alone)
-    lines = await session(monkeypatch, capsys, "finish\n", lost, answers=(resigned,))
+    lines = await session("finish\n", lost, answers=(resigned,))
     assert "you have finished; your best attempt counts" in lines
 
 
@@ -284,21 +276,17 @@ def test_empty_piles_say_what_they_accept() -> None:
     assert "c2: empty" in lines
 
 
-async def test_help_on_a_narrow_terminal_has_one_column(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = await session(monkeypatch, capsys, "?\nquit\n", width=60)
+async def test_help_on_a_narrow_terminal_has_one_column(session: Session) -> None:
+    lines = await session("?\nquit\n", width=60)
     assert "quit       leave; you can rejoin" in lines
     assert "last       repeat the last event" in lines
 
 
-async def test_commands_before_the_deal_ask_to_wait(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_commands_before_the_deal_ask_to_wait(session: Session) -> None:
     rivals = (standing(1, "ada", "waiting"), standing(2, "bo", "waiting"), standing(3, "cy", "ready"))
     start = structs.replace(view("open"), board=None, standings=rivals)
     typed = "board\nlegal\np 6h\nscan f\nfoo\nl4c4\nready\nquit\n"
-    lines = await session(monkeypatch, capsys, typed, start, answers=(start,), interactive=True)
+    lines = await session(typed, start, answers=(start,), interactive=True)
     answers = [line.removeprefix("> ").strip() for line in lines if not line.startswith(": ")]
     expected = ["no table yet: the cards are not dealt"] * 4
     expected += ["unknown: foo; type ? for help", "no: moves come after the deal; type ? for help"]
@@ -306,10 +294,8 @@ async def test_commands_before_the_deal_ask_to_wait(
     assert answers[-len(expected) :] == expected
 
 
-async def test_rejoining_player_is_told_that_the_race_is_running(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = await session(monkeypatch, capsys, "quit\n", stage="running", boards="none")
+async def test_rejoining_player_is_told_that_the_race_is_running(session: Session) -> None:
+    lines = await session("quit\n", stage="running", boards="none")
     assert any(re.fullmatch(r"the race is running: 0:0\d\.\d left", line) for line in lines)
     assert not any(line.startswith("go: ") for line in lines)
 
@@ -320,9 +306,7 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
     seen = structs.replace(view("running"), seat=None, board=None, standings=(standing(1, "bo", "playing", 13),))
 
     async def script(peer: Peer) -> None:
-        hello = await peer.hear()
-        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-        watch = await peer.hear()
+        watch = await peer.welcome()
         if peer.number == 0:
             await peer.say(structs.replace(seen, re=watch.id, header=HEADER))
             await peer.socket.close(1012)

@@ -7,8 +7,6 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -18,16 +16,9 @@ from support.servers import Server
 from support.terminals import at_a_terminal, press, until
 
 
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
-
-
 @pytest.fixture
-def environment(tmp_path: Path, live: Server) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
-    return inherited | {"XDG_STATE_HOME": str(tmp_path / "state"), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
+def environment(live: Server) -> dict[str, str]:
+    return os.environ | {"SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
 
 
 def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subprocess.Popen[str]:

@@ -19,13 +19,6 @@ from samedeal_cli.settings import Settings, demo_file, state_dir, state_path
 NOBODY = "http://127.0.0.1:1"
 
 
-@pytest.fixture(autouse=True)
-def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_help_has_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.exit_code([name, "--help"]) == 0
@@ -257,13 +250,6 @@ def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert main.exit_code(["whoami"]) == 1
     err = capsys.readouterr().err
     assert err == "samedeal: unexpected ZeroDivisionError: division by zero (for a traceback, set PYTHONDEVMODE=1)\n"
-
-
-def test_the_bare_command_prints_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code([]) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("Usage: samedeal [OPTIONS] COMMAND")
-    assert err == ""
 
 
 def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,8 @@
 """``samedeal me`` and ``samedeal versus`` on a server."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,10 +22,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: LoggedServer) -> None:
-    for name in [name for name in os.environ if name.startswith(("SAMEDEAL_", "XDG_STATE"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def _environment(monkeypatch: pytest.MonkeyPatch, server: LoggedServer) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
     monkeypatch.setenv("COLUMNS", "160")
 

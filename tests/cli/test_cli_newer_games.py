@@ -1,8 +1,6 @@
 """Games known only to a newer server can still be raced."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,18 +13,10 @@ Capsys = pytest.CaptureFixture[str]
 NOBODY = "http://127.0.0.1:1"
 
 
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
-
-
 @pytest.fixture(autouse=True)
-def _older(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _older(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that does not know Gallery yet."""
     monkeypatch.delitem(GAMES, "gallery")
-    monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
 
 def called(capsys: Capsys, *args: str) -> tuple[int, str, str]:

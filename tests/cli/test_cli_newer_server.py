@@ -27,9 +27,7 @@ NEWER = with_unknown_fields(to_builtins(HEADER)) | {"teams": 2}
 
 async def seated(peer: Peer, **fields: Any) -> None:
     """Answer Hello and Join. The given fields replace those of the view."""
-    hello = await peer.hear()
-    await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-    join = await peer.hear()
+    join = await peer.welcome()
     content = to_builtins(view()) | {"re": join.id, "header": to_builtins(HEADER)} | fields
     await peer.socket.send(msgpack.encode(content))
 
@@ -134,9 +132,7 @@ async def test_unreadable_header_is_declined_by_its_rules() -> None:
 
 async def test_refusal_says_which_version_is_needed() -> None:
     async def script(peer: Peer) -> None:
-        hello = await peer.hear()
-        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-        join = await peer.hear()
+        join = await peer.welcome()
         await peer.say(m.Problem.of(Refused("unsupported-version", "This race needs race format 2."), join.id))
 
     async with server(script) as (url, _):

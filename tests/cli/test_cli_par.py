@@ -10,12 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from click.testing import CliRunner
 
 from conftest import kept_store
 from samedeal.computer.bots import play
@@ -27,6 +25,8 @@ from samedeal.race.events import Moved
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
 from samedeal_cli.main import main
+from support import offline_cli
+from support.offline_cli import Result
 from support.servers import Server, racers
 
 STRIP = re.compile(r"[S+=-]{10,}")
@@ -40,12 +40,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> None:
-    for name in ("SAMEDEAL_TOKEN", "NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
+def _environment(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -67,23 +63,8 @@ def race(server: Server) -> str:
     return asyncio.run(raced())
 
 
-@dataclass(frozen=True)
-class Result:
-    """The exit code and output of a command."""
-
-    exit_code: int
-    data: bytes
-    stderr: str
-
-    @property
-    def stdout(self) -> str:
-        return self.data.decode()
-
-
 def run(*arguments: object) -> Result:
-    with CliRunner().isolation() as (stdout, stderr, _):
-        code = main.exit_code(["par", *map(str, arguments)])
-        return Result(code, stdout.getvalue(), stderr.getvalue().decode())
+    return offline_cli.run("par", *arguments)
 
 
 # Words and squares.
@@ -153,7 +134,7 @@ def test_par_of_a_deal_shows_figures_only(seed: str) -> None:
 
 
 def test_par_of_a_deal_accepts_a_variant() -> None:
-    waste = json.loads(run("corners:1.2", "--variant", "refill=waste", "--json").data)
+    waste = json.loads(run("corners:1.2", "--variant", "refill=waste", "--json").stdout)
     assert waste["variant"] == {"refill": "waste"}
     assert waste["homes"] == list(par(GAMES["corners"], "1.2", {"refill": "waste"}).homes)
     assert run("corners:1.2", "--variant", "cap=off").exit_code == 4
@@ -165,7 +146,7 @@ def test_par_of_a_deal_accepts_a_variant() -> None:
 def test_par_json_is_the_server_response(race: str, server: Server) -> None:
     assert run(race).exit_code == 0
     result = run(race, "--json")
-    assert result.data == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
+    assert result.stdout_bytes == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
     assert result.stderr == ""
 
 
@@ -194,7 +175,7 @@ def test_par_play_is_written_as_a_replay(race: str, tmp_path: Path, ending: str)
 
 def test_par_play_on_stdout_has_its_variant() -> None:
     result = run("corners:1.2", "--variant", "refill=waste", "--play", 0)
-    assert read(result.data).header.variant == {"refill": "waste"}
+    assert read(result.stdout_bytes).header.variant == {"refill": "waste"}
 
 
 # Errors.

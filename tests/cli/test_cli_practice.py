@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.test_cli_race_app import until
 from samedeal.errors import Refused
 from samedeal_cli.commands.opened_replay import position_of
 from samedeal_cli.failure import Failure
@@ -25,21 +26,12 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import RaceApp, shown
-from support.offline_cli import refuse_connections, run, written
+from support.offline_cli import run, written
 
 WON = PublicDeal("the-edge", "2")
-WAIT_S = 120
 
 
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    refuse_connections(monkeypatch, tmp_path / "state")
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 @asynccontextmanager

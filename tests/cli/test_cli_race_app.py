@@ -23,13 +23,6 @@ from support.full_screen import RaceApp, shown
 from support.servers import Racer, Server, racers
 from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
 
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
-
-
 # The application.
 
 
@@ -257,21 +250,6 @@ def test_a_killed_client_rejoins_the_same_table(terminal: Terminal, live: Server
     terminal.until("your seat is reserved. To rejoin: ")
     terminal.type("echo ended with $?")
     terminal.until("ended with 130")
-
-
-@tmux_only
-def test_a_race_is_played_line_by_line_in_a_terminal(terminal: Terminal, live: Server) -> None:
-    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    terminal.type(f"{SAMEDEAL} join {race} --as ada --line")
-    terminal.until("stock 43")
-    terminal.type("draw")
-    terminal.until("ok 1: draw: ")
-    terminal.type("r3")
-    terminal.until("ok 2: r3: |no: ")
-    terminal.type("resign")
-    terminal.until(r"resign for good\? \(y\)")
-    terminal.type("y")
-    terminal.until("To verify it: ")
 
 
 @tmux_only

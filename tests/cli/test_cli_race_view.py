@@ -64,16 +64,6 @@ def test_every_screen_can_be_ascii(slug: str, width: int, height: int) -> None:
 
 
 @every_game
-@every_size
-def test_the_clock_and_the_standings_are_always_visible(slug: str, width: int, height: int) -> None:
-    for name, state in screens(slug, width, height):
-        drawn = text(state)
-        if name.startswith("race") and name != "race, rivals hidden":
-            assert "2:50" in drawn
-            assert "ada" in drawn
-
-
-@every_game
 def test_hidden_rivals_are_not_on_the_screen(slug: str) -> None:
     for width, height in SIZES:
         state = on_key(racing(slug, width, height), "ctrl+b")[0]
@@ -88,18 +78,6 @@ def test_a_small_screen_shows_the_required_size(slug: str, width: int, height: i
     if width > 30 and height > 1:
         assert [line.strip() for line in canvas.text() if line] == [f"needs 60×20, has {width}×{height}", "q quit"]
     assert list(canvas.spots) == ["key:q"]
-
-
-@every_game
-@every_size
-def test_all_keys_are_shown_and_all_places_can_be_clicked(slug: str, width: int, height: int) -> None:
-    state = racing(slug, width, height)
-    canvas = draw_screen(state, width, height)
-    assert set(state.selection.places) <= set(canvas.spots)
-    for place, key in state.selection.keys.items():
-        spot = canvas.spots[place]
-        rows = canvas.text()[spot.row : spot.row + spot.height]
-        assert any(key in row[spot.column : spot.column + spot.width] for row in rows)
 
 
 def test_the_selection_is_visible_without_colours() -> None:

@@ -1,13 +1,9 @@
 """Reactions in the terminal: keys, news, line mode, and a real server."""
 
 import asyncio
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from msgspec import structs
 
 from cli.test_cli_race_app import application, until
@@ -20,12 +16,6 @@ from samedeal_cli.state.race_update import reaction_sent
 from support.example_states import finished, lobby, racing
 from support.full_screen import shown
 from support.servers import Racer, Server
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 async def test_racers_send_and_see_reactions(live: Server) -> None:
@@ -78,19 +68,14 @@ def test_reactions_are_one_line_of_news_unless_they_are_hidden() -> None:
     assert reaction_sent(state, structs.replace(reaction, seat=9)) == state
 
 
-async def test_line_mode_sends_reactions_and_shows_those_of_others(live: Server, tmp_path: Path) -> None:
+async def test_line_mode_sends_reactions_and_shows_those_of_others(live: Server) -> None:
     race = live.create("corners", seed="42")
     bo = Racer("bo")
     bo.features = (m.REACTIONS,)
     await bo.connect(live)
     await bo.join(race)
     command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{live.url}/r/{race}", "--as", "ada", "--no-ready"]
-    program = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
-    )
+    program = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert program.stdin
     assert program.stdout
     program.stdin.write(b"react boo\nreact good luck\n")

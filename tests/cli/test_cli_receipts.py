@@ -23,16 +23,6 @@ from support.receipt_files import keep, told
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 
-@pytest.fixture(autouse=True)
-def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The state directory of a test."""
-    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
-    (tmp_path / "home" / "samedeal").mkdir(parents=True)
-    return tmp_path / "home" / "samedeal"
-
-
 async def test_countdown_receipt_is_stored_before_the_nonce_is_sent(state: Path) -> None:
     on_disk: list[Receipts] = []
 
@@ -85,9 +75,7 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
 )
 async def test_header_of_another_race_is_rejected(header: Header, error: type[Failure], state: Path) -> None:
     async def script(peer: Peer) -> None:
-        hello = await peer.hear()
-        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-        join = await peer.hear()
+        join = await peer.welcome()
         await peer.say(structs.replace(view(), re=join.id, header=header))
         await peer.hear()
 
@@ -101,9 +89,7 @@ async def test_header_of_another_race_is_rejected(header: Header, error: type[Fa
 @pytest.mark.parametrize("answer", [view(), structs.replace(view(), h="no digest"), structs.replace(view(), seat=0)])
 async def test_view_without_header_or_valid_state_is_rejected(answer: m.View) -> None:
     async def script(peer: Peer) -> None:
-        hello = await peer.hear()
-        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-        join = await peer.hear()
+        join = await peer.welcome()
         await peer.say(structs.replace(answer, re=join.id))
         await peer.hear()
 
@@ -125,9 +111,7 @@ async def test_client_leaves_a_race_that_was_opened_again() -> None:
             await peer.hear()
             peer.socket.transport.abort()
             return
-        hello = await peer.hear()
-        await peer.say(m.Welcome(re=hello.id, player="p1", name="ada", server="test"))
-        join = await peer.hear()
+        join = await peer.welcome()
         header = structs.replace(HEADER, opened_at=1)
         await peer.say(structs.replace(view("countdown"), re=join.id, header=header))
         await peer.hear()

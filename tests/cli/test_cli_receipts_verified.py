@@ -18,16 +18,6 @@ from support.finished_races import SIGNING_KEY, finished
 from support.receipt_files import fact, keep, other_last_move, rewritten, run, told, written
 
 
-@pytest.fixture(autouse=True)
-def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The state directory of a test."""
-    for name in ("SAMEDEAL_SERVER", "SAMEDEAL_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
-    (tmp_path / "home" / "samedeal").mkdir(parents=True)
-    return tmp_path / "home" / "samedeal"
-
-
 def test_verify_uses_stored_receipts(state: Path, tmp_path: Path) -> None:
     replay = finished("corners")
     file = written(tmp_path / "race.json", replay)

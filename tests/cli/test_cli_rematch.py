@@ -3,9 +3,6 @@
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
-
-import pytest
 
 from cli import test_cli_demo as demos
 from cli.test_cli_race_app import application, until
@@ -14,12 +11,6 @@ from support.full_screen import shown
 from support.servers import Server, racers
 
 environment, address = demos.environment, demos.address
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:

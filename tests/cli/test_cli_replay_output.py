@@ -13,7 +13,6 @@ import pyte
 import pytest
 from msgspec import structs
 
-from cli.test_cli_replays import _offline  # noqa: F401 (an autouse fixture)
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
@@ -30,17 +29,13 @@ from support import races_by_hand
 from support.finished_races import finished
 from support.offline_cli import run, written
 
+pytestmark = pytest.mark.usefixtures("offline")
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["\x1b[2J\u202eeve", "</text><script>alert(1)</script>", '"]]> & <!--', "名前\x00", "\ufffe\U000e0001"]
 
 
 def player(slug: str = "corners", moves: int = 40) -> Player:
     return replace(Player.of(Recording.of(finished(slug, moves))), outcome="verified")
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return written(tmp_path / "race.json", finished("corners"))
 
 
 # Casts.

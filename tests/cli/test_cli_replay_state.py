@@ -310,16 +310,6 @@ def test_comparing_shows_as_many_racers_as_fit() -> None:
     assert (alone.comparing, alone.note) == (False, "there are no other racers")
 
 
-def test_compared_racers_share_one_clock() -> None:
-    replay = finished("corners", 60)
-    state = player(replay).on_key("c")
-    races = list(replay.races())
-    for tenth in "0123456789":
-        at = state.on_key(tenth)
-        for track in at.recording.tracks:
-            assert track.step(at.n).game == races_by_hand.run_of(races[at.n], track.standing.seat).game
-
-
 # Replays of every kind.
 
 

@@ -14,17 +14,9 @@ from samedeal.race.events import Closed
 from samedeal.race.race import OPEN_MS
 from samedeal_cli.render import transcript
 from support.finished_races import finished, opened
-from support.offline_cli import race_file, refuse_connections, run, written
+from support.offline_cli import run, written
 
-
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    refuse_connections(monkeypatch, tmp_path / "state")
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return race_file(tmp_path)
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 # export

@@ -1,9 +1,7 @@
 """``samedeal report``, and what administrators do with reports and with people who want to be erased."""
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,10 +23,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: LoggedServer) -> None:
-    for name in [name for name in os.environ if name.startswith(("SAMEDEAL_", "XDG_STATE"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+def _environment(monkeypatch: pytest.MonkeyPatch, server: LoggedServer) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
     monkeypatch.setenv("SAMEDEAL_DATA_DIR", server._env["SAMEDEAL_DATA_DIR"])
     monkeypatch.setenv("COLUMNS", "200")

@@ -47,12 +47,6 @@ def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
     assert waiting_phrase(crowd, 1, None) == "Waiting for bo, cy, r4 and 4 more."
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_every_size_shows_what_to_do(width: int, height: int) -> None:
-    state = racing("the-edge", width, height)
-    assert instruction(state)[0].split(" on ")[0] in text(state)
-
-
 def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:
     assert alone("corners").end_verb == "resign"
     state = alone("gallery", "over")

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import termios
-from pathlib import Path
 
 import pytest
 
@@ -61,10 +60,10 @@ def test_internal_cancellation_is_raised() -> None:
         run(cancelled())
 
 
-def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str, tmp_path: Path) -> None:
+def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> None:
     with Server(store_url) as server:
-        environment = os.environ | {"TERM": "xterm-256color", "XDG_STATE_HOME": str(tmp_path)}
-        environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada", "COLUMNS": "100", "LINES": "32"}
+        environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "32"}
+        environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada"}
         command = [sys.executable, "-m", "samedeal_cli.main", "solo", "corners:42"]
         with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
             until(terminal, "Enter to begin")

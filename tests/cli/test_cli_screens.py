@@ -88,6 +88,10 @@ class Tour:
         self.app, self.pilot, self.connection = app, pilot, connection
         self.pictures: dict[str, str] = {}
 
+    @property
+    def is_typing(self) -> bool:
+        return isinstance(self.app.focused, Input)
+
     async def picture(self, title: str, *needed: str, reverse: bool = False) -> None:
         """Take a picture once nothing changes any more, with a list of what is in reverse video if needed.
 
@@ -102,7 +106,7 @@ class Tour:
         assert len(lines) == self.app.size.height
         assert max(map(cells, lines)) <= self.app.size.width
         assert [text for text in needed if " ".join(text.split()) not in words] == [], before
-        assert lines[-1].endswith(MENU) or self.app.dialog not in ("", "ReplayScreen") or self.app.focused, before
+        assert lines[-1].endswith(MENU) or self.app.dialog not in ("", "ReplayScreen") or self.is_typing, before
         if reverse:
             spans = [span.text for row in self.app.widget.canvas.rows() for span in row if span.style.reverse]
             before += f"\nreversed: {' '.join(' '.join(spans).split())}"
@@ -117,7 +121,7 @@ class Tour:
         assert view.board
         assert view.clock_ms is not None
         names = () if state.rivals_hidden else (" you ", " ada ", " cy ")
-        instruction = "" if state.notice else advice(view.board)[: 40 if self.app.focused else None]
+        instruction = "" if state.notice else advice(view.board)[: 40 if self.is_typing else None]
         facts = clock(view.clock_ms)[:-2], counted(view.board.ply, "move"), instruction
         await self.picture(title, *facts, *names, *needed, reverse=reverse)
         spots, lines = self.app.widget.canvas.spots, shown(self.app).splitlines()
@@ -134,7 +138,7 @@ class Tour:
     async def start_typing(self) -> Input:
         """Open the line to type a move, and return it."""
         await self.press("slash")
-        await until(lambda: isinstance(self.app.focused, Input))
+        await until(lambda: self.is_typing)
         return self.app.race.query_one(Input)
 
     async def receive(self, view: Any) -> None:

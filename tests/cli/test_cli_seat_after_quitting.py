@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,16 +33,10 @@ def server(redis_url: str) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    return inherited | {"XDG_STATE_HOME": str(tmp_path)}
-
-
-def quit_race(server: Server, environment: dict[str, str], race: str, *options: str) -> list[str]:
+def quit_race(server: Server, race: str, *options: str) -> list[str]:
     """Join a race and quit, and return the program's lines."""
     command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{server.url}/r/{race}", *options]
-    ended = subprocess.run(command, env=environment, input=b"quit\n", capture_output=True, check=True)
+    ended = subprocess.run(command, input=b"quit\n", capture_output=True, check=True)
     return ended.stdout.decode().splitlines()
 
 
@@ -55,9 +47,9 @@ def seats(server: Server, race: str) -> int:
     return racers
 
 
-def test_seat_is_held_before_the_countdown_as_long_as_published(server: Server, environment: dict[str, str]) -> None:
+def test_seat_is_held_before_the_countdown_as_long_as_published(server: Server) -> None:
     race = server.create("corners", seed="42", **OPEN)
-    lines = quit_race(server, environment, race, "--as", "bo", "--no-ready")
+    lines = quit_race(server, race, "--as", "bo", "--no-ready")
     assert lines[-1].startswith(f"your seat is held for {AWAY_S} s. To rejoin: ")
     assert lines[-1].endswith(f" join {server.url}/r/{race} --as bo")
     end = time.monotonic() + 240
@@ -66,12 +58,12 @@ def test_seat_is_held_before_the_countdown_as_long_as_published(server: Server, 
         time.sleep(0.05)
 
 
-def test_seat_is_reserved_during_the_race(server: Server, environment: dict[str, str]) -> None:
+def test_seat_is_reserved_during_the_race(server: Server) -> None:
     race = server.create("corners", seed="42", **RUNNING)
-    lines = quit_race(server, environment, race, "--as", "bo", "--ready")
+    lines = quit_race(server, race, "--as", "bo", "--ready")
     assert lines[-1].startswith("your seat is reserved. To rejoin: ")
     assert lines[-1].endswith(f" join {server.url}/r/{race} --as bo")
-    again = quit_race(server, environment, race, "--as", "bo")
+    again = quit_race(server, race, "--as", "bo")
     assert any("the race is running" in line for line in again)
     assert seats(server, race) == 1
 

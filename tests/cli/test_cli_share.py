@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,11 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> None:
-    for name in [name for name in os.environ if name.startswith(("SAMEDEAL_", "XDG_"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def _environment(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
 
 

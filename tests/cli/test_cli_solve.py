@@ -20,14 +20,12 @@ from samedeal_cli.searches import PublicDeal, analysis_of_deal, line_replay
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
-from support.offline_cli import race_file, refuse_connections, run, written
+from support.offline_cli import run, written
 
 WON, LOST, OPEN = "the-edge:2", "kings-in-the-corners:93", "corners:31"
 
 
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    refuse_connections(monkeypatch, tmp_path / "state")
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 def test_solve_finds_a_line_and_writes_it_as_a_replay(tmp_path: Path) -> None:
@@ -80,9 +78,9 @@ def test_solve_of_a_race_names_the_turning_point_of_each_racer(tmp_path: Path) -
     assert lines[2:] == [f"{racer['name']} {racer['text']}" for racer in document["racers"]]
 
 
-def test_solve_refuses_what_does_not_go_together(tmp_path: Path) -> None:
+def test_solve_refuses_what_does_not_go_together(file: Path, tmp_path: Path) -> None:
     for arguments in (
-        [race_file(tmp_path), "--variant", "refill=waste"],
+        [file, "--variant", "refill=waste"],
         [WON, "--line"],
         ["bridge:2"],
         [WON, "-o", tmp_path / "line.doc"],

@@ -17,9 +17,7 @@ NOBODY = "http://127.0.0.1:1"
 
 
 @pytest.fixture(autouse=True)
-def _own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("SAMEDEAL_SERVER", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def _path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
 
@@ -63,8 +61,8 @@ def test_pipe_gets_the_help_even_with_flags(capsys: pytest.CaptureFixture[str]) 
         assert err == ""
 
 
-def test_terminal_gets_suggestions(tmp_path: Path) -> None:
-    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path), "SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
+def test_terminal_gets_suggestions() -> None:
+    environment = os.environ | {"SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
     with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main"]) as (process, terminal):
         text = until(terminal, "every command")
         assert process.wait(240) == 0

@@ -15,7 +15,7 @@ from samedeal.wire import codec
 from samedeal_cli.settings import state_dir
 from support.bot_races import bot_races
 from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES
-from support.offline_cli import refuse_connections, run, written
+from support.offline_cli import run, written
 from support.races_by_hand import closed, joined, opened, run_of, running
 from support.receipt_files import keep, told
 
@@ -24,8 +24,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 
 @pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    refuse_connections(monkeypatch, tmp_path / "state")
+def _wide(monkeypatch: pytest.MonkeyPatch, offline: None) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 

@@ -23,8 +23,6 @@ async def refuse(peer: Peer) -> None:
 
 async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str) -> tuple[m.Hello, str]:
     """Return the Hello that a command sends to the server at `url`, and its standard error."""
-    home = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     async with server(refuse) as (address, received):
         filled = {name: value.replace(url, address) for name, value in environment.items()}
         if file := filled.pop("config", ""):
@@ -33,7 +31,7 @@ async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "samedeal_cli.main"),
             *(argument.replace(url, address) for argument in args),
-            env=inherited | home | {"SAMEDEAL_TOKEN": "sd_x"} | filled,
+            env=os.environ | {"SAMEDEAL_TOKEN": "sd_x"} | filled,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -23,17 +23,9 @@ from samedeal_cli.net import replay_loader
 from samedeal_cli.settings import Settings
 from support.altered_examples import EXAMPLES
 from support.finished_races import finished
-from support.offline_cli import race_file, refuse_connections, run, written
+from support.offline_cli import run, written
 
-
-@pytest.fixture(autouse=True)
-def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    refuse_connections(monkeypatch, tmp_path / "state")
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return race_file(tmp_path)
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 @pytest.mark.parametrize("slug", GAMES)

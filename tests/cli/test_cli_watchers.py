@@ -3,9 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace as with_fields
@@ -18,12 +16,6 @@ from samedeal_cli.state.race_state import RaceState
 from support.example_states import lobby, racing, view
 from support.full_screen import shown
 from support.servers import Racer, Server, racers
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 def heading(state: RaceState, watching: int, width: int) -> str:
@@ -68,11 +60,11 @@ async def test_the_full_screen_follows_the_number(live: Server) -> None:
         await pilot.press("exclamation_mark", "y")
 
 
-async def test_standings_in_line_mode_end_with_the_number(live: Server, tmp_path: Path) -> None:
+async def test_standings_in_line_mode_end_with_the_number(live: Server) -> None:
     race_id = live.create("corners", seed="1")
     eve = await Racer("eve").connect(live)
     await eve.ask(m.Watch, race=race_id)
-    environment = os.environ | {"XDG_STATE_HOME": f"{tmp_path}", "SAMEDEAL_SERVER": live.url}
+    environment = os.environ | {"SAMEDEAL_SERVER": live.url}
     command = [sys.executable, "-m", "samedeal_cli.main", "join", race_id, "--as", "cy", "--line", "--no-ready"]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
         assert process.stdin

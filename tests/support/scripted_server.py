@@ -41,11 +41,15 @@ class Peer:
     async def say(self, message: m.FromServer) -> None:
         await self.socket.send(codec.encode(message, "msgpack"))
 
-    async def seat(self, stage: Stage = "running", ply: int = 0) -> None:
-        """Receive Hello and Join and reply to them."""
+    async def welcome(self) -> m.ToServer:
+        """Receive Hello and reply to it. Return the next request."""
         hello = await self.hear()
         await self.say(m.Welcome(re=hello.id, player="p1", name="ada", token="t1", server="test"))
-        join = await self.hear()
+        return await self.hear()
+
+    async def seat(self, stage: Stage = "running", ply: int = 0) -> None:
+        """Receive Hello and Join and reply to them."""
+        join = await self.welcome()
         await self.say(structs.replace(view(stage, ply), re=join.id, header=HEADER))
 
 
