@@ -112,18 +112,6 @@ def test_keys_are_queued_while_a_move_is_pending() -> None:
     assert move_refused(state, "No.").queued_keys == ()
 
 
-@pytest.mark.timeout(60)
-def test_queued_keys_wait_while_messages_arrive_that_are_not_the_answer() -> None:
-    state, _ = keys(racing("corners"), "space", "space")
-    rival = structs.replace(state.others[0], home=state.others[0].home + 1)
-    own = [standing for standing in state.standings if standing.seat != rival.seat]
-    view = structs.replace(state.view, n=state.view.n + 1) if state.view else None
-    assert view
-    told = update(state, view, (*own, rival), state.left_ms)
-    assert handle_queued_key(told) == (told, None)
-    assert (told.pending, told.queued_keys) == ("draw", ("space",))
-
-
 def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored() -> None:
     stones = racing("corner-stones")
     first = stones.selection.moves[0]
