@@ -1,7 +1,7 @@
 """Erasing a player: the name leaves the store, and the replays of all the player's races are withdrawn."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -23,7 +23,9 @@ from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
 from support.saved_store import NUMBERS, saved
-from support.stores import Process, holds, process
+from support.stores import Process, holds, process, redis
+
+__all__ = ["redis"]
 
 ADA, BO = guest(1).player, guest(2).player
 
@@ -32,12 +34,6 @@ ADA, BO = guest(1).player, guest(2).player
 async def parts(redis_url: str) -> AsyncIterator[Process]:
     async with process(redis_url) as parts:
         yield parts
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 def erasure_of(parts: Process) -> Erasure:

@@ -1,6 +1,5 @@
 """Finished races are archived as replays, and can be found."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,9 @@ from samedeal.race.events import Moved
 from samedeal_server.store.archive import Search
 from samedeal_server.store.race_log import LINGER_S
 from support.rooms import Later, finished, listed, opened
-from support.stores import contents, process, seat_for, that, until
+from support.stores import contents, process, redis, seat_for, that, until
 
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
+__all__ = ["redis"]
 
 
 async def test_a_finished_race_is_archived_as_a_replay_that_verifies(redis_url: str, redis: Redis) -> None:

@@ -1,6 +1,5 @@
 """Guests are identified by their tokens alone, and the store has only digests of tokens."""
 
-from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
 
 import pytest
@@ -9,20 +8,9 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.guests import Guests
-from support.stores import Wire, contents, holds
+from support.stores import Wire, contents, holds, redis, store
 
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[Store]:
-    store = Store(redis_url)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
+__all__ = ["redis", "store"]
 
 
 async def test_a_token_identifies_its_guest(store: Store) -> None:

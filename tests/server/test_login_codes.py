@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -15,22 +14,11 @@ from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.store.login_codes import ALPHABET, EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
 from support.faulty_store import Valkey, compiled
-from support.stores import Wire, contents, holds, until
+from support.stores import Wire, contents, holds, redis, store, until
+
+__all__ = ["redis", "store"]
 
 INVALID = "The code is wrong, was already used, or has expired."
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[Store]:
-    store = Store(redis_url)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

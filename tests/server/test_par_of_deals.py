@@ -3,13 +3,11 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from conftest import kept_store
 from samedeal.computer.bots import BOTS, play
 from samedeal.computer.par import par
 from samedeal.errors import Refused
@@ -23,25 +21,13 @@ from samedeal_server.jobs.stored_results import MAX_PENDING, MAX_PENDING_PER_ADD
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
-from support.par_requests import address, computed, par_json, par_keys, settled
+from support.par_requests import SIGNING_KEY, address, computed, own_store, par_json, par_keys, server, settled
 from support.servers import Server, racers
 from support.stores import process, until
 
-SIGNING_KEY = "a5" * 32
+__all__ = ["own_store", "server"]
+
 ODD = ["a/b", "x/par/3", "..", "/", "?x=1", "#", "%41", "a%2Fb", "béla 7", "漢字 🂡", "a:b", "+", "'\"<&>\\", "s" * 128]
-
-
-@pytest.fixture(scope="module")
-def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store that no test empties."""
-    yield from kept_store(tmp_path_factory.mktemp("par") / "store")
-
-
-@pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("par") / "log"
-    with LoggedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
-        yield running
 
 
 # Deals.
@@ -245,8 +231,3 @@ async def test_plays_come_in_the_requested_form_and_variant(server: LoggedServer
     assert moves(waste) == play(GAMES["corners"], "1", 0, {"refill": "waste"}).moves
     assert request(server, "GET", target).body == request(server, "GET", f"{target}?refill=stock").body
     assert problem(request(server, "GET", target, Accept="image/svg+xml"), "not-acceptable")
-
-
-async def test_the_server_logged_no_failures(server: LoggedServer) -> None:
-    assert server.failures() == []
-    assert request(server, "GET", "/healthz").status == 200

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 from redis import Redis
 
-from conftest import kept_store
 from samedeal.computer import par_chart
 from samedeal.computer.par import Compared, Par, compared, par
 from samedeal.errors import Refused
@@ -24,24 +22,11 @@ from samedeal_server.store.clock import Clock
 from support.finished_races import finished
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
-from support.par_requests import address, all_sealed, computed, finished_race, par_json, settled
+from support.par_requests import address, all_sealed, computed, finished_race, own_store, par_json, server, settled
 from support.servers import racers
 from support.stores import Process, process, until
 
-SIGNING_KEY = "a5" * 32
-
-
-@pytest.fixture(scope="module")
-def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store that no test empties."""
-    yield from kept_store(tmp_path_factory.mktemp("par") / "store")
-
-
-@pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("par") / "log"
-    with LoggedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
-        yield running
+__all__ = ["own_store", "server"]
 
 
 # Races.
@@ -261,8 +246,3 @@ async def test_a_race_that_was_never_created_seals_nothing(redis_url: str) -> No
         assert await parts.store.ask("TTL", "raced:corners:lost") > OPEN_MS / 1000
         await parts.store.ask("SADD", "raced:corners:other", "no-such-race-1", room.race.id + "0")
         assert not await parts.registry.raced(GAMES["corners"], "other")
-
-
-async def test_the_server_logged_no_failures(server: LoggedServer) -> None:
-    assert server.failures() == []
-    assert request(server, "GET", "/healthz").status == 200

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from msgspec import structs
@@ -15,18 +15,13 @@ from samedeal_server.store.connection import Store, Word
 from samedeal_server.store.race_log import GATHER_S, IN_FLIGHT, LINGER_S, Behind, Lost, RaceLog
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
-from support.stores import Wire, calls
+from support.stores import Wire, calls, redis, store
+
+__all__ = ["redis", "store"]
 
 REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries
 RACE = REPLAY.header.race
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[Store]:
-    store = Store(redis_url)
-    yield store
-    await store.close()
 
 
 @pytest.fixture
@@ -35,12 +30,6 @@ async def log(store: Store) -> RaceLog:
     log = RaceLog(store)
     assert await log.create(REPLAY.header, before(1))
     return log
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 def before(n: int) -> str:

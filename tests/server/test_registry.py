@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,13 +16,9 @@ from samedeal_server.races.registry import RACE_ID, Registry, checked_game
 from support.finished_races import nonce
 from support.races_by_hand import opened as opened_by_hand
 from support.rooms import Later, finished, listed, opened
-from support.stores import KEY, holds, process, run, seat_for, that, until
+from support.stores import KEY, holds, process, redis, run, seat_for, that, until
 
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
+__all__ = ["redis"]
 
 
 async def refusal(race: str, registry: Registry) -> str:

@@ -1,7 +1,7 @@
 """Rooms apply commands, write them to the log, and only then publish them."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -28,15 +28,11 @@ from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
 from support.finished_races import SECRET
 from support.rooms import agrees, opened
-from support.stores import Heard, Wire, calls, process, run, seat_for, that, until
+from support.stores import Heard, Wire, calls, process, redis, run, seat_for, that, until
+
+__all__ = ["redis"]
 
 SEATS = 20
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 # Applying commands.

@@ -1,7 +1,7 @@
 """Rooms recover from a store that fails, and from one that has lost the end of a log."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -22,13 +22,9 @@ from samedeal.race.requests import seat_events
 from samedeal.wire import messages as m
 from samedeal_server.store.race_log import RaceLog
 from support.rooms import agrees, opened
-from support.stores import Heard, Wire, process, run, seat_for, that, until
+from support.stores import Heard, Wire, process, redis, run, seat_for, that, until
 
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
+__all__ = ["redis"]
 
 
 def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:

@@ -20,13 +20,14 @@ from samedeal_server.jobs.pool import JobFailed, Jobs, Task
 from samedeal_server.jobs.turns import Place
 from samedeal_server.races import bot_moves, server_bots
 from samedeal_server.races.opening import RaceOpener
+from samedeal_server.races.room import Room
 from samedeal_server.races.server_bots import add_bot, bots_here
 from samedeal_server.store.guests import Guest
 from support.finished_races import nonce
 from support.rooms import opened
 from support.servers import MASTER_KEY, Racer, Server, racers
 from support.sessions import refused, viewed
-from support.stores import process, seat_for, stored_races, that, until
+from support.stores import Process, process, seat_for, stored_races, that, until
 
 
 def bots(view: m.View) -> list[tuple[str, str]]:
@@ -201,6 +202,17 @@ async def test_a_process_plays_a_limited_number_of_bots(redis_url: str, monkeypa
         await add_bot(rooms[1], guest, parts.registry)
 
 
+async def running_with_a_bot(parts: Process) -> Room:
+    """Return a race of one player and a bot after the deal."""
+    room = await opened(parts, limit_ms=600_000)
+    await room.submit(seat_for(1))
+    await add_bot(room, Guest("player-1", "Ada"), parts.registry)
+    await room.submit(that(Readied(seat=1)))
+    await room.submit(that(Nonce(seat=1, nonce=nonce(1).hex())))
+    await until(lambda: room.race.stage == "running")
+    return room
+
+
 async def test_a_bot_tries_again_when_it_could_not_choose(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run_job, failures = Jobs.run, 0
 
@@ -214,12 +226,7 @@ async def test_a_bot_tries_again_when_it_could_not_choose(redis_url: str, monkey
     monkeypatch.setattr(Jobs, "run", failing)
     monkeypatch.setattr(bot_moves, "RETRY_S", 0.01)
     async with process(redis_url, started=True) as parts:
-        room = await opened(parts, limit_ms=600_000)
-        await room.submit(seat_for(1))
-        await add_bot(room, Guest("player-1", "Ada"), parts.registry)
-        await room.submit(that(Readied(seat=1)))
-        await room.submit(that(Nonce(seat=1, nonce=nonce(1).hex())))
-        await until(lambda: room.race.stage == "running")
+        room = await running_with_a_bot(parts)
         await room.submit(that(Resigned(seat=1)))
         await until(lambda: room.is_archived)
         assert failures == 2
@@ -238,12 +245,7 @@ async def test_the_worker_gets_nothing_but_what_the_seat_has_seen(
 
     monkeypatch.setattr(Jobs, "run", noting)
     async with process(redis_url, started=True) as parts:
-        room = await opened(parts, limit_ms=600_000)
-        await room.submit(seat_for(1))
-        await add_bot(room, Guest("player-1", "Ada"), parts.registry)
-        await room.submit(that(Readied(seat=1)))
-        await room.submit(that(Nonce(seat=1, nonce=nonce(1).hex())))
-        await until(lambda: room.race.stage == "running")
+        room = await running_with_a_bot(parts)
         secret, seed = room.race.secret, room.race.seed
         await room.submit(that(Resigned(seat=1)))
         await until(lambda: room.is_archived)

@@ -1,9 +1,7 @@
 """Clients that request changes get them in answer to their moves, and otherwise the same messages as all others."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from msgspec import structs
 
 from samedeal.race.run import RESTART, UNDO
@@ -12,19 +10,9 @@ from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from support.logged_server import Line, LoggedServer
 from support.race_steps import WINS
-from support.sessions import FORMS, alone, boarded, refused, session_server, viewed
+from support.sessions import alone, boarded, form, refused, server, viewed
 
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with session_server(store_url, tmp_path_factory.mktemp("changes")) as running:
-        yield running
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> codec.Form:
-    form: codec.Form = request.param
-    return form
+__all__ = ["form", "server"]
 
 
 def changed(answer: m.FromServer) -> m.Changes:

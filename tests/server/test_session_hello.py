@@ -1,7 +1,6 @@
 """Sessions identify their guest before anything else."""
 
 import asyncio
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -10,27 +9,11 @@ import pytest
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
-from support.sessions import FORMS, alone, refused, session_server, strict_server, viewed
+from support.sessions import alone, form, refused, server, strict, viewed
+
+__all__ = ["form", "server", "strict"]
 
 RACE, HEX = "calm-otter-42", "0f" * 32
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with session_server(store_url, tmp_path_factory.mktemp("session")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with strict_server(store_url, tmp_path_factory.mktemp("strict")) as running:
-        yield running
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> codec.Form:
-    form: codec.Form = request.param
-    return form
 
 
 async def test_a_connection_without_hello_is_closed(strict: LoggedServer, form: codec.Form) -> None:

@@ -5,7 +5,6 @@ import http.client
 import inspect
 import socket
 import subprocess
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -21,19 +20,9 @@ from samedeal.wire import messages as m
 from samedeal_server.__main__ import CLIENT_ERRORS
 from support.logged_server import Line, LoggedServer
 from support.servers import Racer
-from support.sessions import alone, boarded, session_server, strict_server, viewed
+from support.sessions import alone, boarded, server, strict, viewed
 
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with session_server(store_url, tmp_path_factory.mktemp("session")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with strict_server(store_url, tmp_path_factory.mktemp("strict")) as running:
-        yield running
+__all__ = ["server", "strict"]
 
 
 async def test_a_flood_is_slowed_down_without_losing_messages(strict: LoggedServer) -> None:

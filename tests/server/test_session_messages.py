@@ -1,27 +1,14 @@
 """Sessions reject malformed, unknown and oversized messages, and the connection stays usable where it can."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from samedeal.wire import codec
-from samedeal.wire import messages as m
-from support.logged_server import Line, LoggedServer, written
-from support.sessions import FORMS, alone, refused, session_server, viewed
+from support.logged_server import Line, LoggedServer
+from support.sessions import alone, form, refused, server, viewed
 
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with session_server(store_url, tmp_path_factory.mktemp("session")) as running:
-        yield running
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> codec.Form:
-    form: codec.Form = request.param
-    return form
-
+__all__ = ["form", "server"]
 
 MALFORMED: dict[codec.Form, list[bytes]] = {
     "json": [
@@ -183,9 +170,3 @@ async def test_invalid_utf8_closes_the_connection(server: LoggedServer) -> None:
     async with await Line.open(server, "json", "ada") as line:
         await line.socket.send(b'{"t":"ping","id":"\xff"}', text=True)
         assert await line.close_code() == 1007
-
-
-def test_both_forms_encode_the_same_message() -> None:
-    content = {"t": "ping", "id": 8}
-    assert codec.decode_to_server(written(content, "json"), "json") == m.Ping(id=8)
-    assert codec.decode_to_server(written(content, "msgpack"), "msgpack") == m.Ping(id=8)

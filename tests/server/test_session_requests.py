@@ -1,7 +1,6 @@
 """Sessions carry out the requests of players and spectators, each at its stage of the race."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,27 +11,11 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
 from support.servers import Racer
-from support.sessions import FORMS, alone, boarded, refused, session_server, strict_server, viewed
+from support.sessions import alone, boarded, form, refused, server, strict, viewed
+
+__all__ = ["form", "server", "strict"]
 
 NONCE, HEX = "5c" * 32, "0f" * 32
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with session_server(store_url, tmp_path_factory.mktemp("session")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with strict_server(store_url, tmp_path_factory.mktemp("strict")) as running:
-        yield running
-
-
-@pytest.fixture(params=FORMS)
-def form(request: pytest.FixtureRequest) -> codec.Form:
-    form: codec.Form = request.param
-    return form
 
 
 async def test_unknown_races_are_not_found(server: LoggedServer, form: codec.Form) -> None:

@@ -1,6 +1,6 @@
 """The index of unlisted races is built once from an older store, and interrupted work continues."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,15 +11,11 @@ from samedeal_server.store import unlisted_index
 from samedeal_server.store.schema import KEY, SCHEMA
 from samedeal_server.store.unlisted_index import LOCK, LOCK_S, PROGRESS, UnlistedIndex
 from support.archived_races import archive
-from support.stores import Process, calls, contents, process
+from support.stores import Process, calls, contents, process, redis
+
+__all__ = ["redis"]
 
 RACES = 60
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

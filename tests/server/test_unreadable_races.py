@@ -12,7 +12,9 @@ from samedeal.wire import messages as m
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
 from support.logged_server import Line, LoggedServer, request
-from support.stores import contents
+from support.stores import contents, redis
+
+__all__ = ["redis"]
 
 RACE = "calm-otter-42"
 LOG, HEAD = f"race:{{{RACE}}}:log", f"race:{{{RACE}}}:head"
@@ -62,12 +64,6 @@ ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
     "half a text": (entry() | {b"e": entry()[b"e"][:20]}, "damaged"),
 }
 """Unreadable entries, and what the refusal names."""
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 @pytest.fixture

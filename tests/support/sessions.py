@@ -1,9 +1,9 @@
 """Servers and answers for the tests of WebSocket sessions."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
+
+import pytest
 
 from samedeal.wire import codec
 from samedeal.wire import messages as m
@@ -12,19 +12,20 @@ from support.logged_server import Line, LoggedServer
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 
 
-@contextmanager
-def session_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
+@pytest.fixture(scope="module")
+def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server with generous limits. It must not log any failure."""
+    log = tmp_path_factory.mktemp("session") / "log"
     with LoggedServer(
-        store_url, folder / "log", away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
+        store_url, log, away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
     ).start() as running:
         yield running
         assert running.failures() == []
 
 
-@contextmanager
-def strict_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
-    """A server with tight limits over a store that another server uses. It must not log any failure."""
+@pytest.fixture(scope="module")
+def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    """A server with tight limits over the same store. It must not log any failure."""
     limits = {
         "away_seconds": "0.3",
         "hello_timeout_ms": "1000",
@@ -32,10 +33,17 @@ def strict_server(store_url: str, folder: Path) -> Iterator[LoggedServer]:
         "burst": "20",
         "connections_per_address": "3",
     }
-    log = folder / "log"
+    log = tmp_path_factory.mktemp("strict") / "log"
     with LoggedServer(store_url, log, emptied=False, public_url="https://Race.Example", **limits).start() as running:
         yield running
         assert running.failures() == []
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> codec.Form:
+    """Each encoding of the messages."""
+    form: codec.Form = request.param
+    return form
 
 
 def refused(answer: m.FromServer, code: str, text: str = "") -> bool:

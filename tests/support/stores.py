@@ -1,12 +1,13 @@
 """The server's parts without sockets, over a real store, and a connection to it that can be cut."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
+import pytest
 from redis import Redis
 
 from samedeal.proof.commitments import nonce_commitment
@@ -27,6 +28,21 @@ from support.listening import stop_listening
 
 KEY = bytes(range(32))
 """The master key of all servers in these tests."""
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    """A client of the emptied store."""
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[Store]:
+    """The server's connection to the emptied store."""
+    store = Store(redis_url)
+    yield store
+    await store.close()
 
 
 @dataclass
