@@ -1,10 +1,12 @@
-"""Nobody learns hidden cards or secrets from messages of a running race.
+"""Nobody learns hidden cards or secrets of a running race from messages, receipts, the store or the log.
 
 The tests know the deal, the secret, the nonces and the tokens, and search everything that the server sends for them.
 """
 
 import asyncio
+import hmac
 import json
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from random import Random
@@ -17,10 +19,11 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
+from samedeal.race.events import entry_bytes
 from samedeal.values import replace
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from support.leak_probes import all_requests
+from support.leak_probes import all_requests, stored, written
 from support.logged_server import Line, LoggedServer, request
 from support.sealed_race import (
     KEY,
@@ -196,3 +199,64 @@ async def test_wrong_token_reveals_nothing(server: LoggedServer) -> None:
         async with await Line.open(server, additional_headers={"Authorization": "Bearer wrong"}) as line:
             assert isinstance(await line.ask("watch", race=race.race_id), m.Problem)
             assert await line.close_code() == 4003
+
+
+async def test_receipts_do_not_confirm_guesses_of_moves(server: LoggedServer) -> None:
+    async with sealed_race(server, "corners") as race:
+        await play(race, 5)
+        replay = await finish(race)
+    keys = [b"", race.race_id.encode(), race.header.salt.encode(), bytes.fromhex(race.header.salt)]
+    keys += [race.header.commitment.encode(), bytes.fromhex(race.header.commitment), bytes(32)]
+    keys += [race.nonces["ada"], race.tokens["ada"].encode()]
+    checked = 0
+    for before, entry in zip(replay.entries, replay.entries[1:], strict=False):
+        text = entry_bytes(entry.n, entry.at, entry.event)
+        assert hmac.digest(race.secret, before.h.encode() + b"|" + text, "sha256").hex() == entry.h
+        for chained in (
+            before.h.encode() + b"|" + text,
+            before.h.encode() + text,
+            bytes.fromhex(before.h) + text,
+            text,
+        ):
+            assert sha256(chained).hexdigest() != entry.h
+            assert entry.h not in [hmac.digest(key, chained, "sha256").hex() for key in keys]
+        checked += 1
+    assert checked > 15
+
+
+async def test_store_and_disk_hold_no_secret_of_a_running_race(server: LoggedServer, store_url: str) -> None:
+    async with sealed_race(server, "corners") as race:
+        await play(race, 5)
+        secrets = [form for raw in (race.secret, KEY, PRIVATE_KEY) for form in forms(raw)]
+        secrets += forms(bytes.fromhex(race.seed.partition(".")[0]))
+        secrets += [race.seed.encode(), *(token.encode() for token in race.tokens.values())]
+        for place in (stored, written):
+            data = place(store_url)
+            assert race.race_id.encode() in data
+            assert b'"move":"' in data
+            assert found(data, secrets) == []
+        await finish(race)
+        for place in (stored, written):
+            data = place(store_url)
+            assert race.secret.hex().encode() in data, "the search would find nothing"
+            never = [*forms(KEY), *forms(PRIVATE_KEY), *(token.encode() for token in race.tokens.values())]
+            assert found(data, never) == []
+
+
+async def test_log_contains_no_secret(server: LoggedServer) -> None:
+    async with sealed_race(server, "corners") as race:
+        await play(race, 5)
+        await race.lines["ada"].send(b'{"t":"hello","id":1,"token":"' + race.tokens["ada"].encode() + b'","x":1}')
+        async with await Line.open(server) as line:
+            await line.ask("hello", token=race.tokens["bo"] + "x")
+        await finish(race)
+        log = server.log
+    lines = [json.loads(line) for line in log.splitlines()]
+    events = {line["message"].partition(": ")[2] for line in lines if line.get("race") == race.race_id}
+    assert events >= {"joined", "readied", "counting", "nonce", "dealt", "moved", "resigned", "closed"}
+    for line in lines:
+        if line.get("seat"):
+            assert re.fullmatch("[0-9a-f]{16}", line["connection"])
+            assert line["race"]
+    assert found(log.encode(), race.forbidden()) == []
+    assert server.failures() == []
