@@ -15,12 +15,12 @@ from support.servers import Server, racers
 
 
 async def played(server: Server, slug: str, **options: Any) -> Replay:
-    """Race alone on a secret deal: a few moves, then resign."""
+    """Race alone on a secret deal: a few moves, with a restart where none is legal, then resign."""
     race_id = server.create(slug, max_racers=1, start_delay_ms=0, **options)
     async with racers(server, "ada") as (ada,):
         await ada.begin(race_id)
         for _ in range(4):
-            await ada.move((ada.board.moves or [])[0])
+            await ada.move((ada.board.moves or ["restart"])[0])
         await ada.ask(m.Resign)
     return await server.replay(race_id)
 
