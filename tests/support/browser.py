@@ -10,26 +10,32 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Error, Page, Request, Response, async_playwright
 
-from support.servers import Server
+from support.servers import Racer, Server, racers
+from support.waiting import until
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
+TIMEOUT_MS = 30_000
+"""How long tests wait for the page."""
+COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
+NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
+FINISHED = "Promise.all(document.getAnimations().map((one) => one.finished))"
 
 
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="no browser is installed (chromium)")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (on Debian: apt-get install chromium)")
 """Skips a test where there is no browser, except on CI, where it then fails (see conftest.py)."""
 
 
-def browser_marks() -> list[pytest.MarkDecorator]:
-    """Return the marks of tests in a browser."""
-    return [needs_browser, pytest.mark.asyncio(loop_scope="module")]
+IN_BROWSER = [needs_browser, pytest.mark.asyncio(loop_scope="session")]
+"""The marks of tests in a browser."""
 
 
 @dataclass
@@ -41,6 +47,8 @@ class Tab:
     requested: set[str] = field(default_factory=set)
     fetched: dict[str, int] = field(default_factory=dict)
     """Bytes downloaded, by URL."""
+    refusals: set[int] = field(default_factory=set)
+    """The HTTP statuses that are not recorded as errors."""
 
     def on_request(self, request: Request) -> None:
         self.requested.add(request.url)
@@ -67,18 +75,37 @@ async def launch_browser() -> AsyncIterator[Browser]:
             await chromium.close()
 
 
-@pytest.fixture(scope="module")
-def page_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with an embedded store, for all tests of a module."""
-    with Server(data_dir=tmp_path_factory.mktemp("page")) as server:
-        yield server
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with an embedded store, for all tests. A test that finds a race by its deal uses a deal of its own."""
+    with Server(data_dir=tmp_path_factory.mktemp("page"), connections_per_address="0") as running:
+        yield running
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def page_browser() -> AsyncIterator[Browser]:
-    """A browser for all tests of a module."""
-    async with launch_browser() as chromium:
-        yield chromium
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    """A browser for all tests."""
+    async with launch_browser() as launched:
+        yield launched
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(chromium: Browser, request: pytest.FixtureRequest) -> AsyncIterator["Tab"]:
+    """A page in a browser context of its own, with the options of `window`. It must not record errors."""
+    async with open_page(chromium, **getattr(request, "param", {})) as opened:
+        yield opened
+        assert opened.errors == [], opened.errors
+
+
+@pytest.fixture
+def page(tab: "Tab") -> Page:
+    """The page of the tab."""
+    return tab.page
+
+
+def window(width: int = 390, height: int = 844, **context: Any) -> pytest.MarkDecorator:
+    """Return the mark of a test that needs a window of another size, or other options of the browser context."""
+    return pytest.mark.parametrize("tab", [{"width": width, "height": height, **context}], indirect=True, ids=["page"])
 
 
 @asynccontextmanager
@@ -98,12 +125,13 @@ async def open_page(browser: Browser, width: int = 390, height: int = 844, **con
 async def new_tab(window: Any) -> Tab:
     """Open another tab in a browser context."""
     page: Page = await window.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(TIMEOUT_MS)
     watched = Tab(page)
 
     async def record(response: Response) -> None:
         # The server refuses these while others race on the same open deal; this is not an error of the page.
-        if response.status >= 400 and not response.url.endswith(("/par", "/analysis")):
+        refused = response.status >= 400 and response.status not in watched.refusals
+        if refused and not response.url.endswith(("/par", "/analysis")):
             watched.errors.append(f"{response.status}: {response.url}")
         with suppress(Error):  # the page may close before the sizes of its last responses are available
             sizes = await response.request.sizes()
@@ -116,14 +144,57 @@ async def new_tab(window: Any) -> Tab:
     return watched
 
 
-async def join_race(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
-    """Join a race by its link and get ready; in a race for one, the page does that by itself."""
-    await page.goto(f"{server.url}/r/{race_id}")
+async def give_name(page: Page, name: str = "ada") -> None:
+    """Fill in the form that a player without a name sees."""
     await page.fill("#name", name)
     await page.click("button:text-is('Join')")
+
+
+async def take_seat(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
+    """Join a race by its link, and wait for the seat.
+
+    A page that is left earlier has not stored its player yet.
+    """
+    await page.goto(f"{server.url}/r/{race_id}")
+    await give_name(page, name)
+    await page.wait_for_selector(".standings:has-text('(you)')", state="attached")
+
+
+async def join_race(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
+    """Take a seat and get ready; in a race for one, the page does that by itself."""
+    await take_seat(page, server, race_id, name)
     _, view = server.get(f"/api/v1/races/{race_id}")
     if json.loads(view)["header"]["options"].get("max_racers") != 1:
         await page.click("#ready")
+
+
+async def start_race(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
+    """Join a race and wait for the deal."""
+    await join_race(page, server, race_id, name)
+    await wait_for_deal(page)
+
+
+def stored_guest(player: Racer, path: str = "") -> str:
+    """Return a script that makes a player the guest of a browser, on a server below a path."""
+    guest = {"name": player.name, "token": player.token, "player": player.player}
+    return f"localStorage.setItem('samedeal{path}.guest', {json.dumps(json.dumps(guest))})"
+
+
+async def start_after(page: Page, server: Server, race_id: str, moves: list[str], name: str = "ada") -> None:
+    """Make the first moves of a race on a chosen seed without the page, which then takes over the seat."""
+    async with racers(server, name) as (player,):
+        await player.begin(race_id)
+        for move in moves:
+            await player.move(move)
+        await page.goto(f"{server.url}/healthz")  # not a page, which could already ask for a name
+        await page.evaluate(stored_guest(player, urlsplit(server.url).path))
+        await page.goto(f"{server.url}/r/{race_id}")
+        await page.wait_for_selector(f'.table[data-ply="{len(moves)}"]')
+
+
+async def resign(page: Page) -> None:
+    await page.click("button:text-is('Resign')")
+    await page.click("dialog button:text-is('Yes')")
 
 
 def solo(server: Server, slug: str, **options: Any) -> str:
@@ -131,11 +202,12 @@ def solo(server: Server, slug: str, **options: Any) -> str:
     return server.create(slug, seed=WINS[slug]["seed"], **SOLO | options)
 
 
-async def find_violations(page: Page) -> list[str]:
-    """Return the serious and critical accessibility violations that axe finds."""
+async def find_violations(page: Page, *rules: str) -> list[str]:
+    """Return the serious and critical accessibility violations that axe finds, of all its rules or some."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
-    result = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    options = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
+    result = await page.evaluate("(options) => axe.run(document, options)", options)
     return [
         f"{violation['id']}: {violation['help']}: {[node['html'][:160] for node in violation['nodes'][:3]]}"
         for violation in result["violations"]
@@ -143,7 +215,27 @@ async def find_violations(page: Page) -> list[str]:
     ]
 
 
+async def check_themes(page: Page) -> None:
+    """Assert that axe finds no violation in the light theme, and no low contrast in the dark one."""
+    await page.emulate_media(color_scheme="dark")
+    assert not await find_violations(page, "color-contrast"), page.url
+    await page.emulate_media(color_scheme="light")
+    assert not await find_violations(page)
+
+
+async def check_layout(page: Page) -> None:
+    """Assert that axe finds no violation, and that the page is not wider than the window."""
+    assert not await find_violations(page)
+    assert await overflow(page) <= 0
+
+
+async def wait_until(page: Page, condition: str) -> None:
+    """Wait until a JavaScript expression or its promise is true. The page does not permit Playwright's own way."""
+    await until(lambda: page.evaluate(condition), condition)
+
+
 async def wait_for_deal(page: Page) -> None:
+    """Wait for the table before the first move."""
     await page.wait_for_selector('.table[data-ply="0"]')
 
 
@@ -184,6 +276,20 @@ async def tap(page: Page, *places: str) -> None:
     )
     for x, y in middles:
         await page.touchscreen.tap(x, y)
+
+
+async def drag(page: Page, source: str, target: str) -> None:
+    """Drag the last card of a pile to another pile with the mouse."""
+    await page.evaluate(FINISHED)
+    start = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
+    end = await page.locator(f'[data-place="{target}"]').bounding_box()
+    assert start
+    assert end
+    await page.mouse.move(start["x"] + 15, start["y"] + 15)
+    await page.mouse.down()
+    await page.mouse.move(start["x"] + 30, start["y"] + 30, steps=3)
+    await page.mouse.move(end["x"] + 15, end["y"] + 15, steps=5)
+    await page.mouse.up()
 
 
 async def tap_moves(page: Page, moves: list[str], first: int = 0) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
@@ -23,6 +23,7 @@ from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from samedeal_server.store.checks import fingerprint
+from support.waiting import LIMIT_S
 
 MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
 FINGERPRINT = fingerprint(bytes.fromhex(MASTER_KEY))
@@ -68,7 +69,7 @@ class Server:
         """End the process, with SIGKILL by default."""
         assert self.process
         self.process.send_signal(how)
-        self.process.wait(240)
+        self.process.wait(LIMIT_S)
         if self.process.stdout:
             self.process.stdout.close()
 
@@ -84,7 +85,7 @@ class Server:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=240) as response:
+            with urllib.request.urlopen(request, timeout=LIMIT_S) as response:
                 return response.status, response.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -109,7 +110,7 @@ class Server:
         race: str = json.loads(body)["race"]
         return race
 
-    async def replay(self, race: str, timeout_s: float = 240) -> Replay:
+    async def replay(self, race: str, timeout_s: float = LIMIT_S) -> Replay:
         """Wait for the replay of a race and return it."""
         async with asyncio.timeout(timeout_s):
             while True:
@@ -181,9 +182,10 @@ class Racer:
         await self._socket.send(data.decode() if self._form == "json" else data)
 
     async def hear(self) -> m.FromServer:
-        """Receive the next message. Raises ConnectionClosed."""
+        """Receive the next message. Raises ConnectionClosed, or TimeoutError if there is none for LIMIT_S."""
         assert self._socket
-        packet = await self._socket.recv()
+        async with asyncio.timeout(LIMIT_S):
+            packet = await self._socket.recv()
         message = codec.decode_from_server(packet.encode() if isinstance(packet, str) else packet, self._form)
         self.heard.append(message)
         if isinstance(message, m.View):
@@ -245,3 +247,18 @@ async def racers(server: Server, *names: str) -> AsyncIterator[list[Racer]]:
         yield connected
     finally:
         await asyncio.gather(*(racer.close() for racer in connected))
+
+
+async def begin_together(race_id: str, players: Sequence[Racer]) -> None:
+    """Let racers join, get ready and wait for the deal."""
+    for player in players:
+        await player.join(race_id)
+    for player in players:
+        await player.ask(m.Ready)
+    for player in players:
+        await player.dealt()
+
+
+async def resign_all(players: Iterable[Racer]) -> None:
+    for player in players:
+        await player.ask(m.Resign)

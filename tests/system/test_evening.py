@@ -10,21 +10,15 @@ from playwright.async_api import Browser, Page
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
-from support.browser import browser_marks, open_page, overflow, page_browser, page_server, wait_for_deal
+from support.browser import IN_BROWSER, chromium, open_page, overflow, resign, server
 from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
-pytestmark = [*browser_marks(), tmux_only]
-server, chromium = page_server, page_browser
+pytestmark = [*IN_BROWSER, tmux_only]
+__all__ = ["chromium", "server"]
 
 GUESTS = ("ada", "bo", "cy", "di")
 NEXT = ("the-edge", "kings-in-the-corners", "gallery", "corner-stones")
-
-
-async def resign(page: Page) -> None:
-    await wait_for_deal(page)
-    await page.click("button:text-is('Resign')")
-    await page.click("dialog button:text-is('Yes')")
 
 
 @pytest.mark.timeout(1_200)  # five races with four windows

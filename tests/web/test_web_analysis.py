@@ -2,39 +2,56 @@
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pytest
-from playwright.async_api import Browser, Page
+import pytest_asyncio
+from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from samedeal_cli.render.text_table import with_cards
 from support.browser import (
+    IN_BROWSER,
     WINS,
-    browser_marks,
+    Tab,
+    check_layout,
     find_violations,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
+    new_tab,
     places_of,
     solo,
     tap_moves,
     wait_for_ply,
 )
 from support.servers import Server, racers
+from support.waiting import until
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 SLUG = "kings-in-the-corners"
 SEED, WIN = WINS[SLUG]["seed"], WINS[SLUG]["moves"]
 GOOD_MOVES = 8
 """After these moves of the win, always making the first legal move loses the game a few moves later."""
 
 
-async def lost(server: Server) -> tuple[str, list[str], Any]:
-    """Lose a race for one after a restart. Return its id, the moves of the second attempt, and the analysis."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server on which nobody else races on the deal of these tests: the analysis of an open deal is secret."""
+    with Server(data_dir=tmp_path_factory.mktemp("analysis")) as running:
+        yield running
+
+
+class Lost(NamedTuple):
+    """A lost race for one, the moves of the second attempt, and the analysis."""
+
+    race: str
+    moves: list[str]
+    analysis: Any
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def lost(server: Server) -> Lost:
+    """Lose after a restart."""
     race_id = solo(server, SLUG)
     moves = list[str]()
     async with racers(server, "bo") as (bo,):
@@ -46,18 +63,21 @@ async def lost(server: Server) -> tuple[str, list[str], Any]:
             await bo.move(moves[-1])
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    return race_id, moves, await computed(server, f"/api/v1/races/{race_id}/analysis")
+    return Lost(race_id, moves, await computed(server, f"/api/v1/races/{race_id}/analysis"))
 
 
 async def computed(server: Server, path: str, body: object = None) -> Any:
     """Wait for a result that takes time, and return it."""
-    async with asyncio.timeout(240):
-        while True:
-            status, content = await asyncio.to_thread(server.get, path, body)
-            assert status in (200, 202), content
-            if status == 200:
-                return json.loads(content)
-            await asyncio.sleep(0.05)
+    found = list[bytes]()
+
+    async def is_ready() -> bool:
+        status, content = await asyncio.to_thread(server.get, path, body)
+        assert status in (200, 202), content
+        found.append(content)
+        return status == 200
+
+    await until(is_ready, path)
+    return json.loads(found[-1])
 
 
 async def address(page: Page) -> str:
@@ -73,134 +93,119 @@ async def shown_table(page: Page) -> list[str]:
     return labels
 
 
-async def test_results_lead_to_the_solution_which_is_a_replay(server: Server, chromium: Browser) -> None:
-    race_id, _, analysis = await lost(server)
+async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server: Server, page: Page) -> None:
+    race_id, _, analysis = lost
     assert analysis["outcome"] == "won"
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/w/{race_id}")
-        await page.wait_for_selector(f"text={analysis['text']}")
-        await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
-        assert not await find_violations(page)
-        await page.click("a:text-is('Watch how')")
-        await page.wait_for_url(f"{server.url}/solution/{race_id}")
-        await page.wait_for_selector(".replay .checks .verdict:has-text('Verified ✓ Every move')")
-        await page.keyboard.press("End")
-        await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
-        goal = GAMES[SLUG].goal
-        assert f"{goal}/{goal} won" in await page.inner_text(".tables figcaption")
-        assert await page.locator("button:text-is('Race against this')").count() == 0
-        assert await overflow(page) == 0
-        assert not await find_violations(page)
-        assert not watched.errors
+    await page.goto(f"{server.url}/w/{race_id}")
+    await page.wait_for_selector(f"text={analysis['text']}")
+    await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
+    assert not await find_violations(page)
+    await page.click("a:text-is('Watch how')")
+    await page.wait_for_url(f"{server.url}/solution/{race_id}")
+    await page.wait_for_selector(".replay .checks .verdict:has-text('Verified ✓ Every move')")
+    await page.keyboard.press("End")
+    await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
+    goal = GAMES[SLUG].goal
+    assert f"{goal}/{goal} won" in await page.inner_text(".tables figcaption")
+    assert await page.locator("button:text-is('Race against this')").count() == 0
+    await check_layout(page)
 
 
-async def test_turning_point_is_marked_and_leads_to_practice(server: Server, chromium: Browser) -> None:
-    race_id, moves, analysis = await lost(server)
+async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server: Server, page: Page) -> None:
+    race_id, moves, analysis = lost
     (turn,) = analysis["racers"]
     step = turn["step"]
     assert 2 < step < 2 + len(moves)
-    async with open_page(chromium) as watched, open_page(chromium) as other:
-        page = watched.page
-        await page.goto(f"{server.url}/replay/{race_id}")
-        await page.wait_for_selector(f".tables figcaption:has-text('{turn['text']}')")
-        assert await page.get_attribute(".marks .turn", "title") == f"bo {turn['text']}"
-        for _ in range(2):  # the restart, and the turning point
-            await page.keyboard.press("]")
-        assert (await address(page)).endswith(f"#m{step}")
-        assert f"bo {turn['text']}" in await page.inner_text(".player .note")
-        await page.keyboard.press("Home")
-        await page.click(f".list a:text-is('{turn['text']}')")
-        await page.wait_for_selector(f".player .note:has-text('move {step} of')")
-        assert not await find_violations(page)
-        await page.click("button:text-is('Play on from here')")
-        line = moves[: step - 2]  # not what was before the restart
-        await page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
-        link = f"{server.url}/practice/{SLUG}:{SEED}#{','.join(line)}"
-        assert await address(page) == link
-        await other.page.goto(link)
-        await other.page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
-        assert await shown_table(other.page) == await shown_table(page)
-        assert not watched.errors
-        assert not other.errors
+    await page.goto(f"{server.url}/replay/{race_id}")
+    await page.wait_for_selector(f".tables figcaption:has-text('{turn['text']}')")
+    assert await page.get_attribute(".marks .turn", "title") == f"bo {turn['text']}"
+    for _ in range(2):  # the restart, and the turning point
+        await page.keyboard.press("]")
+    assert (await address(page)).endswith(f"#m{step}")
+    assert f"bo {turn['text']}" in await page.inner_text(".player .note")
+    await page.keyboard.press("Home")
+    await page.click(f".list a:text-is('{turn['text']}')")
+    await page.wait_for_selector(f".player .note:has-text('move {step} of')")
+    assert not await find_violations(page)
+    await page.click("button:text-is('Play on from here')")
+    line = moves[: step - 2]  # not what was before the restart
+    await page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
+    link = f"{server.url}/practice/{SLUG}:{SEED}#{','.join(line)}"
+    assert await address(page) == link
+    other = await new_tab(page.context)
+    await other.page.goto(link)
+    await other.page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
+    assert await shown_table(other.page) == await shown_table(page)
+    assert other.errors == []
 
 
-async def test_practice_has_undo_hints_and_verdicts(server: Server, chromium: Browser) -> None:
-    _, moves, analysis = await lost(server)
+async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, page: Page) -> None:
+    _, moves, analysis = lost
     good = moves[: analysis["racers"][0]["step"] - 2]
     mistake = moves[len(good)]
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
-        await page.click("button:text-is('Hint')")
-        await page.wait_for_selector(".wanted")
-        hint = (await computed(server, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
-        wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
-        assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
-        text = (await page.inner_text(".practice")).replace("\ufe0e", "")
-        assert text == f"Hint: {hint['move']}. {with_cards(hint['rule'] + ' ' + hint['reason'])}"
-        await tap_moves(page, [mistake], len(good))
-        await wait_for_ply(page, len(good) + 1)
-        assert await page.locator(".wanted").count() == 0
-        assert (await address(page)).endswith(f",{mistake}")
-        await page.click("button:text-is('Was that a mistake?')")
-        verdict = "The last move was a mistake: you could still have won before it."
-        await page.wait_for_selector(f".practice:has-text('{verdict}')")
-        assert not await find_violations(page)
-        assert await overflow(page) == 0
-        for ply in range(len(good), -1, -1):
-            await page.keyboard.press("u")
-            await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
-        assert await page.is_disabled("button:text-is('Undo')")
-        assert await address(page) == f"{server.url}/practice/{SLUG}:{SEED}"
-        await page.click("button:text-is('Can it be won?')")
-        await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
-        await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
-        await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
-        await page.click("button:text-is('Restart')")
-        await page.click("dialog button:text-is('Yes')")
-        await page.wait_for_selector('.field .table[data-ply="0"]')
-        assert not watched.errors
+    await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
+    await page.click("button:text-is('Hint')")
+    await page.wait_for_selector(".wanted")
+    hint = (await computed(server, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
+    wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
+    assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
+    text = (await page.inner_text(".practice")).replace("\ufe0e", "")
+    assert text == f"Hint: {hint['move']}. {with_cards(hint['rule'] + ' ' + hint['reason'])}"
+    await tap_moves(page, [mistake], len(good))
+    await wait_for_ply(page, len(good) + 1)
+    assert await page.locator(".wanted").count() == 0
+    assert (await address(page)).endswith(f",{mistake}")
+    await page.click("button:text-is('Was that a mistake?')")
+    verdict = "The last move was a mistake: you could still have won before it."
+    await page.wait_for_selector(f".practice:has-text('{verdict}')")
+    await check_layout(page)
+    for ply in range(len(good), -1, -1):
+        await page.keyboard.press("u")
+        await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
+    assert await page.is_disabled("button:text-is('Undo')")
+    assert await address(page) == f"{server.url}/practice/{SLUG}:{SEED}"
+    await page.click("button:text-is('Can it be won?')")
+    await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
+    await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
+    await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
+    await page.click("button:text-is('Restart')")
+    await page.click("dialog button:text-is('Yes')")
+    await page.wait_for_selector('.field .table[data-ply="0"]')
 
 
 @pytest.mark.parametrize("slug", GAMES)
-async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/rules/{slug}")
-        await page.click("a:text-is('Practise alone, with hints')")
-        await page.wait_for_selector('.field .table[data-ply="0"]')
-        seed = (await address(page)).rpartition(":")[2]
-        move = GAMES[slug].from_seed(seed).moves()[0]
-        await tap_moves(page, [move])
-        await wait_for_ply(page, 1)
-        assert (await address(page)).endswith(f"{slug}:{seed}#{move}")
-        assert not watched.errors
+async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/rules/{slug}")
+    await page.click("a:text-is('Practise alone, with hints')")
+    await page.wait_for_selector('.field .table[data-ply="0"]')
+    seed = (await address(page)).rpartition(":")[2]
+    move = GAMES[slug].from_seed(seed).moves()[0]
+    await tap_moves(page, [move])
+    await wait_for_ply(page, 1)
+    assert (await address(page)).endswith(f"{slug}:{seed}#{move}")
 
 
-async def test_options_of_the_game_stay_in_the_address(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/practice/corners:a%2Fb%3F?refill=waste")
-        await page.wait_for_selector('.field .table[data-ply="0"]')
-        await page.click("button:text-is('Draw')")
-        await wait_for_ply(page, 1)
-        assert await address(page) == f"{server.url}/practice/corners:a%2Fb%3F?refill=waste#draw"
-        assert not watched.errors
+async def test_options_of_the_game_stay_in_the_address(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/practice/corners:a%2Fb%3F?refill=waste")
+    await page.wait_for_selector('.field .table[data-ply="0"]')
+    await page.click("button:text-is('Draw')")
+    await wait_for_ply(page, 1)
+    assert await address(page) == f"{server.url}/practice/corners:a%2Fb%3F?refill=waste#draw"
 
 
-async def test_nobody_practises_a_deal_that_others_race_on(server: Server, chromium: Browser) -> None:
+async def test_nobody_practises_a_deal_that_others_race_on(server: Server, page: Page, tab: Tab) -> None:
+    tab.refusals = {403}
     refusal = "A race on this deal is open or running."
     seed = "contested"
-    async with open_page(chromium) as early, open_page(chromium) as late:
-        await early.page.goto(f"{server.url}/practice/{SLUG}:{seed}")
-        await early.page.wait_for_selector('.field .table[data-ply="0"]')
-        server.create(SLUG, seed=seed)
-        await tap_moves(early.page, [GAMES[SLUG].from_seed(seed).moves()[0]])
-        await early.page.wait_for_selector(f".bubble:has-text('{refusal}')")
-        await early.page.click("button:text-is('Hint')")
-        await early.page.wait_for_selector(f".practice:has-text('{refusal}')")
-        assert await early.page.get_attribute(".field .table", "data-ply") == "0"
-        await late.page.goto(f"{server.url}/practice/{SLUG}:{seed}")
-        await late.page.wait_for_selector(f"text={refusal}")
-        assert await late.page.locator(".table").count() == 0
+    await page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+    await page.wait_for_selector('.field .table[data-ply="0"]')
+    server.create(SLUG, seed=seed)
+    await tap_moves(page, [GAMES[SLUG].from_seed(seed).moves()[0]])
+    await page.wait_for_selector(f".bubble:has-text('{refusal}')")
+    await page.click("button:text-is('Hint')")
+    await page.wait_for_selector(f".practice:has-text('{refusal}')")
+    assert await page.get_attribute(".field .table", "data-ply") == "0"
+    await page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+    await page.reload()
+    await page.wait_for_selector(f"text={refusal}")
+    assert await page.locator(".table").count() == 0

@@ -3,12 +3,11 @@
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
-from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
+from support.browser import IN_BROWSER, check_layout, open_page, overflow, take_seat
 from support.servers import Server, racers
 from support.sessions import viewed
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 async def tags(page: Page) -> list[str]:
@@ -19,9 +18,7 @@ async def tags(page: Page) -> list[str]:
 async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server, chromium: Browser) -> None:
     async with open_page(chromium, 320, 568) as watched, racers(server, "Bo") as (bo,):
         page, race = watched.page, server.create("corners", seed="225", start_delay_ms=0)
-        await page.goto(f"{server.url}/r/{race}")
-        await page.fill("#name", "Ada")
-        await page.click("button:text-is('Join')")
+        await take_seat(page, server, race, "Ada")
         group = page.get_by_role("group", name="Add a bot:")
         expert = group.get_by_role("button", name="Expert")
         await expert.press("Enter")
@@ -33,8 +30,7 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
         await page.keyboard.press("Shift+Tab")
         await page.keyboard.press("Space")
         await page.wait_for_selector(".standings li:has-text('Deuce'):has-text('beginner bot')")
-        assert not await find_violations(page)
-        assert await overflow(page) <= 0
+        await check_layout(page)
         await bo.join(race)
         viewed(await bo.ask(m.Bot))
         await page.wait_for_selector(".standings li:has-text('Trey'):has-text('regular bot')")

@@ -3,83 +3,74 @@
 import re
 from pathlib import Path
 
-from playwright.async_api import Browser, WebSocketRoute
+from playwright.async_api import Browser, Page, WebSocketRoute
 
 from samedeal.wire import messages as m
 from support.browser import (
+    IN_BROWSER,
     SOLO,
     WINS,
-    browser_marks,
+    Tab,
     find_violations,
     join_race,
     new_tab,
     open_page,
-    page_browser,
-    page_server,
+    resign,
     solo,
+    start_race,
     tap_moves,
     wait_for_deal,
     wait_for_ply,
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
-async def test_reload_restores_the_table(server: Server, chromium: Browser) -> None:
+async def test_reload_restores_the_table(server: Server, page: Page) -> None:
     race_id = solo(server, "gallery")
     moves = WINS["gallery"]["moves"]
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        await tap_moves(page, moves[:6])
-        await wait_for_ply(page, 6)
-        await page.reload()
-        await page.wait_for_selector('.table[data-ply="6"]')
-        await tap_moves(page, moves[6:9], first=6)
-        await wait_for_ply(page, 9)
-        assert not watched.errors
+    await start_race(page, server, race_id)
+    await tap_moves(page, moves[:6])
+    await wait_for_ply(page, 6)
+    await page.reload()
+    await page.wait_for_selector('.table[data-ply="6"]')
+    await tap_moves(page, moves[6:9], first=6)
+    await wait_for_ply(page, 9)
 
 
-async def test_page_connects_to_an_older_server_that_knows_only_ws(server: Server, chromium: Browser) -> None:
+async def test_page_connects_to_an_older_server_that_knows_only_ws(server: Server, page: Page) -> None:
     refused = list[str]()
 
     async def refuse(socket: WebSocketRoute) -> None:
         refused.append(socket.url)
         await socket.close()
 
-    async with open_page(chromium) as watched:
-        race_id = solo(server, "corners")
-        await watched.page.route_web_socket("**/ws/*", refuse)
-        await join_race(watched.page, server, race_id)
-        await wait_for_deal(watched.page)
-        assert refused == [f"{server.url.replace('http', 'ws')}/ws/{race_id}"] * 3
-
-
-async def test_second_tab_takes_over_the_seat(server: Server, chromium: Browser) -> None:
     race_id = solo(server, "corners")
-    async with open_page(chromium) as first:
-        await join_race(first.page, server, race_id)
-        await wait_for_deal(first.page)
-        second = await new_tab(first.page.context)
-        await second.page.goto(f"{server.url}/r/{race_id}")
-        await wait_for_deal(second.page)
-        await first.page.wait_for_selector("text=This race is open in another window")
-        await tap_moves(second.page, ["r2"])
-        await wait_for_ply(second.page, 1)
-        await first.page.click("text=Use this window")
-        await first.page.wait_for_selector('.table[data-ply="1"]')
-        await second.page.wait_for_selector("text=This race is open in another window")
+    await page.route_web_socket("**/ws/*", refuse)
+    await start_race(page, server, race_id)
+    assert refused == [f"{server.url.replace('http', 'ws')}/ws/{race_id}"] * 3
+
+
+async def test_second_tab_takes_over_the_seat(server: Server, page: Page) -> None:
+    race_id = solo(server, "corners")
+    await start_race(page, server, race_id)
+    second = await new_tab(page.context)
+    await second.page.goto(f"{server.url}/r/{race_id}")
+    await wait_for_deal(second.page)
+    await page.wait_for_selector("text=This race is open in another window")
+    await tap_moves(second.page, ["r2"])
+    await wait_for_ply(second.page, 1)
+    await page.click("text=Use this window")
+    await page.wait_for_selector('.table[data-ply="1"]')
+    await second.page.wait_for_selector("text=This race is open in another window")
 
 
 async def test_page_reconnects_after_a_server_restart(tmp_path: Path, chromium: Browser) -> None:
     with Server(data_dir=tmp_path / "data") as server:
         race_id = server.create("corners", seed=WINS["corners"]["seed"], **SOLO)
         async with open_page(chromium) as watched:
-            await join_race(watched.page, server, race_id)
-            await wait_for_deal(watched.page)
+            await start_race(watched.page, server, race_id)
             port = server.port
             server.kill()
             await watched.page.wait_for_selector("text=Reconnecting")
@@ -89,55 +80,45 @@ async def test_page_reconnects_after_a_server_restart(tmp_path: Path, chromium: 
             await wait_for_ply(watched.page, 1)
 
 
-async def test_page_reconnects_when_the_device_is_back_online(server: Server, chromium: Browser) -> None:
+async def test_page_reconnects_when_the_device_is_back_online(server: Server, page: Page) -> None:
     race_id = solo(server, "corners")
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        async with page.expect_websocket():
-            await page.evaluate("window.dispatchEvent(new Event('online'))")
-        await tap_moves(page, ["r2"])
-        await wait_for_ply(page, 1)
-        assert not watched.errors
+    await start_race(page, server, race_id)
+    async with page.expect_websocket():
+        await page.evaluate("window.dispatchEvent(new Event('online'))")
+    await tap_moves(page, ["r2"])
+    await wait_for_ply(page, 1)
 
 
-async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, chromium: Browser) -> None:
+async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, page: Page) -> None:
     race_id = server.create("corners", start_delay_ms=1000)
-    async with open_page(chromium) as watched, racers(server, "bo") as (bo,):
-        page = watched.page
+    async with racers(server, "bo") as (bo,):
         await join_race(page, server, race_id)
         await bo.begin(race_id)
         await wait_for_deal(page)
         assert "bo" in await page.inner_text(".standings")
         assert await page.locator(".table").count() == 1
-        await page.click("button:text-is('Resign')")
-        await page.click("dialog >> text=Yes")
+        await resign(page)
         await bo.ask(m.Resign)
         await page.wait_for_selector("text=/1st of 2/")
         await page.wait_for_selector("text=Verified ✓ Every move")
         facts = await page.locator(".facts").text_content()
         assert re.search(r"✓ receipts \d+ digests received during the race match", facts or "")
         await page.wait_for_selector("text=/you and bo|You and bo/")
-        assert not watched.errors
 
 
-async def test_visitor_of_a_full_race_watches_it(server: Server, chromium: Browser) -> None:
+async def test_visitor_of_a_full_race_watches_it(server: Server, page: Page) -> None:
     race_id = solo(server, "corners")
-    async with open_page(chromium) as watched, racers(server, "bo") as (bo,):
+    async with racers(server, "bo") as (bo,):
         await bo.begin(race_id)
-        page = watched.page
         await page.goto(f"{server.url}/r/{race_id}")
         await page.wait_for_selector("text=You are watching")
         await page.wait_for_selector("text=Tables are shown when the race is over")
         assert "bo" in await page.inner_text(".standings")
-        assert not watched.errors
 
 
-async def test_spectator_can_hide_the_progress_of_racers(server: Server, chromium: Browser) -> None:
+async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: Page) -> None:
     race_id = solo(server, "corners")
-    async with open_page(chromium) as watched, racers(server, "bo") as (bo,):
-        page = watched.page
+    async with racers(server, "bo") as (bo,):
         await join_race(page, server, solo(server, "gallery"))
         await bo.begin(race_id)
         await page.goto(f"{server.url}/r/{race_id}")
@@ -148,10 +129,9 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, chromiu
         await page.locator(".standings progress").wait_for(state="hidden")
 
 
-async def test_spectator_can_choose_a_table_when_tables_are_open(server: Server, chromium: Browser) -> None:
+async def test_spectator_can_choose_a_table_when_tables_are_open(server: Server, page: Page) -> None:
     race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0, spectators="open")
-    async with open_page(chromium) as watched, racers(server, "ada", "bo") as (ada, bo):
-        page = watched.page
+    async with racers(server, "ada", "bo") as (ada, bo):
         await page.goto(f"{server.url}/w/{race_id}")
         await page.wait_for_selector("text=You are watching")
         for racer in (ada, bo):
@@ -168,27 +148,25 @@ async def test_spectator_can_choose_a_table_when_tables_are_open(server: Server,
         await bo.move((bo.board.moves or [])[0])
         await page.wait_for_selector('.table[data-ply="2"]')
         assert not await find_violations(page)
-        assert not watched.errors
 
 
-async def test_spectator_is_asked_for_a_name_when_joining(server: Server, chromium: Browser) -> None:
+async def test_spectator_is_asked_for_a_name_when_joining(server: Server, page: Page) -> None:
     watched_race, race_id = server.create("corners"), server.create("corners")
-    async with open_page(chromium) as watched:
-        await watched.page.goto(f"{server.url}/w/{watched_race}")
-        await watched.page.wait_for_selector(".dot.up")
-        await watched.page.goto(f"{server.url}/r/{race_id}")
-        await watched.page.wait_for_selector("#name")
-        assert await watched.page.input_value("#name") == ""
+    await page.goto(f"{server.url}/w/{watched_race}")
+    await page.wait_for_selector(".dot.up")
+    await page.goto(f"{server.url}/r/{race_id}")
+    await page.wait_for_selector("#name")
+    assert await page.input_value("#name") == ""
 
 
-async def test_missing_race_shows_not_found(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        for path in ("/r/no-such-race-1", "/replay/no-such-race-1", "/rules/no-such-game"):
-            response = await watched.page.goto(server.url + path)
-            assert response
-            assert response.status == 404
-            await watched.page.wait_for_selector("h1:text('Not found')")
-            assert await watched.page.locator("a:text-is('Home')").count() == 1
+async def test_missing_race_shows_not_found(server: Server, page: Page, tab: Tab) -> None:
+    tab.refusals = {404}
+    for path in ("/r/no-such-race-1", "/replay/no-such-race-1", "/rules/no-such-game"):
+        response = await page.goto(server.url + path)
+        assert response
+        assert response.status == 404
+        await page.wait_for_selector("h1:text('Not found')")
+        assert await page.locator("a:text-is('Home')").count() == 1
     status, body = server.get("/r/no-such-race-1", Accept="application/json")
     assert status == 404
     assert b'"code":"not-found"' in body

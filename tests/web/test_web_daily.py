@@ -4,23 +4,15 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Page
 
 from conftest import kept_store
 from samedeal.games.catalogue import GAMES
-from support.browser import (
-    browser_marks,
-    find_violations,
-    open_page,
-    overflow,
-    page_browser,
-    wait_for_deal,
-)
+from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, resign, wait_for_deal
 from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
-pytestmark = browser_marks()
-chromium = page_browser
+pytestmark = IN_BROWSER
 TODAY = "2027-03-08"
 
 
@@ -32,108 +24,92 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
             yield running
 
 
-async def resign(page: Page) -> None:
-    await wait_for_deal(page)
-    await page.click("button:text-is('Resign')")
-    await page.click("dialog >> text=Yes")
+async def resign_daily(page: Page) -> None:
+    await resign(page)
     await page.wait_for_selector("text=Others can still play this deal of the day")
 
 
-async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, chromium: Browser) -> None:
+async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, page: Page, tab: Tab) -> None:
     day = server.noon(TODAY)
     play = 'button[aria-label="Play the Corners deal of the day"]'
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(server.url)
-        await page.click(play)
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await resign(page)
-        assert await page.locator(".counts:visible").count() == 0
-        await once(server, day, lambda document: document["results"], "corners")
-        await page.goto(server.url)
-        row = page.locator(
-            "section[aria-label='Deals of the day'] li:has-text('Corners'):has-text('You: 1st, 0 of 48')"
-        )
-        await row.wait_for()
-        assert "ada" in await row.inner_text()
-        assert await page.inner_text(play) == "Play again"
-        await page.click(play)
-        await page.wait_for_selector(
-            "main > .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')"
-        )
-        await resign(page)
-        await page.wait_for_selector(".end .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
-        assert not await find_violations(page)
-        assert not tab.errors
+    await page.goto(server.url)
+    await page.click(play)
+    await give_name(page, "ada")
+    await resign_daily(page)
+    assert await page.locator(".counts:visible").count() == 0
+    await once(server, day, lambda document: document["results"], "corners")
+    await page.goto(server.url)
+    row = page.locator("section[aria-label='Deals of the day'] li:has-text('Corners'):has-text('You: 1st, 0 of 48')")
+    await row.wait_for()
+    assert "ada" in await row.inner_text()
+    assert await page.inner_text(play) == "Play again"
+    await page.click(play)
+    await page.wait_for_selector("main > .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
+    await resign_daily(page)
+    await page.wait_for_selector(".end .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
+    await page.wait_for_selector("text=/1. ada: \\d+ of 48, resigned/")
+    assert await page.locator("a:text-is('Replay')").is_hidden()
+    assert not await find_violations(page)
+    tab.refusals = {403}
+    await page.goto(page.url.replace("/r/", "/replay/"))
+    await page.wait_for_selector("h1:text('Not available yet')")
 
 
-async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: TimedServer, chromium: Browser) -> None:
+async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: TimedServer, page: Page) -> None:
     day = server.noon("2027-03-15")
     for name, moves in (("bo", 2), ("cy", 6), ("Dee", 0)):
         await alone(server, name, "gallery", moves=moves)
     await kept(server, day, 3, "gallery")
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(f"{server.url}/daily")
-        await page.wait_for_selector("h1:text-is('Deals of the day')")
-        for game in GAMES.values():
-            await page.wait_for_selector(f"section[aria-label='{game.title}'] button[aria-label='Play: {game.title}']")
-        rows = page.locator("section[aria-label='Gallery'] tbody tr")
-        places = [text.split() for text in await rows.all_inner_texts()]
-        assert len(places) == 3
-        assert {place[1] for place in places} == {"bo", "cy", "Dee"}
-        assert await rows.locator("a").count() == 0, "replays are sealed"
-        assert not await find_violations(page)
-        assert await overflow(page) <= 0
-        reveal(server, day)
-        server.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
-        await page.goto(f"{server.url}/daily")
-        await page.click("nav[aria-label='Archive'] a:text-is('Monday, March 15, 2027')")
-        await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
-        assert page.url == f"{server.url}/daily/{day.date}"
-        await rows.first.wait_for()
-        await rows.locator("a").first.click()
-        await page.wait_for_selector(".tables .table")
-        assert not tab.errors
+    await page.goto(f"{server.url}/daily")
+    await page.wait_for_selector("h1:text-is('Deals of the day')")
+    for game in GAMES.values():
+        await page.wait_for_selector(f"section[aria-label='{game.title}'] button[aria-label='Play: {game.title}']")
+    rows = page.locator("section[aria-label='Gallery'] tbody tr")
+    places = [text.split() for text in await rows.all_inner_texts()]
+    assert len(places) == 3
+    assert {place[1] for place in places} == {"bo", "cy", "Dee"}
+    assert await rows.locator("a").count() == 0, "replays are sealed"
+    await check_layout(page)
+    reveal(server, day)
+    server.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
+    await page.goto(f"{server.url}/daily")
+    await page.click("nav[aria-label='Archive'] a:text-is('Monday, March 15, 2027')")
+    await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
+    assert page.url == f"{server.url}/daily/{day.date}"
+    await rows.first.wait_for()
+    await rows.locator("a").first.click()
+    await page.wait_for_selector(".tables .table")
 
 
-async def test_a_revealed_deal_can_be_played(server: TimedServer, chromium: Browser) -> None:
+async def test_a_revealed_deal_can_be_played(server: TimedServer, page: Page) -> None:
     day = server.noon("2027-03-22")
     await alone(server, "bo", "gallery")
     await kept(server, day, 1, "gallery")
     reveal(server, day)
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(f"{server.url}/daily/{day.date}")
-        await page.click("button[aria-label='Play this deal: Gallery']")
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await wait_for_deal(page)
-        deal = json.loads(server.get(f"/api/v1/daily/{day.date}/gallery")[1])["deal"]
-        header = json.loads(server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")[1])["header"]
-        assert f"gallery:{header['seed']}" == deal
+    await page.goto(f"{server.url}/daily/{day.date}")
+    await page.click("button[aria-label='Play this deal: Gallery']")
+    await give_name(page, "ada")
+    await wait_for_deal(page)
+    deal = json.loads(server.get(f"/api/v1/daily/{day.date}/gallery")[1])["deal"]
+    header = json.loads(server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")[1])["header"]
+    assert f"gallery:{header['seed']}" == deal
 
 
-async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(
-    server: TimedServer, chromium: Browser
-) -> None:
+async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(server: TimedServer, page: Page) -> None:
     day = server.noon("2027-03-29")
     race = await alone(server, "bo", "gallery")
     await kept(server, day, 1, "gallery")
     server.set_clock(next_day(day).ends_at - 24 * HOUR_MS + 60_000)  # just after midnight
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(f"{server.url}/daily/{day.date}")
-        await page.wait_for_selector("section[aria-label='Gallery'] tbody tr:has-text('bo')")
-        assert await page.locator("main button:visible").count() == 0
-        assert await page.locator(f"a[href*='{race}']").count() == 0
-        await page.wait_for_selector("text=are sealed until")
+    await page.goto(f"{server.url}/daily/{day.date}")
+    await page.wait_for_selector("section[aria-label='Gallery'] tbody tr:has-text('bo')")
+    assert await page.locator("main button:visible").count() == 0
+    assert await page.locator(f"a[href*='{race}']").count() == 0
+    await page.wait_for_selector("text=are sealed until")
 
 
-async def test_a_day_that_is_not_a_date_is_refused(server: TimedServer, chromium: Browser) -> None:
-    async with open_page(chromium) as tab:
-        response = await tab.page.goto(f"{server.url}/daily/yesterday")
-        assert response
-        assert response.status == 400
-        await tab.page.wait_for_selector("text='yesterday' is not a valid date")
+async def test_a_day_that_is_not_a_date_is_refused(server: TimedServer, page: Page, tab: Tab) -> None:
+    tab.refusals = {400}
+    response = await page.goto(f"{server.url}/daily/yesterday")
+    assert response
+    assert response.status == 400
+    await page.wait_for_selector("text='yesterday' is not a valid date")

@@ -8,24 +8,23 @@ import segno
 from playwright.async_api import Browser, Page
 
 from support.browser import (
+    IN_BROWSER,
     Tab,
-    browser_marks,
-    find_violations,
-    join_race,
+    check_layout,
+    check_themes,
     new_tab,
     open_page,
     overflow,
-    page_browser,
-    page_server,
     solo,
+    start_race,
     tap_moves,
     wait_for_deal,
     wait_for_ply,
+    window,
 )
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 HOUR_MS = 3_600_000
 STORED = "JSON.parse(localStorage.getItem('samedeal.guest'))"
 SHOWN = """() => {
@@ -41,8 +40,7 @@ SHOWN = """() => {
 
 async def play_first_race(watched: Tab, server: Server, name: str = "ada") -> dict[str, Any]:
     """Join a race, which creates a guest. Return what the browser stores about it."""
-    await join_race(watched.page, server, solo(server, "corners"), name)
-    await wait_for_deal(watched.page)
+    await start_race(watched.page, server, solo(server, "corners"), name)
     guest: dict[str, Any] = await watched.page.evaluate(STORED)
     return guest
 
@@ -96,37 +94,32 @@ async def test_code_moves_the_player_to_another_device(server: Server, chromium:
         assert not phone.foreign_urls(server)
 
 
-async def test_dialog_and_login_page_are_accessible_and_fit_small_windows(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium, 320, 568) as watched:
-        page = watched.page
-        await play_first_race(watched, server, "A name of 24 characters.")
-        await page.click(".preferences summary")
-        assert not await find_violations(page)
-        assert await overflow(page) <= 0
-        await page.click("text=Play on another device")
-        await page.wait_for_selector("svg.qr")
-        for scheme in ("light", "dark"):
-            await page.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
-            assert not await find_violations(page), scheme
-        assert await overflow(page) <= 0
-        box = await page.locator("dialog").bounding_box()
-        assert box
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 320
-        assert await page.evaluate(
-            "document.querySelector('dialog').scrollWidth <= document.querySelector('dialog').clientWidth"
-        )
-        await page.keyboard.press("Escape")
-        await page.wait_for_selector("dialog", state="detached")
-        await page.goto(f"{server.url}/login")
-        await page.fill("#code", "0")
-        await page.click("button:text-is('Log in')")
-        await page.click("button:text-is('Yes')")
-        await page.wait_for_selector("text=Create a new one on your other device.")
-        for scheme in ("light", "dark"):
-            await page.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
-            assert not await find_violations(page), scheme
-        assert await overflow(page) <= 0
+@window(320, 568)
+async def test_dialog_and_login_page_are_accessible_and_fit_small_windows(server: Server, page: Page, tab: Tab) -> None:
+    tab.refusals = {401}
+    await play_first_race(tab, server, "A name of 24 characters.")
+    await page.click(".preferences summary")
+    await check_layout(page)
+    await page.click("text=Play on another device")
+    await page.wait_for_selector("svg.qr")
+    await check_themes(page)
+    assert await overflow(page) <= 0
+    box = await page.locator("dialog").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 320
+    assert await page.evaluate(
+        "document.querySelector('dialog').scrollWidth <= document.querySelector('dialog').clientWidth"
+    )
+    await page.keyboard.press("Escape")
+    await page.wait_for_selector("dialog", state="detached")
+    await page.goto(f"{server.url}/login")
+    await page.fill("#code", "0")
+    await page.click("button:text-is('Log in')")
+    await page.click("button:text-is('Yes')")
+    await page.wait_for_selector("text=Create a new one on your other device.")
+    await check_themes(page)
+    assert await overflow(page) <= 0
 
 
 async def test_used_code_is_refused_and_changes_nothing(server: Server, chromium: Browser) -> None:
@@ -140,22 +133,19 @@ async def test_used_code_is_refused_and_changes_nothing(server: Server, chromium
         assert await thief.page.evaluate(STORED) is None
 
 
-async def test_code_expires_on_the_page(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await play_first_race(watched, server)
-        await page.clock.install(time=0)
-        await page.clock.pause_at(HOUR_MS)
-        first = await new_code(page)
-        assert "works once and expires in 10:00." in await page.inner_text("dialog")
-        await page.clock.fast_forward("04:00")
-        await page.wait_for_selector("dialog time:text-is('6:00')")
-        await page.clock.fast_forward("06:01")
-        await page.wait_for_selector("text=The code has expired.")
-        assert await page.locator("svg.qr").count() == await page.locator(".code").count() == 0
-        await page.click("text=New code")
-        assert await page.inner_text(".code") != first
-        assert not watched.errors
+async def test_code_expires_on_the_page(server: Server, page: Page, tab: Tab) -> None:
+    await play_first_race(tab, server)
+    await page.clock.install(time=0)
+    await page.clock.pause_at(HOUR_MS)
+    first = await new_code(page)
+    assert "works once and expires in 10:00." in await page.inner_text("dialog")
+    await page.clock.fast_forward("04:00")
+    await page.wait_for_selector("dialog time:text-is('6:00')")
+    await page.clock.fast_forward("06:01")
+    await page.wait_for_selector("text=The code has expired.")
+    assert await page.locator("svg.qr").count() == await page.locator(".code").count() == 0
+    await page.click("text=New code")
+    assert await page.inner_text(".code") != first
 
 
 async def test_login_asks_before_it_replaces_a_player(server: Server, chromium: Browser) -> None:
@@ -223,15 +213,11 @@ async def test_logout_needs_the_server(tmp_path: Path, chromium: Browser) -> Non
             assert await watched.page.evaluate(STORED) is None
 
 
-async def test_unknown_token_becomes_a_new_guest_with_the_same_name(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/healthz")  # not a page, which could already use the token
-        stale = {"name": "ada", "player": "0" * 16, "token": "sd_expired"}
-        await page.evaluate(f"localStorage.setItem('samedeal.guest', {json.dumps(json.dumps(stale))})")
-        await join_race(page, server, solo(server, "corners"))
-        await wait_for_deal(page)
-        renewed = await page.evaluate(STORED)
-        assert renewed["name"] == "ada"
-        assert renewed["player"] != stale["player"]
-        assert not watched.errors
+async def test_unknown_token_becomes_a_new_guest_with_the_same_name(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/healthz")  # not a page, which could already use the token
+    stale = {"name": "ada", "player": "0" * 16, "token": "sd_expired"}
+    await page.evaluate(f"localStorage.setItem('samedeal.guest', {json.dumps(json.dumps(stale))})")
+    await start_race(page, server, solo(server, "corners"))
+    renewed = await page.evaluate(STORED)
+    assert renewed["name"] == "ada"
+    assert renewed["player"] != stale["player"]

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tomllib
 from html import escape
@@ -95,13 +94,6 @@ def test_rules_match_the_document(slug: str) -> None:
     file = FOLDER / f"{slug}.html"
     assert file.exists(), "`make generate` writes it"
     assert file.read_text(encoding="utf-8") == rules_html(slug), "`make generate` rewrites it"
-
-
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
-@pytest.mark.parametrize("module", sorted(FOLDER.parent.glob("*.js")), ids=lambda path: path.name)
-def test_module_parses(module: Path) -> None:
-    command = ["node", "--input-type=module", "--check"]
-    subprocess.run(command, input=module.read_text(encoding="utf-8"), text=True, check=True)
 
 
 def test_modules_import_only_files_of_the_page() -> None:

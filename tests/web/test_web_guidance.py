@@ -3,27 +3,14 @@
 import re
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.text_table import with_cards
-from support.browser import (
-    SOLO,
-    browser_marks,
-    find_violations,
-    join_race,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
-    tap_moves,
-    wait_for_deal,
-    wait_for_ply,
-)
+from support.browser import IN_BROWSER, SOLO, find_violations, overflow, resign, start_race, tap_moves, wait_for_ply
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 LOSS = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
 """Moves that lose the deal the-edge:1: there is no free cell for the jack of diamonds."""
 MARKS = {"home": "home", "jammed": "jammed", "only": "nothing else can be played"}
@@ -34,72 +21,65 @@ async def note(page: Page, part: str = "strong") -> str:
     return (await page.inner_text(f".note {part}")).replace("\ufe0e", "")
 
 
-@pytest.mark.parametrize("size", [(390, 844), (844, 390), (1440, 900)])
+async def note_heights(page: Page) -> list[float]:
+    """Check that the text below the table is on the screen at every size, and return its heights."""
+    heights = []
+    for width, height in ((1440, 900), (844, 390), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        box = await page.locator(".note").bounding_box()
+        assert box
+        assert 0 < box["y"] < box["y"] + box["height"] < height
+        assert await overflow(page) == 0
+        heights.append(box["height"])
+    return heights
+
+
 @pytest.mark.parametrize("slug", GAMES)
-async def test_the_first_screen_says_what_to_do(
-    slug: str, size: tuple[int, int], server: Server, chromium: Browser
-) -> None:
+async def test_the_first_screen_says_what_to_do(slug: str, server: Server, page: Page) -> None:
     """The text is on the screen, and keeps its height when it changes."""
     game = GAMES[slug].from_seed("7")
-    race_id = server.create(slug, seed="7", **SOLO)
-    async with open_page(chromium, *size) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        assert await note(page) == with_cards(game.instruction)
-        assert await note(page, ".facts") == " · ".join(game.facts)
-        box = "document.querySelector('.note').getBoundingClientRect().toJSON()"
-        before = await page.evaluate(box)
-        assert 0 < before["top"] < before["bottom"] < size[1]
-        for ply, move in enumerate((game.moves()[0], game.after(game.moves()[0]).moves()[-1])):
-            await tap_moves(page, [move], ply)
-            await wait_for_ply(page, ply + 1)
-            game = game.after(move)
-            assert await note(page) == with_cards(game.instruction or game.why_over) + ("" if game.instruction else ".")
-            assert (await page.evaluate(box))["height"] == before["height"]
-        assert await overflow(page) == 0
-        assert size != (390, 844) or not await find_violations(page)
-        assert not watched.errors
+    await start_race(page, server, server.create(slug, seed="7", **SOLO))
+    assert await note(page) == with_cards(game.instruction)
+    assert await note(page, ".facts") == " · ".join(game.facts)
+    heights = await note_heights(page)
+    for ply, move in enumerate((game.moves()[0], game.after(game.moves()[0]).moves()[-1])):
+        await tap_moves(page, [move], ply)
+        await wait_for_ply(page, ply + 1)
+        game = game.after(move)
+        assert await note(page) == with_cards(game.instruction or game.why_over) + ("" if game.instruction else ".")
+        assert await note_heights(page) == heights
+    assert not await find_violations(page)
 
 
-async def test_the_end_states_its_cause_and_the_comparison_with_the_computer(server: Server, chromium: Browser) -> None:
+async def test_the_end_states_its_cause_and_the_comparison_with_the_computer(server: Server, page: Page) -> None:
     race_id = server.create("the-edge", seed="1", **SOLO)
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        await tap_moves(page, LOSS)
-        await wait_for_ply(page, len(LOSS))
-        assert await note(page) == "Lost: no free cell for J♦. You can restart."
-        await page.click("text=Resign")
-        await page.click("dialog button:text-is('Yes')")
-        cause = await page.inner_text(".end .cause")
-        assert cause.replace("\ufe0e", "") == "Lost: no free cell for J♦"
-        await page.wait_for_selector("text=/^Better than [0-9]+% of the computer/")
-        assert not watched.errors
+    await start_race(page, server, race_id)
+    await tap_moves(page, LOSS)
+    await wait_for_ply(page, len(LOSS))
+    assert await note(page) == "Lost: no free cell for J♦. You can restart."
+    await resign(page)
+    cause = await page.inner_text(".end .cause")
+    assert cause.replace("\ufe0e", "") == "Lost: no free cell for J♦"
+    await page.wait_for_selector("text=/^Better than [0-9]+% of the computer/")
 
 
-async def test_gallery_marks_are_shown_and_described(server: Server, chromium: Browser) -> None:
+async def test_gallery_marks_are_shown_and_described(server: Server, page: Page) -> None:
     moves = ["deal"] * 6
     game = GAMES["gallery"].from_seed("1")
     race_id = server.create("gallery", seed="1", **SOLO)
     seen = set[str]()
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        for ply, move in enumerate(moves, start=1):
-            await page.keyboard.press("d")
-            await wait_for_ply(page, ply)
-            game = game.after(move)
-            piles = "[...document.querySelectorAll('.pile')].map((pile) => [pile.dataset.place, "
-            piles += "pile.dataset.mark, pile.getAttribute('aria-label')])"
-            shown = await page.evaluate(piles)
-            assert {place: mark for place, mark, _ in shown if mark} == game.marks
-            for place, mark, label in shown:
-                named = re.search(r", (home|jammed|nothing else can be played)$", label)
-                assert (named[1] if named else None) == MARKS.get(mark), place
-            seen |= set(game.marks.values())
-        assert seen == set(MARKS)
-        assert not await find_violations(page)
-        assert not watched.errors
+    await start_race(page, server, race_id)
+    for ply, move in enumerate(moves, start=1):
+        await page.keyboard.press("d")
+        await wait_for_ply(page, ply)
+        game = game.after(move)
+        piles = "[...document.querySelectorAll('.pile')].map((pile) => [pile.dataset.place, "
+        piles += "pile.dataset.mark, pile.getAttribute('aria-label')])"
+        shown = await page.evaluate(piles)
+        assert {place: mark for place, mark, _ in shown if mark} == game.marks
+        for place, mark, label in shown:
+            named = re.search(r", (home|jammed|nothing else can be played)$", label)
+            assert (named[1] if named else None) == MARKS.get(mark), place
+        seen |= set(game.marks.values())
+    assert seen == set(MARKS)
+    assert not await find_violations(page)

@@ -5,28 +5,16 @@ import asyncio
 from playwright.async_api import Browser
 
 from samedeal.wire import messages as m
-from support.browser import (
-    browser_marks,
-    find_violations,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
-    solo,
-    wait_for_deal,
-)
+from support.browser import IN_BROWSER, check_layout, give_name, open_page, solo, take_seat, wait_for_deal
 from support.servers import Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server: Server, chromium: Browser) -> None:
     async with open_page(chromium, 320, 568) as host, open_page(chromium) as guest, open_page(chromium) as idle:
         page = host.page
-        await page.goto(f"{server.url}/r/{solo(server, 'corners')}")
-        await page.fill("#name", "Ada")
-        await page.click("button:text-is('Join')")
+        await take_seat(page, server, solo(server, "corners"), "Ada")
         await wait_for_deal(page)  # a race for one starts by itself
         await page.goto(server.url)
         await page.click("summary:text-is('Custom race')")
@@ -35,8 +23,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         for other, name in ((guest, "Bo"), (idle, "Cy")):
             await other.page.goto(page.url)
             await other.page.wait_for_selector("h1:has-text('Ada invites you to Corner Stones')")
-            await other.page.fill("#name", name)
-            await other.page.click("button:text-is('Join')")
+            await give_name(other.page, name)
             await other.page.wait_for_selector("text=Ada is the host.")
             assert await other.page.locator("button:text-is('Start now')").is_hidden()
             assert await other.page.locator("button:text-is('Remove')").count() == 0
@@ -53,8 +40,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         assert await page.locator("button:text-is('Start now')").is_disabled()
         await guest.page.click("#ready")
         await page.wait_for_selector("button:text-is('Start now'):enabled")
-        assert not await find_violations(page)
-        assert await overflow(page) <= 0
+        await check_layout(page)
         await page.click("#ready")
         for watched in (host, guest, idle):
             await watched.page.wait_for_selector(".ready-clock:has-text('the race starts')")

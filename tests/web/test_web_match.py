@@ -1,24 +1,12 @@
 """A match on the page: the form offers it, the lobby names it, and the results say who has won it."""
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Page
 
 from samedeal.wire import messages as m
-from support.browser import (
-    browser_marks,
-    find_violations,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
-    places_of,
-    tap,
-    wait_for_deal,
-    wait_for_ply,
-)
+from support.browser import IN_BROWSER, check_layout, join_race, places_of, resign, tap, wait_for_deal, wait_for_ply
 from support.servers import Racer, Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 async def win(page: Page, bo: Racer, race_id: str) -> None:
@@ -28,25 +16,20 @@ async def win(page: Page, bo: Racer, race_id: str) -> None:
     await tap(page, *places_of((bo.board.moves or [])[0]))
     await wait_for_ply(page, 1)
     await bo.ask(m.Resign)
-    await page.click("button:text-is('Resign')")
-    await page.click("dialog button:text-is('Yes')")
+    await resign(page)
 
 
-async def test_the_winner_of_a_match_is_named(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
-        page = tab.page
+async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> None:
+    async with racers(server, "bo") as (bo,):
         await page.goto(server.url)
         await page.click("summary:text-is('Custom race')")
         await page.select_option("#game", "the-edge")
         await page.select_option("#best-of", "3")
-        assert not await find_violations(page)
-        assert await overflow(page) <= 0
+        await check_layout(page)
         await page.click("button:text-is('Create a race')")
         terms = "dt:text-is('Match') + dd:text-is('best of 3: the first to win 2 races')"
         await page.wait_for_selector(terms)
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await page.click("#ready")
+        await join_race(page, server, server.create("the-edge", best_of=3, start_delay_ms=0))
         for score in (
             "ada 1 : 0 bo · best of 3",
             "ada wins the match 2 : 0",
@@ -59,48 +42,40 @@ async def test_the_winner_of_a_match_is_named(server: Server, chromium: Browser)
             await page.wait_for_selector(f".duel:has-text('{score}')")
             status = "#status:has-text('ada wins the match.')"
             await page.wait_for_selector(status, state="hidden" if "1 : 0" in score else "attached")
-            assert not await find_violations(page)
-            assert await overflow(page) <= 0
+            await check_layout(page)
             await page.click("button:text-is('Rematch, ready at once')")
             await page.wait_for_selector("#ready:text-is('Not ready')")
             await page.wait_for_selector(f".duel:has-text('{score}')")
         await page.wait_for_selector(".duel:has-text('ada 4 : 0 bo · ada wins the match')")
-        assert tab.errors == []
 
 
-async def test_a_deal_of_the_day_and_a_race_for_one_are_no_match(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(server.url)
-        await page.click("summary:text-is('Custom race')")
-        await page.select_option("#best-of", "5")
-        await page.select_option("#deal", "daily")
-        assert await page.is_disabled("#best-of")
-        await page.select_option("#deal", "")
-        await page.click("button:text-is('Play this alone')")
-        await page.wait_for_selector("dt:text-is('Undo')")
-        assert await page.locator("dt:text-is('Match')").count() == 0
-        assert tab.errors == []
+async def test_a_deal_of_the_day_and_a_race_for_one_are_no_match(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    await page.click("summary:text-is('Custom race')")
+    await page.select_option("#best-of", "5")
+    await page.select_option("#deal", "daily")
+    assert await page.is_disabled("#best-of")
+    await page.select_option("#deal", "")
+    await page.click("button:text-is('Play this alone')")
+    await page.wait_for_selector("dt:text-is('Undo')")
+    assert await page.locator("dt:text-is('Match')").count() == 0
 
 
-async def test_more_players_have_a_table_that_names_the_match(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as tab:
-        page = tab.page
-        await page.goto(server.url)
-        row = {"place": 1, "bot": False, "points": 1.5, "races": 3, "wins": 1}
-        table = [row | {"player": name, "name": name} for name in ("ada", "bo", "cy")]
-        for winners, match in (({}, "best of 5"), ({"5": "bo"}, "bo wins the match"), ({"3": "bo"}, "best of 5")):
-            evening = {"races": ["a", "b", "c"], "table": table, "best_of": winners}
-            for compact, text in ((False, f"This evening · {match}"), (True, f"1. cy 1.5 · {match}")):
-                shown = await page.evaluate(
-                    """async ([evening, compact]) => {
-                        const { showEvening } = await import("/page/evening.js");
-                        const element = document.createElement("section");
-                        const won = showEvening(element, evening, { bestOf: 5, compact });
-                        return [element.textContent, won];
-                    }""",
-                    [evening, compact],
-                )
-                assert text in shown[0]
-                assert shown[1] == ("bo wins the match." if "wins" in match else "")
-        assert tab.errors == []
+async def test_more_players_have_a_table_that_names_the_match(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    row = {"place": 1, "bot": False, "points": 1.5, "races": 3, "wins": 1}
+    table = [row | {"player": name, "name": name} for name in ("ada", "bo", "cy")]
+    for winners, match in (({}, "best of 5"), ({"5": "bo"}, "bo wins the match"), ({"3": "bo"}, "best of 5")):
+        evening = {"races": ["a", "b", "c"], "table": table, "best_of": winners}
+        for compact, text in ((False, f"This evening · {match}"), (True, f"1. cy 1.5 · {match}")):
+            shown = await page.evaluate(
+                """async ([evening, compact]) => {
+                    const { showEvening } = await import("/page/evening.js");
+                    const element = document.createElement("section");
+                    const won = showEvening(element, evening, { bestOf: 5, compact });
+                    return [element.textContent, won];
+                }""",
+                [evening, compact],
+            )
+            assert text in shown[0]
+            assert shown[1] == ("bo wins the match." if "wins" in match else "")

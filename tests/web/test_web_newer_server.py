@@ -1,25 +1,16 @@
 """The page and a newer server: it ignores what it does not know, or asks for a reload."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from playwright.async_api import Browser, Page, Route, WebSocketRoute
+from playwright.async_api import Page, Route, WebSocketRoute
 
 from samedeal.wire import messages as m
-from support.browser import SOLO, browser_marks, join_race, open_page, page_browser, wait_for_deal
+from support.browser import IN_BROWSER, SOLO, start_race, take_seat
 from support.saved_store import replay_file
 from support.servers import Server, racers
 
-pytestmark = browser_marks()
-chromium = page_browser
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
+pytestmark = IN_BROWSER
 
 
 async def simulate_newer_server(page: Page, **fields: Any) -> None:
@@ -43,36 +34,27 @@ async def simulate_newer_server(page: Page, **fields: Any) -> None:
     await page.route_web_socket("**/ws/*", intercept)
 
 
-async def test_unknown_messages_fields_and_options_are_ignored(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        await simulate_newer_server(watched.page)
-        await join_race(watched.page, server, server.create("corners", seed="1", **SOLO))
-        await wait_for_deal(watched.page)
-        assert watched.errors == []
+async def test_unknown_messages_fields_and_options_are_ignored(server: Server, page: Page) -> None:
+    await simulate_newer_server(page)
+    await start_race(page, server, server.create("corners", seed="1", **SOLO))
 
 
-async def test_unknown_spectators_option_is_shown_as_is(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        await simulate_newer_server(watched.page)
-        await watched.page.goto(f"{server.url}/r/{server.create('corners', seed='2')}")
-        await watched.page.fill("#name", "ada")
-        await watched.page.click("button:text-is('Join')")
-        await watched.page.wait_for_selector(".terms dd:text-is('friends')")
-        assert watched.errors == []
+async def test_unknown_spectators_option_is_shown_as_is(server: Server, page: Page) -> None:
+    await simulate_newer_server(page)
+    await take_seat(page, server, server.create("corners", seed="2"), "ada")
+    await page.wait_for_selector(".terms dd:text-is('friends')")
 
 
-async def test_unknown_stage_asks_for_a_reload(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        await simulate_newer_server(watched.page, stage="paused")
-        await watched.page.goto(f"{server.url}/w/{server.create('corners', seed='3')}")
-        await watched.page.wait_for_selector("h1:text('Reload this page')")
-        assert await watched.page.locator("text=“paused”").count() == 1
-        # The page keeps updating its clock every 200 ms; wait for one update, which must not fail.
-        await watched.page.evaluate("new Promise((done) => setTimeout(done, 250))")
-        assert watched.errors == []
+async def test_unknown_stage_asks_for_a_reload(server: Server, page: Page) -> None:
+    await simulate_newer_server(page, stage="paused")
+    await page.goto(f"{server.url}/w/{server.create('corners', seed='3')}")
+    await page.wait_for_selector("h1:text('Reload this page')")
+    assert await page.locator("text=“paused”").count() == 1
+    # The page keeps updating its clock every 200 ms; wait for one update, which must not fail.
+    await page.evaluate("new Promise((done) => setTimeout(done, 250))")
 
 
-async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -> None:
+async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
     race_id = server.create("corners", seed="4", **SOLO)
     async with racers(server, "bo") as (bo,):
         await bo.begin(race_id)
@@ -87,11 +69,10 @@ async def test_newer_replay_format_is_named(server: Server, chromium: Browser) -
     async def send_verification(route: Route) -> None:
         await route.fulfill(json={"ok": True, "outcome": "verified", "facts": []})
 
-    async with open_page(chromium) as watched:
-        await watched.page.route("**/api/v1/replays/*.json", send_replay)
-        await watched.page.route("**/api/v1/verify", send_verification)
-        await watched.page.goto(f"{server.url}/replay/{race_id}")
-        text = "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2"
-        await watched.page.wait_for_selector(f"text={text}")
-        await watched.page.wait_for_selector("text=Your browser cannot read this replay ✗")
-        await watched.page.wait_for_selector("text=Checked by this server: verified (key known)")
+    await page.route("**/api/v1/replays/*.json", send_replay)
+    await page.route("**/api/v1/verify", send_verification)
+    await page.goto(f"{server.url}/replay/{race_id}")
+    text = "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2"
+    await page.wait_for_selector(f"text={text}")
+    await page.wait_for_selector("text=Your browser cannot read this replay ✗")
+    await page.wait_for_selector("text=Checked by this server: verified (key known)")

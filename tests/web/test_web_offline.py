@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Page
 
 from samedeal.wire import codec
-from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server, solo
+from support.browser import IN_BROWSER, check_layout, solo, start_race, wait_until, window
 from support.forged_replays import played
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem('samedeal.server.keys')))"
 
 
@@ -22,90 +21,72 @@ async def visit(page: Page, server: Server, path: str = "/", active: str = ACTIV
     await wait_until(page, active)
 
 
-async def wait_until(page: Page, condition: str) -> None:
-    """Wait until an asynchronous expression is true."""
-    await page.evaluate(
-        f"(async () => {{ while (!(await {condition})) await new Promise((next) => setTimeout(next, 50)); }})()"
-    )
-
-
-async def test_page_opens_offline_says_so_and_verifies_a_file(
-    server: Server, chromium: Browser, tmp_path: Path
-) -> None:
+@window(320, 568, service_workers="allow")
+async def test_page_opens_offline_says_so_and_verifies_a_file(server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, "gallery")
     file = tmp_path / "replay.json"
     file.write_bytes(codec.encode(replay, "json"))
     solo(server, "corners", unlisted=False, max_racers=2)
-    async with open_page(chromium, 320, 568, service_workers="allow") as watched:
-        page = watched.page
-        await visit(page, server)
-        assert await page.locator("main a[href^='/r/']").count() > 0
+    await visit(page, server)
+    assert await page.locator("main a[href^='/r/']").count() > 0
+    await page.context.set_offline(True)
+    await page.reload()
+    await page.wait_for_selector("#facts:has-text('Offline')")
+    await page.wait_for_selector("text=Cannot connect to the server")
+    assert await page.locator("main a[href^='/r/'], main a[href^='/w/']").count() == 0
+    await check_layout(page)
+    await page.click("#facts a:text-is('Verify a file')")
+    await page.set_input_files("#replay", file)
+    await page.wait_for_selector(".verdict:text-is('verified (key known)')")
+    await page.goto(f"{server.url}/r/unknown-race-1")
+    await page.wait_for_selector("text=Cannot connect to the server")
+    await page.context.set_offline(False)
+    await page.goto(server.url)
+    await page.wait_for_selector("main a[href^='/r/']")
+    assert await page.locator("#facts:has-text('Offline')").count() == 0
+
+
+@window(service_workers="allow")
+async def test_api_responses_and_the_socket_bypass_the_service_worker(server: Server, page: Page) -> None:
+    await visit(page, server)
+    await page.reload()
+    await page.wait_for_function("navigator.serviceWorker.controller")
+    cached = await page.evaluate(
+        """async () => {
+            const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
+            const requests = (await Promise.all(caches_.map((cache) => cache.keys()))).flat();
+            return requests.map(({ url }) => new URL(url).pathname);
+        }"""
+    )
+    assert "/" in cached
+    assert [path for path in cached if path != "/" and not path.startswith("/page/")] == []
+    await page.context.set_offline(True)
+    outcome = await page.evaluate("fetch('/api/v1/games').then(() => 'response', () => 'failed')")
+    assert outcome == "failed"
+    await page.context.set_offline(False)
+    await start_race(page, server, solo(server, "corners"))
+
+
+@window(service_workers="allow")
+async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -> None:
+    old = Server(data_dir=tmp_path)
+    names = "caches.keys()"
+    with old:
+        await visit(page, old)
+        await page.reload()
+        before = await page.evaluate(names)
+    with UpdatedServer(data_dir=tmp_path).start(old.port):
+        await page.reload()
+        await page.wait_for_selector("footer:not([hidden])")
+        source = await page.get_attribute("script[type=module]", "src")
+        assert source
+        assert before[0].removeprefix("samedeal-") not in source
+        await wait_until(page, "navigator.serviceWorker.ready.then(({ waiting }) => waiting !== null)")
+        # The new service worker takes over when the last page has closed.
+        await page.goto("about:blank")
+        await page.goto(old.url)
+        await wait_until(page, f"{names}.then((names) => names.length === 1 && names[0] !== '{before[0]}')")
         await page.context.set_offline(True)
         await page.reload()
         await page.wait_for_selector("#facts:has-text('Offline')")
-        await page.wait_for_selector("text=Cannot connect to the server")
-        assert await page.locator("main a[href^='/r/'], main a[href^='/w/']").count() == 0
-        assert await overflow(page) <= 0
-        assert not await find_violations(page)
-        await page.click("#facts a:text-is('Verify a file')")
-        await page.set_input_files("#replay", file)
-        await page.wait_for_selector(".verdict:text-is('verified (key known)')")
-        await page.goto(f"{server.url}/r/unknown-race-1")
-        await page.wait_for_selector("text=Cannot connect to the server")
-        await page.context.set_offline(False)
-        await page.goto(server.url)
-        await page.wait_for_selector("main a[href^='/r/']")
-        assert await page.locator("#facts:has-text('Offline')").count() == 0
-
-
-async def test_api_responses_and_the_socket_bypass_the_service_worker(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium, service_workers="allow") as watched:
-        page = watched.page
-        await visit(page, server)
-        await page.reload()
-        await page.wait_for_function("navigator.serviceWorker.controller")
-        cached = await page.evaluate(
-            """async () => {
-                const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
-                const requests = (await Promise.all(caches_.map((cache) => cache.keys()))).flat();
-                return requests.map(({ url }) => new URL(url).pathname);
-            }"""
-        )
-        assert "/" in cached
-        assert [path for path in cached if path != "/" and not path.startswith("/page/")] == []
-        await page.context.set_offline(True)
-        outcome = await page.evaluate("fetch('/api/v1/games').then(() => 'response', () => 'failed')")
-        assert outcome == "failed"
-        await page.context.set_offline(False)
-        race_id = solo(server, "corners")
-        await page.goto(f"{server.url}/r/{race_id}")
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await page.wait_for_selector('.table[data-ply="0"]')
-        assert watched.errors == []
-
-
-async def test_deployment_replaces_the_cached_page(tmp_path: Path, chromium: Browser) -> None:
-    old = Server(data_dir=tmp_path)
-    names = "caches.keys()"
-    async with open_page(chromium, service_workers="allow") as watched:
-        page = watched.page
-        with old:
-            await visit(page, old)
-            await page.reload()
-            before = await page.evaluate(names)
-        with UpdatedServer(data_dir=tmp_path).start(old.port):
-            await page.reload()
-            await page.wait_for_selector("footer:not([hidden])")
-            source = await page.get_attribute("script[type=module]", "src")
-            assert source
-            assert before[0].removeprefix("samedeal-") not in source
-            await wait_until(page, "navigator.serviceWorker.ready.then(({ waiting }) => waiting !== null)")
-            # The new service worker takes over when the last page has closed.
-            await page.goto("about:blank")
-            await page.goto(old.url)
-            await wait_until(page, f"{names}.then((names) => names.length === 1 && names[0] !== '{before[0]}')")
-            await page.context.set_offline(True)
-            await page.reload()
-            await page.wait_for_selector("#facts:has-text('Offline')")
-            assert await page.get_attribute("script[type=module]", "src") == source
+        assert await page.get_attribute("script[type=module]", "src") == source

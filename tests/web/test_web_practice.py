@@ -1,90 +1,64 @@
 """Rules pages and practice deals in a browser."""
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
 from samedeal_cli.render.text_table import with_cards
-from support.browser import (
-    browser_marks,
-    find_violations,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
-    places_of,
-    tap_moves,
-    wait_for_deal,
-    wait_for_ply,
-)
+from support.browser import IN_BROWSER, check_layout, give_name, places_of, tap_moves, wait_for_deal, wait_for_ply
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 @pytest.mark.parametrize("slug", PRACTICE)
-async def test_practice_leads_through_the_first_moves(slug: str, server: Server, chromium: Browser) -> None:
+async def test_practice_leads_through_the_first_moves(slug: str, server: Server, page: Page) -> None:
     steps = PRACTICE[slug].steps
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/rules/{slug}")
-        await page.click("button:text-is('Practice')")
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await wait_for_deal(page)
-        for ply, step in enumerate(steps):
-            text = (await page.inner_text(".practice")).replace("\ufe0e", "")
-            assert text == f"Step {ply + 1} of {len(steps)}. {with_cards(step.text)}"
-            wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
-            assert await page.evaluate(wanted) == sorted(places_of(step.move))
-            await tap_moves(page, [step.move], ply)
-            await wait_for_ply(page, ply + 1)
-        assert await page.inner_text(".practice") == "Now you know how it goes: play on."
-        assert await overflow(page) == 0
-        assert not await find_violations(page)
-        assert not watched.errors
+    await page.goto(f"{server.url}/rules/{slug}")
+    await page.click("button:text-is('Practice')")
+    await give_name(page, "ada")
+    await wait_for_deal(page)
+    for ply, step in enumerate(steps):
+        text = (await page.inner_text(".practice")).replace("\ufe0e", "")
+        assert text == f"Step {ply + 1} of {len(steps)}. {with_cards(step.text)}"
+        wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
+        assert await page.evaluate(wanted) == sorted(places_of(step.move))
+        await tap_moves(page, [step.move], ply)
+        await wait_for_ply(page, ply + 1)
+    assert await page.inner_text(".practice") == "Now you know how it goes: play on."
+    await check_layout(page)
 
 
-async def test_practice_notices_other_moves_and_continues_after_a_restart(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/rules/corner-stones")
-        await page.click("button:text-is('Practice')")
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await wait_for_deal(page)
-        await tap_moves(page, [PRACTICE["corner-stones"].steps[0].move])
-        await wait_for_ply(page, 1)
-        await page.reload()
-        await page.wait_for_selector(".practice:has-text('Step 2 of')")
-        other = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed)
-        other = other.after(PRACTICE["corner-stones"].steps[0].move)
-        move = next(move for move in other.moves() if move != PRACTICE["corner-stones"].steps[1].move)
-        await tap_moves(page, [move], 1)
-        await page.wait_for_selector(".practice:has-text('You have left the practice')")
-        await page.click("button:text-is('Undo')")
-        await page.wait_for_selector(".practice:has-text('Step 2 of')")
-        assert not watched.errors
+async def test_practice_notices_other_moves_and_continues_after_a_restart(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/rules/corner-stones")
+    await page.click("button:text-is('Practice')")
+    await give_name(page, "ada")
+    await wait_for_deal(page)
+    await tap_moves(page, [PRACTICE["corner-stones"].steps[0].move])
+    await wait_for_ply(page, 1)
+    await page.reload()
+    await page.wait_for_selector(".practice:has-text('Step 2 of')")
+    other = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed)
+    other = other.after(PRACTICE["corner-stones"].steps[0].move)
+    move = next(move for move in other.moves() if move != PRACTICE["corner-stones"].steps[1].move)
+    await tap_moves(page, [move], 1)
+    await page.wait_for_selector(".practice:has-text('You have left the practice')")
+    await page.click("button:text-is('Undo')")
+    await page.wait_for_selector(".practice:has-text('Step 2 of')")
 
 
-@pytest.mark.parametrize("width", [320, 1440])
-async def test_rules_begin_with_five_lines_and_pictures(width: int, server: Server, chromium: Browser) -> None:
-    for slug in GAMES:
-        async with open_page(chromium, width) as watched:
-            page = watched.page
-            await page.goto(f"{server.url}/rules/{slug}")
-            await page.wait_for_selector(".rules .table .card")
-            assert await page.locator(".rules > ol > li").count() == 5
-            assert await page.locator(".rules figure .table").count() == 2
-            assert await page.locator(".rules details[open]").count() == 0
-            await page.click("summary:text-is('Rulings')")
-            assert await page.is_visible("th:text-is('Ruling')")
-            links = await page.eval_on_selector_all(".rules a", "(links) => links.map((link) => link.pathname)")
-            assert {link.partition(":")[0] for link in links} <= {f"/rules/{other}" for other in GAMES} | {
-                f"/practice/{slug}"
-            }
-            assert await overflow(page) == 0
-            assert not await find_violations(page)
-            assert not watched.errors
+@pytest.mark.parametrize("slug", GAMES)
+async def test_rules_begin_with_five_lines_and_pictures(slug: str, server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/rules/{slug}")
+    await page.wait_for_selector(".rules .table .card")
+    assert await page.locator(".rules > ol > li").count() == 5
+    assert await page.locator(".rules figure .table").count() == 2
+    assert await page.locator(".rules details[open]").count() == 0
+    await page.click("summary:text-is('Rulings')")
+    assert await page.is_visible("th:text-is('Ruling')")
+    links = await page.eval_on_selector_all(".rules a", "(links) => links.map((link) => link.pathname)")
+    assert {link.partition(":")[0] for link in links} <= {f"/rules/{other}" for other in GAMES} | {f"/practice/{slug}"}
+    for width in (320, 1440):
+        await page.set_viewport_size({"width": width, "height": 844})
+        await check_layout(page)

@@ -6,33 +6,10 @@ from pathlib import Path
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
-from support.browser import (
-    browser_marks,
-    find_violations,
-    join_race,
-    open_page,
-    overflow,
-    page_browser,
-    page_server,
-    wait_for_deal,
-)
+from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat
 from support.servers import Racer, Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
-
-
-async def take_seat(page: Page, server: Server, race_id: str, name: str) -> None:
-    await page.goto(f"{server.url}/r/{race_id}")
-    await page.fill("#name", name)
-    await page.click("button:text-is('Join')")
-    await page.wait_for_selector("#ready")
-
-
-async def resign(page: Page) -> None:
-    await wait_for_deal(page)
-    await page.click("button:text-is('Resign')")
-    await page.click("dialog button:text-is('Yes')")
+pytestmark = IN_BROWSER
 
 
 async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> None:
@@ -51,8 +28,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await ada.page.wait_for_selector("#ready")
         for page in (bo.page, eve.page):
             await page.wait_for_selector("text=ada wants a rematch with The Edge.")
-            assert not await find_violations(page)
-            assert await overflow(page) <= 0
+            await check_layout(page)
         await bo.page.keyboard.press("N")
         await bo.page.wait_for_selector("#ready:text-is('Not ready')")
         await bo.page.wait_for_selector(".duel:has-text('0.5 : 0.5')")
@@ -76,10 +52,9 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
     assert {standing.name for standing in replay.standings} == {"ada", "bo"}
 
 
-async def test_reloaded_results_lead_to_the_rematch(server: Server, chromium: Browser) -> None:
+async def test_reloaded_results_lead_to_the_rematch(server: Server, page: Page) -> None:
     race_id = server.create("corners", max_racers=2, start_delay_ms=0)
-    async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
-        page = tab.page
+    async with racers(server, "bo") as (bo,):
         await bo.join(race_id)
         await join_race(page, server, race_id)
         await bo.begin(race_id)
@@ -99,7 +74,6 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, chromium: Br
         await page.click("#ready")
         await page.reload()
         await page.wait_for_selector("#ready:text-is('Ready')")
-        assert tab.errors == []
 
 
 async def test_results_hear_of_a_rematch_after_the_server_restarted(tmp_path: Path, chromium: Browser) -> None:

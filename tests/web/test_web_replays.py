@@ -5,20 +5,20 @@ import re
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, Route
+from playwright.async_api import Page, Route
 
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from support.browser import WINS, browser_marks, open_page, page_browser, page_server, solo
+from support.browser import IN_BROWSER, WINS, Tab, solo, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
-async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, chromium: Browser) -> None:
+@window(1024, 768)
+async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, page: Page) -> None:
     race_id = solo(server, "corners")
     moves = WINS["corners"]["moves"]
     async with racers(server, "bo") as (bo,):
@@ -26,29 +26,27 @@ async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, chr
         for move in moves:
             await bo.move(move)
     await server.replay(race_id)
-    async with open_page(chromium, 1024, 768) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/replay/{race_id}#m12")
-        await page.wait_for_selector(f"text=/move 12 of {len(moves)}: {re.escape(moves[11])}/")
-        await page.keyboard.press("ArrowRight")
-        await page.wait_for_selector("text=/move 13 of/")
-        assert page.url.endswith("#m13")
-        await page.keyboard.press("End")
-        await page.wait_for_selector(f"text=/move {len(moves)} of/")
-        assert "48/48" in await page.inner_text(".tables figcaption")
-        box = await page.locator(".scrubber").bounding_box()
-        assert box
-        await page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
-        await page.wait_for_selector("text=The deal")
-        await page.evaluate("location.hash = '#m3'")
-        await page.wait_for_selector("text=/move 3 of/")
-        await page.wait_for_selector("text=Verified ✓ Every move")
-        await page.click("button:text-is('Play')")
-        await page.wait_for_selector(f"text=/move {len(moves)} of/")
-        assert not watched.errors
+    await page.goto(f"{server.url}/replay/{race_id}#m12")
+    await page.wait_for_selector(f"text=/move 12 of {len(moves)}: {re.escape(moves[11])}/")
+    await page.keyboard.press("ArrowRight")
+    await page.wait_for_selector("text=/move 13 of/")
+    assert page.url.endswith("#m13")
+    await page.keyboard.press("End")
+    await page.wait_for_selector(f"text=/move {len(moves)} of/")
+    assert "48/48" in await page.inner_text(".tables figcaption")
+    box = await page.locator(".scrubber").bounding_box()
+    assert box
+    await page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
+    await page.wait_for_selector("text=The deal")
+    await page.evaluate("location.hash = '#m3'")
+    await page.wait_for_selector("text=/move 3 of/")
+    await page.wait_for_selector("text=Verified ✓ Every move")
+    await page.click("button:text-is('Play')")
+    await page.wait_for_selector(f"text=/move {len(moves)} of/")
 
 
-async def test_replay_shows_two_tables_on_one_clock(server: Server, chromium: Browser) -> None:
+@window(1440, 900)
+async def test_replay_shows_two_tables_on_one_clock(server: Server, page: Page) -> None:
     race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0)
     async with racers(server, "ada", "bo") as (ada, bo):
         for racer in (ada, bo):
@@ -61,15 +59,12 @@ async def test_replay_shows_two_tables_on_one_clock(server: Server, chromium: Br
                 await racer.move((racer.board.moves or [])[0])
             await racer.ask(m.Resign)
     await server.replay(race_id)
-    async with open_page(chromium, 1440, 900) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/replay/{race_id}")
-        await page.wait_for_selector(".tables .table")
-        await page.click(".side li:not(.chosen) button")
-        assert await page.locator(".tables .table").count() == 2
-        await page.keyboard.press("End")
-        assert await page.locator(".tables figcaption .count").all_inner_texts()
-        assert not watched.errors
+    await page.goto(f"{server.url}/replay/{race_id}")
+    await page.wait_for_selector(".tables .table")
+    await page.click(".side li:not(.chosen) button")
+    assert await page.locator(".tables .table").count() == 2
+    await page.keyboard.press("End")
+    assert await page.locator(".tables figcaption .count").all_inner_texts()
 
 
 async def both_outcomes(page: Page) -> dict[str, str]:
@@ -89,8 +84,8 @@ async def serve_replay(page: Page, race_id: str, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["true", "altered", "forged"])
-async def test_browser_and_server_verify_the_replay(kind: str, server: Server, chromium: Browser) -> None:
-    replay = await played(server, "the-edge")
+async def test_browser_and_server_verify_the_replay(kind: str, server: Server, page: Page) -> None:
+    replay = await played(server, "the-edge", filter="certified/1" if kind == "true" else "any")
     n, other = altered(replay)
     content, label, verdict = {
         "true": (codec.encode(replay, "json"), "verified (key known)", "Verified ✓ Every move"),
@@ -101,23 +96,21 @@ async def test_browser_and_server_verify_the_replay(kind: str, server: Server, c
             "Not signed with a key of this server ✗",
         ),
     }[kind]
-    async with open_page(chromium) as watched:
-        await serve_replay(watched.page, replay.header.race, content)
-        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
-        assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": label,
-            "Checked by this server": label,
-        }
-        assert verdict in await watched.page.inner_text(".checks .verdict")
-        text = await watched.page.locator(".checks").text_content() or ""
-        assert ("✓ key this server publishes the key" in text) is (kind != "forged")
-        assert ("✗ moves" in text) is (kind == "altered")
-        assert "do not agree" not in text
-        assert watched.errors == []
+    await serve_replay(page, replay.header.race, content)
+    await page.goto(f"{server.url}/replay/{replay.header.race}")
+    assert await both_outcomes(page) == {
+        "Checked by your browser, not by us": label,
+        "Checked by this server": label,
+    }
+    assert verdict in await page.inner_text(".checks .verdict")
+    text = await page.locator(".checks").text_content() or ""
+    assert ("✓ key this server publishes the key" in text) is (kind != "forged")
+    assert ("✗ moves" in text) is (kind == "altered")
+    assert "do not agree" not in text
 
 
 @pytest.mark.parametrize("outcome", ["refused", "key-unknown"])
-async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server, chromium: Browser) -> None:
+async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server, page: Page) -> None:
     replay = await played(server, "gallery")
     failed = {"name": "moves", "holds": False, "entry": 3, "note": "no"}
     answer: dict[str, Any] = {"ok": outcome != "refused", "outcome": outcome, "facts": [failed]}
@@ -125,68 +118,52 @@ async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server
     async def send(route: Route) -> None:
         await route.fulfill(json=answer)
 
-    async with open_page(chromium) as watched:
-        await watched.page.route("**/api/v1/verify", send)
-        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
-        assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": "verified (key known)",
-            "Checked by this server": {"refused": "refused (moves, entry 3)"}.get(outcome, "verified, key unknown"),
-        }
-        assert await watched.page.locator("text=Your browser and this server do not agree").count() == 1
-        assert await watched.page.locator(".verdict.good").count() == 0
+    await page.route("**/api/v1/verify", send)
+    await page.goto(f"{server.url}/replay/{replay.header.race}")
+    assert await both_outcomes(page) == {
+        "Checked by your browser, not by us": "verified (key known)",
+        "Checked by this server": {"refused": "refused (moves, entry 3)"}.get(outcome, "verified, key unknown"),
+    }
+    assert await page.locator("text=Your browser and this server do not agree").count() == 1
+    assert await page.locator(".verdict.good").count() == 0
 
 
-async def test_browser_verifies_while_the_server_refuses_to(server: Server, chromium: Browser) -> None:
+async def test_browser_verifies_while_the_server_refuses_to(server: Server, page: Page, tab: Tab) -> None:
+    tab.refusals = {413}
     replay = await played(server, "gallery")
 
     async def refuse(route: Route) -> None:
         await route.fulfill(status=413, json={"code": "too-large", "detail": "It takes too long."})
 
-    async with open_page(chromium) as watched:
-        await watched.page.route("**/api/v1/verify", refuse)
-        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
-        assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": "verified (key known)",
-            "Checked by this server": "It takes too long.",
-        }
-        assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
+    await page.route("**/api/v1/verify", refuse)
+    await page.goto(f"{server.url}/replay/{replay.header.race}")
+    assert await both_outcomes(page) == {
+        "Checked by your browser, not by us": "verified (key known)",
+        "Checked by this server": "It takes too long.",
+    }
+    assert "Verified ✓ Every move" in await page.inner_text(".checks .verdict")
 
 
-@pytest.mark.parametrize(("slug", "name"), [("corners", "friendly/1"), ("the-edge", "certified/1")])
-async def test_deal_filter_is_checked_by_both(slug: str, name: str, server: Server, chromium: Browser) -> None:
-    replay = await played(server, slug, filter=name)
-    async with open_page(chromium) as watched:
-        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
-        assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": "verified (key known)",
-            "Checked by this server": "verified (key known)",
-        }
-        assert "Verified ✓ Every move" in await watched.page.inner_text(".checks .verdict")
-        assert watched.errors == []
-
-
-async def test_signature_is_checked_by_the_server_only(server: Server, chromium: Browser) -> None:
+async def test_signature_is_checked_by_the_server_only(server: Server, page: Page) -> None:
     replay = await played(server, "corners")
 
     async def without_signatures(route: Route) -> None:
         response = await route.fetch()
         await route.fulfill(response=response, body=f"delete Crypto.prototype.subtle;\n{await response.text()}")
 
-    async with open_page(chromium) as watched:
-        await watched.page.route("**/verifier_worker.js", without_signatures)
-        await watched.page.goto(f"{server.url}/replay/{replay.header.race}")
-        assert await both_outcomes(watched.page) == {
-            "Checked by your browser, not by us": "not checked: signature",
-            "Checked by this server": "verified (key known)",
-        }
-        text = await watched.page.inner_text(".checks")
-        assert "Verified ✓ by this server, but not completely by your browser." in text
-        assert "This browser is too old to check the signature." in text
-        assert "This server has also checked what your browser did not." in text
-        assert watched.errors == []
+    await page.route("**/verifier_worker.js", without_signatures)
+    await page.goto(f"{server.url}/replay/{replay.header.race}")
+    assert await both_outcomes(page) == {
+        "Checked by your browser, not by us": "not checked: signature",
+        "Checked by this server": "verified (key known)",
+    }
+    text = await page.inner_text(".checks")
+    assert "Verified ✓ by this server, but not completely by your browser." in text
+    assert "This browser is too old to check the signature." in text
+    assert "This server has also checked what your browser did not." in text
 
 
-async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Server, chromium: Browser) -> None:
+async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Server, page: Page) -> None:
     race_id = solo(server, "corners")
 
     async def rewrite(route: Route) -> None:
@@ -194,8 +171,7 @@ async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Ser
         body = await response.body()
         await route.fulfill(response=response, body=codec.encode(forged(read(body)), "json") if response.ok else body)
 
-    async with open_page(chromium) as watched, racers(server, "bo") as (bo,):
-        page = watched.page
+    async with racers(server, "bo") as (bo,):
         await page.route(f"**/api/v1/replays/{race_id}.json", rewrite)
         await page.goto(f"{server.url}/w/{race_id}")
         await page.wait_for_selector("text=You are watching")

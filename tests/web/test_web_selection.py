@@ -1,8 +1,6 @@
 """The page and the CLI read the same places from every legal move, and both select as tests/selections.json says."""
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,10 +11,10 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.state.selection import Selection
 from support.aces_up import AcesUp
+from support.node import needs_node, run
 from support.positions import places
 from support.random_games import walk
 
-MODULE = Path(__file__).parents[2] / "clients" / "web" / "selection.js"
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const { parseMove } = await import(process.argv[1]);
@@ -25,7 +23,7 @@ console.log(JSON.stringify(moves.map((move) => parseMove(move, places, hidden)))
 """
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@needs_node
 @pytest.mark.parametrize("game", [*GAMES.values(), AcesUp], ids=lambda game: game.slug)
 def test_page_and_cli_read_the_same_places(game: type[Game]) -> None:
     moves = {
@@ -33,11 +31,7 @@ def test_page_and_cli_read_the_same_places(game: type[Game]) -> None:
     }
     selection = Selection(layout=game.layout)
     known: dict[str, Any] = {"moves": sorted(moves), "places": places(game), "hidden": sorted(game.hidden)}
-    command = ["node", "--input-type=module", "--eval", SCRIPT, MODULE.as_uri()]
-    run = subprocess.run(
-        command, input=json.dumps(known), capture_output=True, encoding="utf-8", timeout=240, check=True
-    )
-    parsed = json.loads(run.stdout)
+    parsed = run(SCRIPT, "selection.js", known)
     assert [choice["move"] for choice in parsed] == sorted(moves)
     for choice in parsed:
         expected = selection.parse(choice["move"])
@@ -76,16 +70,12 @@ def test_cli_selects_as_the_vectors_say() -> None:
         assert {"targets": sorted(selection.choices), "move": move} == expected(vector), vector
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@needs_node
 def test_page_selects_as_the_vectors_say() -> None:
     given = [
         vector | {"places": places(game), "hidden": sorted(game.hidden), "foundations": sorted(game.foundations)}
         for vector in VECTORS
         for game in [GAMES[vector["game"]]]
     ]
-    command = ["node", "--input-type=module", "--eval", PICK, MODULE.as_uri()]
-    run = subprocess.run(
-        command, input=json.dumps(given), capture_output=True, encoding="utf-8", timeout=240, check=True
-    )
-    for vector, outcome in zip(VECTORS, json.loads(run.stdout), strict=True):
+    for vector, outcome in zip(VECTORS, run(PICK, "selection.js", given), strict=True):
         assert outcome == expected(vector), vector

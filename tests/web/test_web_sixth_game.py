@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.async_api import Browser
+from playwright.async_api import Page
 
-from support.browser import SOLO, browser_marks, join_race, open_page, page_browser, tap, wait_for_deal, wait_for_ply
+from support.browser import IN_BROWSER, SOLO, start_race, tap, wait_for_ply
 from support.servers import Server
 from support.sixth_game import SEED, WIN, sixth_game
 
-pytestmark = browser_marks()
-chromium = page_browser
+pytestmark = IN_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -19,27 +18,21 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield running
 
 
-async def test_sixth_game_is_won_by_tapping(server: Server, chromium: Browser) -> None:
+async def test_sixth_game_is_won_by_tapping(server: Server, page: Page) -> None:
     race_id = server.create("aces-up", seed=SEED, **SOLO)
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await join_race(page, server, race_id)
-        await wait_for_deal(page)
-        assert await page.locator(".pile").count() == 6
-        assert await page.locator('[data-place="talon"]').get_attribute("aria-label") == "talon: 48 face down"
-        for ply, move in enumerate(WIN, start=1):
-            if move == "turn" and ply % 2:
-                await page.click("button:text-is('Turn')")
-            else:
-                await tap(
-                    page, *(["talon"] if move == "turn" else [move[at : at + 2] for at in range(0, len(move), 2)])
-                )
-            if ply < len(WIN):
-                await wait_for_ply(page, ply)
-        await page.wait_for_selector("text=/Won in /")
-        await page.wait_for_selector("text=Verified ✓ by this server")
-        await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
-        await page.wait_for_selector("text=Checked by this server: verified (key known)")
-        assert not watched.errors
+    await start_race(page, server, race_id)
+    assert await page.locator(".pile").count() == 6
+    assert await page.locator('[data-place="talon"]').get_attribute("aria-label") == "talon: 48 face down"
+    for ply, move in enumerate(WIN, start=1):
+        if move == "turn" and ply % 2:
+            await page.click("button:text-is('Turn')")
+        else:
+            await tap(page, *(["talon"] if move == "turn" else [move[at : at + 2] for at in range(0, len(move), 2)]))
+        if ply < len(WIN):
+            await wait_for_ply(page, ply)
+    await page.wait_for_selector("text=/Won in /")
+    await page.wait_for_selector("text=Verified ✓ by this server")
+    await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
+    await page.wait_for_selector("text=Checked by this server: verified (key known)")
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"

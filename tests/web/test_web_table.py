@@ -9,25 +9,27 @@ from playwright.async_api import Browser, Page, WebSocketRoute
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.browser import (
+    FINISHED,
+    IN_BROWSER,
     WINS,
-    browser_marks,
+    drag,
     find_violations,
     join_race,
     open_page,
     overflow,
-    page_browser,
-    page_server,
     places_of,
     solo,
+    start_after,
+    start_race,
     tap,
     tap_moves,
     wait_for_deal,
     wait_for_ply,
+    window,
 )
 from support.servers import Server, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
 
 FAULTS = """() => {
@@ -75,57 +77,51 @@ async def boxes(page: Page) -> list[list[Any]]:
 
 async def open_table(page: Page, server: Server, slug: str) -> list[str]:
     """Join a race for one on the deal of the recorded win and wait for the deal. Return the winning moves."""
-    await join_race(page, server, solo(server, slug))
-    await wait_for_deal(page)
+    await start_race(page, server, solo(server, slug))
     moves: list[str] = WINS[slug]["moves"]
     return moves
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_cards_are_readable_at_every_size(slug: str, server: Server, chromium: Browser) -> None:
+@window(reduced_motion="reduce")
+async def test_cards_are_readable_at_every_size(slug: str, server: Server, page: Page) -> None:
     """No text is under 12 px, nothing covers an index, and the felt is no wider than its cards."""
-    async with open_page(chromium, reduced_motion="reduce") as watched:
-        page = watched.page
-        moves = await open_table(page, server, slug)
-        done = 0
-        for goal in (0, 12):
-            await tap_moves(page, moves[done:goal], first=done)
-            await wait_for_ply(page, goal)
-            done = goal
-            if len(places_of(moves[goal])) > 1:
-                await tap(page, places_of(moves[goal])[0])
-            for width, height in SIZES:
-                await page.set_viewport_size({"width": width, "height": height})
-                assert await page.evaluate(FAULTS) == [], (goal, width)
-                assert await overflow(page) <= 0, (goal, width)
-            await page.set_viewport_size({"width": 390, "height": 844})
-            await page.keyboard.press("Escape")
-        assert not watched.errors
+    moves = await open_table(page, server, slug)
+    done = 0
+    for goal in (0, 12):
+        await tap_moves(page, moves[done:goal], first=done)
+        await wait_for_ply(page, goal)
+        done = goal
+        if len(places_of(moves[goal])) > 1:
+            await tap(page, places_of(moves[goal])[0])
+        for width, height in SIZES:
+            await page.set_viewport_size({"width": width, "height": height})
+            assert await page.evaluate(FAULTS) == [], (goal, width)
+            assert await overflow(page) <= 0, (goal, width)
+        await page.set_viewport_size({"width": 390, "height": 844})
+        await page.keyboard.press("Escape")
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_nothing_shifts_during_a_turn(slug: str, server: Server, chromium: Browser) -> None:
+@window(reduced_motion="reduce")
+async def test_nothing_shifts_during_a_turn(slug: str, server: Server, page: Page) -> None:
     """A selection, a refusal and another note leave the table and the buttons where they are."""
-    async with open_page(chromium, reduced_motion="reduce") as watched:
-        page = watched.page
-        moves = await open_table(page, server, slug)
-        played = 0 if slug == "gallery" else 1  # some refusals need a taken place, others a legal move
-        await tap_moves(page, moves[:played])
-        await wait_for_ply(page, played)
-        for width, height in SIZES:
-            await page.set_viewport_size({"width": width, "height": height})
-            before = await boxes(page)
-            if len(places_of(moves[played])) > 1:
-                await tap(page, places_of(moves[played])[0])
-                assert await page.locator(".picked").count() == 1
-                assert await boxes(page) == before, width
-                await page.keyboard.press("Escape")
-            await attempt_illegal_move(page, slug)
+    moves = await open_table(page, server, slug)
+    played = 0 if slug == "gallery" else 1  # some refusals need a taken place, others a legal move
+    await tap_moves(page, moves[:played])
+    await wait_for_ply(page, played)
+    for width, height in SIZES:
+        await page.set_viewport_size({"width": width, "height": height})
+        before = await boxes(page)
+        if len(places_of(moves[played])) > 1:
+            await tap(page, places_of(moves[played])[0])
+            assert await page.locator(".picked").count() == 1
             assert await boxes(page) == before, width
-            await page.evaluate(
-                "document.querySelector('.note').textContent = 'A note that takes two lines. '.repeat(2)"
-            )
-            assert await boxes(page) == before, width
+            await page.keyboard.press("Escape")
+        await attempt_illegal_move(page, slug)
+        assert await boxes(page) == before, width
+        await page.evaluate("document.querySelector('.note').textContent = 'A note that takes two lines. '.repeat(2)")
+        assert await boxes(page) == before, width
 
 
 async def attempt_illegal_move(page: Page, slug: str) -> None:
@@ -142,64 +138,47 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
     assert (await page.inner_text("#status")).strip() == await page.inner_text(".bubble")
 
 
-async def drag(page: Page, source: str, target: str) -> None:
-    card = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
-    end = await page.locator(f'[data-place="{target}"]').bounding_box()
-    assert card
-    assert end
-    await page.mouse.move(card["x"] + 15, card["y"] + 15)
-    await page.mouse.down()
-    await page.mouse.move(card["x"] + 30, card["y"] + 30, steps=3)
-    await page.mouse.move(end["x"] + 15, end["y"] + 15, steps=5)
-    await page.mouse.up()
-
-
-@pytest.mark.parametrize("size", [(390, 844), (768, 1024)])
-async def test_buttons_are_at_the_bottom_of_phones(size: tuple[int, int], server: Server, chromium: Browser) -> None:
-    async with open_page(chromium, *size) as watched:
-        await open_table(watched.page, server, "corners")
-        box = await watched.page.locator(".keys").bounding_box()
+async def test_buttons_are_at_the_bottom_of_phones(server: Server, page: Page) -> None:
+    await open_table(page, server, "corners")
+    for width, height in ((390, 844), (768, 1024)):
+        await page.set_viewport_size({"width": width, "height": height})
+        box = await page.locator(".keys").bounding_box()
         assert box
-        assert box["y"] > size[1] * 0.8
-        assert box["y"] + box["height"] <= size[1]
+        assert height * 0.8 < box["y"] <= height - box["height"]
 
 
-async def test_cards_in_landscape_are_wider_than_30_px(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium, 844, 390) as watched:
-        await open_table(watched.page, server, "gallery")
-        cards = await watched.page.eval_on_selector_all(".card", "(all) => all.map((card) => card.offsetWidth)")
-        assert min(cards) > 30
+@window(844, 390)
+async def test_cards_in_landscape_are_wider_than_30_px(server: Server, page: Page) -> None:
+    await open_table(page, server, "gallery")
+    cards = await page.eval_on_selector_all(".card", "(all) => all.map((card) => card.offsetWidth)")
+    assert min(cards) > 30
 
 
-async def test_each_finger_has_its_own_press(server: Server, chromium: Browser) -> None:
+@window(reduced_motion="reduce")
+async def test_each_finger_has_its_own_press(server: Server, page: Page) -> None:
     """Lifting the second finger does not play the card under the first."""
-    async with open_page(chromium, reduced_motion="reduce") as watched:
-        page = watched.page
-        moves = await open_table(page, server, "corner-stones")
-        first, second = places_of(moves[0])
-        points = [
-            {"x": box["x"] + 12, "y": box["y"] + 12, "id": at}
-            for at, place in enumerate((first, "u1" if first != "u1" else "u2"))
-            if (box := await page.locator(f'[data-place="{place}"]').bounding_box())
-        ]
-        devices = await page.context.new_cdp_session(page)
+    moves = await open_table(page, server, "corner-stones")
+    first, second = places_of(moves[0])
+    points = [
+        {"x": box["x"] + 12, "y": box["y"] + 12, "id": at}
+        for at, place in enumerate((first, "u1" if first != "u1" else "u2"))
+        if (box := await page.locator(f'[data-place="{place}"]').bounding_box())
+    ]
+    devices = await page.context.new_cdp_session(page)
 
-        async def touch(kind: str, *touching: int) -> None:
-            await devices.send(
-                "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [points[at] for at in touching]}
-            )
+    async def touch(kind: str, *touching: int) -> None:
+        await devices.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [points[at] for at in touching]})
 
-        await touch("touchStart", 0)
-        await touch("touchStart", 0, 1)
-        await touch("touchEnd", 1)
-        await page.wait_for_selector("#status:text('cannot move now')")
-        assert await page.locator(".picked").count() == 0, "the first finger is still down"
-        await touch("touchEnd")
-        assert await page.get_attribute(".picked", "data-place") == first
-        await page.keyboard.press("Escape")
-        await tap(page, first, second)
-        await wait_for_ply(page, 1)
-        assert not watched.errors
+    await touch("touchStart", 0)
+    await touch("touchStart", 0, 1)
+    await touch("touchEnd", 1)
+    await page.wait_for_selector("#status:text('cannot move now')")
+    assert await page.locator(".picked").count() == 0, "the first finger is still down"
+    await touch("touchEnd")
+    assert await page.get_attribute(".picked", "data-place") == first
+    await page.keyboard.press("Escape")
+    await tap(page, first, second)
+    await wait_for_ply(page, 1)
 
 
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
@@ -235,7 +214,7 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         end = await page.locator(f'[data-place="{target}"]').bounding_box()
         await tap(page, source, target)
         await page.wait_for_selector(".card.moving")
-        await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+        await page.evaluate(FINISHED)
         ahead = await page.locator(".card.moving").bounding_box()
         assert ahead
         assert end
@@ -244,7 +223,7 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         assert await page.get_attribute(".table", "data-ply") == "0"
         released.set()
         await page.wait_for_selector(".bubble:visible")
-        await page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
+        await page.evaluate(FINISHED)
         assert await page.locator(f'[data-place="{source}"] .card').last.bounding_box() == home
         await tap(page, source, target)
         await wait_for_ply(page, 1)
@@ -273,12 +252,13 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
         async with open_page(chromium, reduced_motion=motion) as watched:
             page = watched.page
             await page.add_init_script(f"({record})()")
-            moves = await open_table(page, server, "the-edge")
+            moves = WINS["the-edge"]["moves"]
+            await start_after(page, server, solo(server, "the-edge"), moves[:-1])
             await page.click(".preferences summary")
             for name, value in choices.items():
                 await page.select_option(f"#preference-{name}", value)
             await page.keyboard.press("Escape")
-            await tap_moves(page, moves)
+            await tap_moves(page, moves[-1:], first=len(moves) - 1)
             await page.wait_for_selector("text=/Won in /")
             happened = await page.evaluate("[window.celebrated, window.tones, window.vibrated].map(Boolean)")
             assert happened == expected, (motion, choices)
@@ -286,29 +266,28 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
             assert not watched.errors
 
 
-async def test_cards_and_buttons_follow_the_preferences(server: Server, chromium: Browser) -> None:
+@window(1440, 900)
+async def test_cards_and_buttons_follow_the_preferences(server: Server, page: Page) -> None:
     width = "document.querySelector('.card').offsetWidth"
     left = "document.querySelector('.keys').getBoundingClientRect().left"
-    async with open_page(chromium, 1440, 900) as watched:
-        page = watched.page
-        await open_table(page, server, "corners")
-        normal, right = await page.evaluate(width), await page.evaluate(left)
-        await page.click(".preferences summary")
-        await page.select_option("#preference-size", "large")
-        await page.select_option("#preference-hand", "left")
-        assert await page.evaluate(width) > normal
-        assert await page.evaluate(left) < right
-        await page.reload()
-        await page.wait_for_selector(".table[data-ply]")
-        assert await page.evaluate(width) > normal
-        assert await page.evaluate(left) < right
+    await open_table(page, server, "corners")
+    normal, right = await page.evaluate(width), await page.evaluate(left)
+    await page.click(".preferences summary")
+    await page.select_option("#preference-size", "large")
+    await page.select_option("#preference-hand", "left")
+    assert await page.evaluate(width) > normal
+    assert await page.evaluate(left) < right
+    await page.reload()
+    await page.wait_for_selector(".table[data-ply]")
+    assert await page.evaluate(width) > normal
+    assert await page.evaluate(left) < right
 
 
-async def test_long_names_do_not_hide_who_is_who(server: Server, chromium: Browser) -> None:
+@window(reduced_motion="reduce")
+async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> None:
     """Names have their own direction, and are cut before "(you)". The podium shows times and gaps."""
     race_id = server.create("corners", seed=WINS["corners"]["seed"], start_delay_ms=0, spectators="open")
-    async with open_page(chromium, reduced_motion="reduce") as watched, racers(server, "שלום עולם ארוך מאוד") as (bo,):
-        page = watched.page
+    async with racers(server, "שלום עולם ארוך מאוד") as (bo,):
         await bo.join(race_id)
         await join_race(page, server, race_id, name="W" * 24)
         await bo.ask(m.Ready)
@@ -328,13 +307,11 @@ async def test_long_names_do_not_hide_who_is_who(server: Server, chromium: Brows
         assert "won in" in podium
         assert "48 cards behind" in podium
         assert not await find_violations(page)
-        assert not watched.errors
 
 
-async def test_focus_follows_the_page_after_joining(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{server.url}/r/{server.create('corners')}")
-        await page.fill("#name", "ada")
-        await page.keyboard.press("Enter")
-        await page.wait_for_selector("#ready:focus")
+async def test_focus_follows_the_page_to_the_name_and_after_joining(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/r/{server.create('corners')}")
+    await page.wait_for_selector("#name:focus")
+    await page.keyboard.type("ada")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector("#ready:focus")

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, Route
+from playwright.async_api import Page, Route
 
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import public_key
 from samedeal.race.events import Counting, Dealt
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
-from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
+from support.browser import IN_BROWSER, check_themes, overflow
 from support.finished_races import SIGNING_KEY, finished
 from support.forged_replays import altered, forged, played, prolonged
 from support.races_by_hand import closed, revealed, running
@@ -21,8 +21,7 @@ from support.receipt_files import keep, told
 from support.servers import SIGNING_KEY as SERVER_KEY
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 FORGER = public_key(SIGNING_KEY)
 
 
@@ -59,51 +58,46 @@ def write(file: Path, content: Any) -> Path:
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_dropped_file_is_verified_offline(slug: str, server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_dropped_file_is_verified_offline(slug: str, server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, slug)
     n, other = altered(replay)
     own, foreign = replay.signature.key, forged(replay)
     assert foreign.signature.key == FORGER != own
-    async with open_page(chromium) as watched:
-        page = watched.page
-        requests = await open_verifier(page, server)
-        files: Iterable[tuple[str, Any, str, str]] = [
-            ("true", codec.encode(replay, "json"), "verified (key known)", own),
-            ("altered", other, f"refused (moves, entry {n})", own),
-            ("forged", codec.encode(foreign, "json"), "verified, key unknown", FORGER),
-            ("lines", b"".join(replay.lines()), "verified (key known)", own),
-        ]
-        for name, content, label, key in files:
-            await drop(page, write(tmp_path / f"{name}.json", content))
-            await expect_verdict(page, label)
-            text = await page.inner_text("main")
-            assert f"{key}, which this server {'publishes' if key == own else 'does not publish'}" in text
-            for fact in (GAMES[slug].title, replay.header.race, "ada"):
-                assert fact in text
-            assert ("What the file says" in text) is (name in ("altered", "forged"))
-        assert requests == []
-        assert watched.errors == []
+    requests = await open_verifier(page, server)
+    files: Iterable[tuple[str, Any, str, str]] = [
+        ("true", codec.encode(replay, "json"), "verified (key known)", own),
+        ("altered", other, f"refused (moves, entry {n})", own),
+        ("forged", codec.encode(foreign, "json"), "verified, key unknown", FORGER),
+        ("lines", b"".join(replay.lines()), "verified (key known)", own),
+    ]
+    for name, content, label, key in files:
+        await drop(page, write(tmp_path / f"{name}.json", content))
+        await expect_verdict(page, label)
+        text = await page.inner_text("main")
+        assert f"{key}, which this server {'publishes' if key == own else 'does not publish'}" in text
+        for fact in (GAMES[slug].title, replay.header.race, "ada"):
+            assert fact in text
+        assert ("What the file says" in text) is (name in ("altered", "forged"))
+    assert requests == []
 
 
 @pytest.mark.parametrize(
     ("slug", "name"), [("the-edge", "certified/1"), ("corners", "friendly/1"), ("gallery", "easy/1")]
 )
-async def test_deal_filter_is_checked(slug: str, name: str, server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_deal_filter_is_checked(slug: str, name: str, server: Server, page: Page, tmp_path: Path) -> None:
     log = closed(running(slug=slug, filter=name))
     own = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SERVER_KEY))
     late = revealed(slug=slug, filter=name)
     late.say(Dealt(k=deal_number(own) + 1), 5_000)
     n = len(late.entries)
-    async with open_page(chromium) as watched:
-        requests = await open_verifier(watched.page, server)
-        await drop(watched.page, write(tmp_path / "first.json", codec.encode(own, "json")))
-        await expect_verdict(watched.page, "verified (key known)")
-        assert "✓ filter the deal is the first of its root that passes the race's filter" in await facts(watched.page)
-        await drop(watched.page, write(tmp_path / "late.json", codec.encode(closed(late).replay(), "json")))
-        await expect_verdict(watched.page, f"refused (filter, entry {n})")
-        assert f"✗ filter entry {n}: not the first deal that passes {name}" in await facts(watched.page)
-        assert requests == []
-        assert watched.errors == []
+    requests = await open_verifier(page, server)
+    await drop(page, write(tmp_path / "first.json", codec.encode(own, "json")))
+    await expect_verdict(page, "verified (key known)")
+    assert "✓ filter the deal is the first of its root that passes the race's filter" in await facts(page)
+    await drop(page, write(tmp_path / "late.json", codec.encode(closed(late).replay(), "json")))
+    await expect_verdict(page, f"refused (filter, entry {n})")
+    assert f"✗ filter entry {n}: not the first deal that passes {name}" in await facts(page)
+    assert requests == []
 
 
 def deal_number(replay: Replay) -> int:
@@ -114,45 +108,39 @@ async def facts(page: Page) -> list[str]:
     return await page.locator(".facts li").all_inner_texts()
 
 
-async def test_signature_is_not_checked_on_insecure_pages(server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_signature_is_not_checked_on_insecure_pages(server: Server, page: Page, tmp_path: Path) -> None:
     async def forward(route: Route) -> None:
         response = await route.fetch(url=route.request.url.replace("http://race.example", server.url))
         await route.fulfill(response=response)
 
     file = write(tmp_path / "replay.json", codec.encode(finished("gallery"), "json"))
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.route("http://race.example/**", forward)
-        await page.goto("http://race.example/verify")
-        assert await page.evaluate("isSecureContext || crypto.subtle") is None
-        await page.set_input_files("#replay", file)
-        await expect_verdict(page, "not checked: signature")
-        text = await page.inner_text("main")
-        assert "Browsers check signatures only on pages from https:// or localhost" in text
-        assert "Everything else was checked and holds." in text
-        assert watched.errors == []
+    await page.route("http://race.example/**", forward)
+    await page.goto("http://race.example/verify")
+    assert await page.evaluate("isSecureContext || crypto.subtle") is None
+    await page.set_input_files("#replay", file)
+    await expect_verdict(page, "not checked: signature")
+    text = await page.inner_text("main")
+    assert "Browsers check signatures only on pages from https:// or localhost" in text
+    assert "Everything else was checked and holds." in text
 
 
-async def test_receipts_are_compared(server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_receipts_are_compared(server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, "corners")
     (counting,) = (entry.n for entry in replay.entries if isinstance(entry.event, Counting))
     receipts = keep(tmp_path, told(replay, counting, counting + 2))
     other = keep(tmp_path, told(forged(replay), counting, len(replay.entries) - 1))
-    async with open_page(chromium) as watched:
-        page = watched.page
-        requests = await open_verifier(page, server)
-        await page.set_input_files("#replay", write(tmp_path / "true.json", codec.encode(replay, "json")))
-        await expect_verdict(page, "verified (key known)")
-        await page.click("text=Compare with receipts")
-        await drop(page, receipts, "#receipts")
-        await page.wait_for_selector(".facts >> text=✓ receipts")
-        await expect_verdict(page, "verified (key known)")
-        await drop(page, other, "#receipts")
-        await expect_verdict(page, f"refused (receipts, entry {len(replay.entries) - 1})")
-        await page.set_input_files("#receipts", tmp_path / "true.json")
-        await page.wait_for_selector(".verdict:text('not receipts: ')")
-        assert requests == []
-        assert watched.errors == []
+    requests = await open_verifier(page, server)
+    await page.set_input_files("#replay", write(tmp_path / "true.json", codec.encode(replay, "json")))
+    await expect_verdict(page, "verified (key known)")
+    await page.click("text=Compare with receipts")
+    await drop(page, receipts, "#receipts")
+    await page.wait_for_selector(".facts >> text=✓ receipts")
+    await expect_verdict(page, "verified (key known)")
+    await drop(page, other, "#receipts")
+    await expect_verdict(page, f"refused (receipts, entry {len(replay.entries) - 1})")
+    await page.set_input_files("#receipts", tmp_path / "true.json")
+    await page.wait_for_selector(".verdict:text('not receipts: ')")
+    assert requests == []
 
 
 @pytest.mark.parametrize(
@@ -166,59 +154,50 @@ async def test_receipts_are_compared(server: Server, chromium: Browser, tmp_path
     ids=["msgpack", "text", "empty", "newer"],
 )
 async def test_other_files_are_not_replays(
-    content: bytes, label: str, hint: str, server: Server, chromium: Browser, tmp_path: Path
+    content: bytes, label: str, hint: str, server: Server, page: Page, tmp_path: Path
 ) -> None:
-    async with open_page(chromium) as watched:
-        await open_verifier(watched.page, server)
-        await watched.page.set_input_files("#replay", write(tmp_path / "file", content))
-        await watched.page.wait_for_selector(f".verdict:text('not a replay: {label}')")
-        assert hint in await watched.page.inner_text("main")
-        assert watched.errors == []
+    await open_verifier(page, server)
+    await page.set_input_files("#replay", write(tmp_path / "file", content))
+    await page.wait_for_selector(f".verdict:text('not a replay: {label}')")
+    assert hint in await page.inner_text("main")
 
 
-async def test_long_race_shows_progress(server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_long_race_shows_progress(server: Server, page: Page, tmp_path: Path) -> None:
     replay = prolonged(finished("corners"), 4_000)
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await open_verifier(page, server)
-        # After each change, wait for a timer: it only runs before the next changes if the page is not frozen.
-        await page.evaluate(
-            """() => {
-                globalThis.seen = [];
-                const look = () => seen.push(document.querySelector(".verify > section > progress")?.value);
-                new MutationObserver(() => setTimeout(look)).observe(
-                    document.querySelector(".verify > section"),
-                    { subtree: true, attributeFilter: ["value"] },
-                );
-            }"""
-        )
-        await page.set_input_files("#replay", write(tmp_path / "long.json", codec.encode(replay, "json")))
-        await expect_verdict(page, "verified, key unknown")
-        values = [value for value in await page.evaluate("seen") if value]
-        assert values == sorted(values)
-        assert len(set(values)) > 3
-        assert max(values) <= len(replay.entries)
+    await open_verifier(page, server)
+    # After each change, wait for a timer: it only runs before the next changes if the page is not frozen.
+    await page.evaluate(
+        """() => {
+            globalThis.seen = [];
+            const look = () => seen.push(document.querySelector(".verify > section > progress")?.value);
+            new MutationObserver(() => setTimeout(look)).observe(
+                document.querySelector(".verify > section"),
+                { subtree: true, attributeFilter: ["value"] },
+            );
+        }"""
+    )
+    await page.set_input_files("#replay", write(tmp_path / "long.json", codec.encode(replay, "json")))
+    await expect_verdict(page, "verified, key unknown")
+    values = [value for value in await page.evaluate("seen") if value]
+    assert values == sorted(values)
+    assert len(set(values)) > 3
+    assert max(values) <= len(replay.entries)
 
 
-async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, chromium: Browser, tmp_path: Path) -> None:
+async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, page: Page, tmp_path: Path) -> None:
     replay = finished("the-edge")
     n, content = altered(replay)
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(server.url)
-        await page.click("text=anyone can verify")
-        field = page.get_by_label("Replay: choose a file")
-        await field.focus()
-        async with page.expect_file_chooser() as chooser:
-            await field.press("Enter")
-        await (await chooser.value).set_files(write(tmp_path / "altered.json", content))
-        await expect_verdict(page, f"refused (moves, entry {n})")
-        assert await page.get_by_role("status").inner_text() == f"refused (moves, entry {n})"
-        await page.click("text=Compare with receipts")
-        for scheme in ("light", "dark"):
-            await page.evaluate(f"document.documentElement.dataset.theme = '{scheme}'")
-            assert not await find_violations(page), scheme
-        for width, height in ((320, 568), (390, 844), (1280, 800)):
-            await page.set_viewport_size({"width": width, "height": height})
-            assert await overflow(page) <= 0, width
-        assert watched.errors == []
+    await page.goto(server.url)
+    await page.click("text=anyone can verify")
+    field = page.get_by_label("Replay: choose a file")
+    await field.focus()
+    async with page.expect_file_chooser() as chooser:
+        await field.press("Enter")
+    await (await chooser.value).set_files(write(tmp_path / "altered.json", content))
+    await expect_verdict(page, f"refused (moves, entry {n})")
+    assert await page.get_by_role("status").inner_text() == f"refused (moves, entry {n})"
+    await page.click("text=Compare with receipts")
+    await check_themes(page)
+    for width, height in ((320, 568), (390, 844), (1280, 800)):
+        await page.set_viewport_size({"width": width, "height": height})
+        assert await overflow(page) <= 0, width

@@ -4,26 +4,14 @@ import asyncio
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, Page, Request
 
-from support.browser import (
-    SOLO,
-    WINS,
-    browser_marks,
-    join_race,
-    open_page,
-    page_browser,
-    page_server,
-    solo,
-    tap_moves,
-    wait_for_deal,
-    wait_for_ply,
-)
+from support.browser import IN_BROWSER, SOLO, WINS, Tab, open_page, solo, start_after, tap_moves, wait_for_ply
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 VERSION = re.compile(r"/page/([0-9a-f]{16})/")
 
 
@@ -46,32 +34,28 @@ def is_version_request(request: Request) -> bool:
     return request.url.endswith("/page/version")
 
 
-async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(server: Server, chromium: Browser) -> None:
-    race_id = server.create("corners", seed="1", **SOLO)
-    paths = ["/", f"/r/{race_id}", f"/w/{race_id}", "/rules/corners", "/login", "/verify"]
-    for path in paths:
-        async with open_page(chromium) as watched:
-            page = watched.page
-            await page.goto(server.url + path)
-            await page.wait_for_selector("footer:not([hidden])")
-            names = "document.querySelectorAll('link[rel=modulepreload]')"
-            preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
-            loaded = {url for url in watched.requested if url.endswith(("js", "mjs"))}
-            own = {url for url in loaded if not url.endswith("worker.js")}
-            # On /verify, a worker loads modules, too.
-            assert preloaded < loaded if own != loaded else preloaded == loaded, path
-            assert all(VERSION.search(url) for url in preloaded)
+@pytest.mark.parametrize("path", ["/", "/r/{}", "/w/{}", "/rules/corners", "/login", "/verify"])
+async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(
+    path: str, server: Server, page: Page, tab: Tab
+) -> None:
+    await page.goto(server.url + path.format(server.create("corners", seed="1", **SOLO)))
+    await page.wait_for_selector("footer:not([hidden])")
+    names = "document.querySelectorAll('link[rel=modulepreload]')"
+    preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
+    loaded = {url for url in tab.requested if url.endswith(("js", "mjs"))}
+    own = {url for url in loaded if not url.endswith("worker.js")}
+    # On /verify, a worker loads modules, too.
+    assert preloaded < loaded if own != loaded else preloaded == loaded, path
+    assert all(VERSION.search(url) for url in preloaded)
 
 
-async def test_second_visit_requests_no_files(server: Server, chromium: Browser) -> None:
-    async with open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(server.url)
-        await page.wait_for_selector("footer:not([hidden])")
-        assert await downloaded(page)
-        await page.goto(f"{server.url}/?again")
-        await page.wait_for_selector("footer:not([hidden])")
-        assert await downloaded(page) == []
+async def test_second_visit_requests_no_files(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    await page.wait_for_selector("footer:not([hidden])")
+    assert await downloaded(page)
+    await page.goto(f"{server.url}/?again")
+    await page.wait_for_selector("footer:not([hidden])")
+    assert await downloaded(page) == []
 
 
 async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_path: Path, chromium: Browser) -> None:
@@ -81,18 +65,15 @@ async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_pa
         page = watched.page
         with old:
             race_id = solo(old, "the-edge")
-            await join_race(page, old, race_id)
-            await wait_for_deal(page)
-            await tap_moves(page, moves[:5])
-            await wait_for_ply(page, 5)
+            await start_after(page, old, race_id, moves[:-3])
             before = await loaded_version(page)
         asked = asyncio.ensure_future(page.wait_for_event("requestfinished", is_version_request))
         with UpdatedServer(data_dir=tmp_path).start(old.port):
             await asked
-            await tap_moves(page, moves[5:9], first=5)
-            await wait_for_ply(page, 9)
+            await tap_moves(page, moves[-3:-1], first=len(moves) - 3)
+            await wait_for_ply(page, len(moves) - 1)
             assert await loaded_version(page) == before
-            await tap_moves(page, moves[9:], first=9)
+            await tap_moves(page, moves[-1:], first=len(moves) - 1)
             await page.wait_for_selector("h1:text('Won in')")
             await page.wait_for_function(f"!document.querySelector('script[src*=\"{before}\"]')")
             await page.wait_for_selector("h1:text('Won in')")
@@ -102,14 +83,12 @@ async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_pa
     assert not [error for error in watched.errors if "ERR_CONNECTION" not in error]
 
 
-async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Path, chromium: Browser) -> None:
+async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Path, page: Page) -> None:
     old = Server(data_dir=tmp_path)
-    async with open_page(chromium) as watched:
-        page = watched.page
-        with old:
-            await page.goto(old.url)
-            await page.wait_for_selector("footer:not([hidden])")
-        with UpdatedServer(data_dir=tmp_path).start(old.port):
-            before = await loaded_version(page)
-            exports = await page.evaluate(f"import('/page/{before}/verifier.js').then(Object.keys)")
-            assert exports == ["checkReplay", "startVerifier"]
+    with old:
+        await page.goto(old.url)
+        await page.wait_for_selector("footer:not([hidden])")
+    with UpdatedServer(data_dir=tmp_path).start(old.port):
+        before = await loaded_version(page)
+        exports = await page.evaluate(f"import('/page/{before}/verifier.js').then(Object.keys)")
+        assert exports == ["checkReplay", "startVerifier"]

@@ -3,19 +3,18 @@
 from playwright.async_api import Browser, Page, expect
 
 from samedeal.wire import messages as m
-from support.browser import browser_marks, find_violations, open_page, overflow, page_browser, page_server
-from support.servers import Server, racers
+from support.browser import IN_BROWSER, TIMEOUT_MS, check_layout, open_page
+from support.servers import Server, begin_together, racers
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 async def until_watching(page: Page, number: int) -> None:
     shown = page.get_by_text("watching", exact=False).filter(visible=True).filter(has_not_text="You are")
     if number:
-        await expect(shown).to_have_text(f"{number} watching", timeout=240_000)
+        await expect(shown).to_have_text(f"{number} watching", timeout=TIMEOUT_MS)
     else:
-        await expect(shown).to_have_count(0, timeout=240_000)
+        await expect(shown).to_have_count(0, timeout=TIMEOUT_MS)
 
 
 async def test_lobby_race_and_overlay_show_how_many_watch(server: Server, chromium: Browser) -> None:
@@ -32,17 +31,11 @@ async def test_lobby_race_and_overlay_show_how_many_watch(server: Server, chromi
         await eve.ask(m.Watch, race=race_id)
         for shown in (watch, overlay):
             await until_watching(shown.page, 2)
-        for racer in (ada, bo):
-            await racer.join(race_id)
-        for racer in (ada, bo):
-            await racer.ask(m.Ready)
-        for racer in (ada, bo):
-            await racer.until(lambda view: view.stage == "running")
-        await watch.page.wait_for_selector(".race", timeout=240_000)
+        await begin_together(race_id, (ada, bo))
+        await watch.page.wait_for_selector(".race")
         for shown in (watch, overlay):
             await until_watching(shown.page, 2)
-            assert await find_violations(shown.page) == []
-            assert await overflow(shown.page) <= 0
+            await check_layout(shown.page)
         await eve.close()
         for shown in (watch, overlay):
             await until_watching(shown.page, 1)

@@ -1,8 +1,6 @@
 """The page and the CLI use the same wording: both match tests/wording.json."""
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +9,9 @@ import pytest
 from samedeal.names import seat_marks
 from samedeal.wire.messages import Board
 from samedeal_cli.render import phrases
+from support.node import needs_node, run
 
-ROOT = Path(__file__).parents[2]
-WORDING: dict[str, Any] = json.loads((ROOT / "tests" / "wording.json").read_text(encoding="utf-8"))
+WORDING: dict[str, Any] = json.loads((Path(__file__).parents[1] / "wording.json").read_text(encoding="utf-8"))
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const page = await import(process.argv[1]);
@@ -53,21 +51,11 @@ def cli_wording() -> dict[str, Any]:
     }
 
 
-def page_wording() -> dict[str, Any]:
-    module = (ROOT / "clients" / "web" / "phrases.js").as_uri()
-    command = ["node", "--input-type=module", "--eval", SCRIPT, module]
-    process = subprocess.run(
-        command, input=json.dumps(WORDING), capture_output=True, encoding="utf-8", timeout=240, check=True
-    )
-    wording: dict[str, Any] = json.loads(process.stdout)
-    return wording
-
-
 @pytest.mark.parametrize("kind", WORDING)
 def test_cli_wording(kind: str) -> None:
     assert cli_wording()[kind] == WORDING[kind]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@needs_node
 def test_page_wording() -> None:
-    assert page_wording() == WORDING
+    assert run(SCRIPT, "phrases.js", WORDING) == WORDING

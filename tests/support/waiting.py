@@ -1,0 +1,22 @@
+"""Waiting for a condition: a test that waits in vain fails within a minute, and says what it waited for."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from inspect import getsource, isawaitable, isfunction
+
+LIMIT_S = 50
+"""How long tests wait for one thing. Pytest ends a test that does not say how long it takes after 60 s."""
+
+
+async def until(condition: Callable[[], object], what: str = "") -> None:
+    """Wait until a function returns something true, or an awaitable of it.
+
+    Raises AssertionError after LIMIT_S, with a description of the condition, by default its source.
+    """
+    end = time.monotonic() + LIMIT_S
+    while not (await value if isawaitable(value := condition()) else value):
+        if time.monotonic() > end:
+            what = what or (getsource(condition).strip() if isfunction(condition) else repr(condition))
+            raise AssertionError(f"not true within {LIMIT_S} s: {what}")
+        await asyncio.sleep(0.005)
