@@ -188,4 +188,4 @@ def kept_store(data_dir: Path) -> Iterator[str]:
         assert keeper.stdout
         yield keeper.stdout.readline().strip()
         keeper.stdin.close()
-        assert keeper.wait(240) == 0
+        assert keeper.wait(50) == 0

@@ -55,7 +55,7 @@ LEARNS = f"""{LOOP}
 
 def arena(*arguments: str, returns: int = 0) -> tuple[str, str]:
     """Run the command and return its output."""
-    run = subprocess.run([*COMMAND, "--timeout", "4m", *arguments], capture_output=True, text=True, timeout=240)
+    run = subprocess.run([*COMMAND, "--timeout", "4m", *arguments], capture_output=True, text=True, timeout=50)
     assert run.returncode == returns, run.stderr
     return run.stdout, run.stderr
 
@@ -172,13 +172,13 @@ def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
     pid = int((tmp_path / "pid").read_text())
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=240)
+    running.communicate(timeout=50)
     assert running.returncode == 143
     wait_for(lambda: not is_running(pid))
 
 
 def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

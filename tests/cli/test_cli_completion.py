@@ -24,7 +24,7 @@ def completed(*words: str) -> list[str]:
         '_samedeal_completion samedeal; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     run = subprocess.run(
-        ["bash", "--norc", "-c", script, "bash", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=240
+        ["bash", "--norc", "-c", script, "bash", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=50
     )
     assert (run.returncode, run.stderr) == (0, "")
     return run.stdout.split()
@@ -61,7 +61,7 @@ def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPat
         env=ENVIRONMENT | {"_SAMEDEAL_COMPLETE": "bash_complete", "COMP_WORDS": "samedeal doc", "COMP_CWORD": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=50,
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "plain,doctor\n", "")
 
@@ -81,7 +81,7 @@ def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]
     script = capsys.readouterr().out
     assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
     if path := shutil.which(shell):
-        assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=240).returncode == 0
+        assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=50).returncode == 0
 
 
 def test_completion_without_argument_uses_the_current_shell(

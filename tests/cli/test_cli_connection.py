@@ -344,7 +344,7 @@ async def test_spectator_of_open_tables_has_the_newest_boards(form: Form, redis_
         async with (
             Connection(game.url, race, name="ada") as racer,
             Connection(game.url, race, name="bo", watch=True, form=form) as onlooker,
-            asyncio.timeout(240),
+            asyncio.timeout(50),
         ):
             if (await racer.ready()).stage != "running":
                 async for _ in racer:
@@ -367,7 +367,7 @@ async def test_race_continues_after_the_server_is_killed_and_restarted(redis_url
     race = game.create("gallery", max_racers=1, start_delay_ms=300)
     async with Connection(game.url, race, name="ada") as connection:
         await connection.ready()
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             async for _ in connection:
                 if connection.view.stage == "running":
                     break

@@ -41,14 +41,14 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str]
 def played(*args: str, typed: str) -> list[str]:
     """The output of a game played through a pipe."""
     command = [sys.executable, "-m", "samedeal_cli.main", *args]
-    run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=240, check=False)
+    run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=50, check=False)
     assert (run.returncode, run.stderr) == (0, "")
     return run.stdout.splitlines()
 
 
 def until_kept(server: TimedServer, day: Day, count: int) -> None:
     """Wait for a number of results of a day, which appear shortly after a race."""
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while len(request(server, "GET", f"/api/v1/daily/{day.date}/{GAME}").json["results"]) < count:
         assert time.monotonic() < deadline
         time.sleep(0.02)

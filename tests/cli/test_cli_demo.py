@@ -34,14 +34,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def run(environment: dict[str, str], *arguments: object) -> "subprocess.CompletedProcess[str]":
     command = [*SAMEDEAL, *map(str, arguments)]
     return subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL
+        command, env=environment, capture_output=True, text=True, timeout=50, stdin=subprocess.DEVNULL
     )
 
 
 def assert_nothing_left(environment: dict[str, str]) -> None:
     """Check that no directory and no process of a demo is left."""
     temporary = Path(environment["TMPDIR"])
-    until = time.monotonic() + 240
+    until = time.monotonic() + 50
     while left := [*temporary.glob("samedeal-demo-*"), *_processes(temporary)]:
         assert time.monotonic() < until, left
         time.sleep(0.1)
@@ -121,7 +121,7 @@ def test_interrupted_demo_leaves_nothing(number: int, code: int, environment: di
         assert process.stderr
         assert "2 bots" in process.stderr.readline()
         process.send_signal(number)
-        assert process.wait(240) == code
+        assert process.wait(50) == code
     assert_nothing_left(environment)
 
 
@@ -129,8 +129,8 @@ def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
     with demo(environment) as process:
         first_screen(process)
         process.kill()
-        process.wait(240)
-        until = time.monotonic() + 240
+        process.wait(50)
+        until = time.monotonic() + 50
         while list(_processes(Path(environment["TMPDIR"]))):
             assert time.monotonic() < until
             time.sleep(0.1)
@@ -151,7 +151,7 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
         # Other commands find the demo by themselves.
         assert run(environment, "ls", "races").returncode == 0
         process.send_signal(stop)
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
     assert not state(environment).exists()
     assert_nothing_left(environment)
 
@@ -181,7 +181,7 @@ def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str
         os.write(ours, b"quit\n")
         until(ours, "[q] quit")
         os.write(ours, b"q")
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
     assert_nothing_left(environment)
 
 
@@ -193,7 +193,7 @@ def test_program_can_join_the_open_race(environment: dict[str, str]) -> None:
         standings = json.loads(result.stdout)["standings"]
         assert len(standings) == 3
         process.send_signal(signal.SIGTERM)
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
 
 
 def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
@@ -204,10 +204,10 @@ def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: P
         addresses = [json.loads(state(each).read_text())["url"] for each in (environment, second)]
         assert addresses[0] != addresses[1]
         other.send_signal(signal.SIGTERM)
-        assert other.wait(240) == 0
+        assert other.wait(50) == 0
         assert state(environment).exists()
         one.send_signal(signal.SIGTERM)
-        assert one.wait(240) == 0
+        assert one.wait(50) == 0
 
 
 # Bots.
@@ -243,7 +243,7 @@ def address(environment: dict[str, str]) -> Iterator[str]:
         first_screen(process)
         yield json.loads(state(environment).read_text())["url"]
         process.send_signal(signal.SIGTERM)
-        process.wait(240)
+        process.wait(50)
 
 
 EXAMPLE_BOTS = [
@@ -280,7 +280,7 @@ def test_websocket_example_bot_plays_a_race(address: str, environment: dict[str,
 
 def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
     for process in bots:
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=50)
         assert process.returncode == 0, out + err
     replay = read(run(environment, "export", race).stdout.encode())
     assert all(fact.holds for fact in verify(replay))
@@ -299,7 +299,7 @@ def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_
         for name in ("ann", "ben")
     ]
     for process in bots:
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=50)
         assert process.returncode == 0, out + err
         assert "Traceback" not in err
 
@@ -319,7 +319,7 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
         )
         for program in (mute, wrong)
     ]
-    ends = [process.communicate(timeout=240) for process in bots]
+    ends = [process.communicate(timeout=50) for process in bots]
     assert [process.returncode for process in bots] == [0, 0], ends
     assert "so long" in ends[0][1]
     standings = json.loads(ends[1][0])["standings"]

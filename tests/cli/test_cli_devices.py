@@ -152,7 +152,7 @@ async def test_code_is_asked_for_on_a_terminal(server: Server, laptop: Device, t
         until(terminal, "Code: ")
         os.write(terminal, f"{code_of(laptop).lower()}\n".encode())
         until(terminal, "You are ada")
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
 
 
 async def test_qr_code_is_the_link(server: Server, laptop: Device) -> None:
@@ -253,7 +253,7 @@ async def test_logout_ends_a_race_in_another_terminal(server: Server, laptop: De
     while not playing.stdout.readline().startswith("ok 1: draw"):
         pass
     assert laptop.run("logout").exit_code == 0
-    assert await asyncio.to_thread(playing.wait, 240) == 4  # before the input ends, which would also end it
+    assert await asyncio.to_thread(playing.wait, 50) == 4  # before the input ends, which would also end it
     _, err = playing.communicate()
     assert "samedeal: you have logged out on this device (bad-token)" in err
     assert laptop.guests() == []

@@ -173,7 +173,7 @@ def test_doctor_measures_the_width_of_suits(column: int | None, code: int, says:
             text = until(terminal, "\x1b[6n")
             os.write(terminal, f"\x1b[12;{column}R".encode())
         text += until(terminal, "1 problem found" if code else "reached")
-        assert process.wait(240) == code
+        assert process.wait(50) == code
     output = text.replace("\r\n", "\n")
     assert re.search(rf"suits take +.*{says}", output)
     assert re.search(r"colours +256\n", output)

@@ -113,6 +113,6 @@ def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> N
 def run(environment: dict[str, str], *words: str, typed: str = "", code: int = 0) -> str:
     """Run a command and return what it prints."""
     process = samedeal(environment, *words, typed=typed)
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=50)
     assert process.returncode == code, err
     return out if "--json" in words else out + err

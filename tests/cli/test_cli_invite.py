@@ -101,13 +101,13 @@ def test_serve_lan_is_reachable_and_shows_its_link(tmp_path: Path) -> None:
             assert process.stdout
             assert "http://" in process.stdout.readline()
             base = f"http://{lan_address()}:{port}"
-            with urlopen(f"{base}/healthz", timeout=240) as answer:
+            with urlopen(f"{base}/healthz", timeout=50) as answer:
                 assert answer.status == 200
             with urlopen(Request(f"{base}/", headers={"Accept": "text/plain"})) as answer:
                 assert f"samedeal --server {base} new" in answer.read().decode()
         finally:
             process.terminate()
-            output = process.communicate(timeout=240)[1].splitlines()
+            output = process.communicate(timeout=50)[1].splitlines()
     assert output[0] == f"{base}: everyone on this network can connect; connections are not encrypted"
     code = qr_lines(base, ascii=True)
     assert output[1 : 1 + len(code)] == code
@@ -129,7 +129,7 @@ def test_demo_lan_shows_its_link() -> None:
                     break
         finally:
             demo.terminate()
-            demo.communicate(timeout=240)
+            demo.communicate(timeout=50)
     link = re.search(rf"for a friend    samedeal join (http://{lan_address()}:\d+/r/\S+)\n", output)
     assert link
     assert "everyone on this network can connect" in output

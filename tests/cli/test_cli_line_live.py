@@ -39,7 +39,7 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
 
 def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
     opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
-    link, stderr = opening.communicate(timeout=240)
+    link, stderr = opening.communicate(timeout=50)
     assert opening.returncode == 0
     assert link.startswith(f"{live.url}/r/")
     assert "samedeal join http" in stderr
@@ -48,7 +48,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
     lines = {}
     for name, process in (("ada", ada), ("bo", bo)):
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=50)
         assert (process.returncode, err) == (0, "")
         lines[name] = out.splitlines()
     assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
@@ -63,13 +63,13 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     bo = samedeal(environment, "again", race, "--as", "bo", "--ready", typed="resign\n")
     races = set[str]()
     for process in (ada, bo):
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=50)
         assert (process.returncode, err) == (0, "")
         races |= {out.splitlines()[0]}
     assert len(races) == 1, races
     assert re.fullmatch(r"(The Edge|Corners), race [a-z0-9-]+, open; type \? for help", races.pop())
     whoami = samedeal(environment, "whoami", "--json")
-    guests = json.loads(whoami.communicate(timeout=240)[0])["guests"]
+    guests = json.loads(whoami.communicate(timeout=50)[0])["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 
@@ -90,7 +90,7 @@ def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, 
     process = samedeal(
         environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nbot huge\nreact ugh\nresign\n"
     )
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=50)
     assert (process.returncode, err) == (0, "")
     messages = [json.loads(line) for line in out.splitlines()]
     assert messages[0]["t"] == "welcome"
@@ -107,7 +107,7 @@ def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, 
 
 def test_json_mode_ends_with_an_error(environment: dict[str, str]) -> None:
     process = samedeal(environment, "join", "calm-otter-1", "--json", "--as", "robo")
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=50)
     assert process.returncode == 4
     error = json.loads(out.splitlines()[-1])
     assert (error["t"], error["code"], error["exit_code"]) == ("error", "not-found", 4)
@@ -126,19 +126,19 @@ def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[s
         assert [json.loads(watching.stdout.readline())["t"] for _ in range(2)] == ["welcome", "view"]
         watching.stdout.close()
         joining = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        joining.communicate(timeout=240)
-        assert watching.wait(240) == 141
+        joining.communicate(timeout=50)
+        assert watching.wait(50) == 141
         assert watching.stderr.read() == ""
 
 
 def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=240)
+    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=50)
     command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as watching:
-        assert watching.wait(240) == 0
+        assert watching.wait(50) == 0
         assert watching.stdout
         lines = watching.stdout.read().splitlines()
     assert lines[1].startswith("open deal corners:42, ")
@@ -148,7 +148,7 @@ def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[
 def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     here = environment | {"PYTHONIOENCODING": "ascii"}
-    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=240)
+    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=50)
     assert "you are Zo?, seat 1" in out
     assert err == ""
 
@@ -226,7 +226,7 @@ def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[st
         until(ours, "not resigned")
         os.write(ours, b"\x03")
         until(ours, "your seat is reserved. To rejoin: ")
-        assert process.wait(240) == 130
+        assert process.wait(50) == 130
 
 
 def test_news_is_written_above_unfinished_input(environment: dict[str, str], live: Server) -> None:
@@ -236,7 +236,7 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         os.write(ours, b"stan")
         until(ours, "stan")
         bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        bo.communicate(timeout=240)
+        bo.communicate(timeout=50)
         assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "0/48  waiting")
@@ -261,7 +261,7 @@ def test_terminal_state_is_restored(
             os.write(ours, end)
         else:
             process.send_signal(end)
-        assert process.wait(240) == code
+        assert process.wait(50) == code
         assert termios.tcgetattr(ours) == before
         until(ours, "your seat is held for 30 s. To rejoin: ")
 
@@ -272,5 +272,5 @@ def test_dumb_terminal_gets_no_control_characters(environment: dict[str, str], l
         text = until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"quit\n")
         text += until(ours, "your seat is held for 30 s. To rejoin: ")
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
     assert "\x1b" not in text

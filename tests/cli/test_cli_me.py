@@ -46,7 +46,7 @@ async def raced(server: LoggedServer, *names: str) -> dict[str, guests.Guest]:
 
 def once(true: Callable[[Result], bool], *arguments: str) -> Result:
     """Run a command until its result is as expected; scores are up to a second old."""
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while not true(result := run(*arguments)):
         assert time.monotonic() < deadline, result.output
     return result

@@ -225,7 +225,7 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
     command = [sys.executable, "-m", "samedeal_cli.main", "--server", server.url, "par", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
-        terminal, end = b"", time.monotonic() + 240
+        terminal, end = b"", time.monotonic() + 50
         while True:
             assert select.select([ours], [], [], max(0.0, end - time.monotonic()))[0]
             try:

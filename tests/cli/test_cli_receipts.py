@@ -54,7 +54,7 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
         await peer.hear()
 
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state) as connection:
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             async for _ in connection:
                 if connection.view.n == 6:
                     break
@@ -146,7 +146,7 @@ async def _played(state: Path) -> None:
 
     nonces = Nonces.load(state)
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=nonces) as ada:
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             while ada.view.stage != "running":
                 await anext(aiter(ada))
             await ada.move("draw")

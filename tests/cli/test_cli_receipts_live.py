@@ -40,7 +40,7 @@ class Person:
 
     def run(self, *arguments: str) -> tuple[int, str]:
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=50)
         return process.returncode, out + err
 
     def files(self, race: str) -> list[Path]:
@@ -52,7 +52,7 @@ class Person:
 
     def until(self, race: str, digests: int) -> None:
         """Wait until a number of digests is stored."""
-        until = time.monotonic() + 240
+        until = time.monotonic() + 50
         while self.digests(race) < digests:
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -66,7 +66,7 @@ def type_in(process: "subprocess.Popen[str]", *lines: str) -> None:
 
 def ended(process: "subprocess.Popen[str]") -> str:
     """Wait for a successful exit and return the output."""
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=50)
     assert process.returncode == 0, out + err
     return out + err
 

@@ -102,7 +102,7 @@ async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> Non
         assert players[0] == players[1]
         assert len(players[0]) == 3
         process.send_signal(signal.SIGTERM)
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
     demos.assert_nothing_left(environment)
 
 

@@ -27,7 +27,7 @@ from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import shown
 
-TIMEOUT_S = 240
+TIMEOUT_S = 50
 
 
 class ReplayApp(FullScreen):

@@ -72,5 +72,5 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> Non
             assert "\x1b[?1049h" in text
             process.terminate()
             assert "\x1b[?1049l" in until(terminal, "\x1b[?1049l")
-            assert process.wait(240) == 143
+            assert process.wait(50) == 143
             assert termios.tcgetattr(terminal) == termios.tcgetattr(unused)

@@ -65,7 +65,7 @@ def test_terminal_gets_suggestions() -> None:
     environment = os.environ | {"SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
     with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main"]) as (process, terminal):
         text = until(terminal, "every command")
-        assert process.wait(240) == 0
+        assert process.wait(50) == 0
     assert "race your friends at patience" in text
     assert f"{NOBODY} cannot be reached" in text
     assert text.isascii()

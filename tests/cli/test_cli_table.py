@@ -52,7 +52,7 @@ def ahead(race_id: str, racers: int = 2, winner: int = 1, follows: str | None = 
 def javascript(*arguments: object) -> tuple[int, bytes, str]:
     """Run the table in JavaScript and return its exit code and output."""
     program = [str(NODE), str(FOLDER / "table.mjs"), *map(str, arguments)]
-    done = subprocess.run(program, capture_output=True, timeout=240, check=False)
+    done = subprocess.run(program, capture_output=True, timeout=50, check=False)
     return done.returncode, done.stdout, done.stderr.decode()
 
 

@@ -12,7 +12,7 @@ from support.campaign import eventually
 from support.faulty_proxy import Proxy
 
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-TIMEOUT_S = 240
+TIMEOUT_S = 50
 
 
 class Target:

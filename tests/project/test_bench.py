@@ -24,6 +24,7 @@ from bench.peers import present
 from bench.plan import TINY, Plan
 from bench.recorded import book
 from samedeal.games.catalogue import GAMES
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -128,7 +129,7 @@ def test_without_lighthouse_the_page_is_missing(tmp_path: Path) -> None:
 def test_soak_reports_latency_and_memory() -> None:
     options = ("--racers", "10", "--interval", "0.5", "--minutes", "0.01", "--p99", "0")
     command = [sys.executable, "-m", "bench.soak", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 1, done.stderr  # no interval has a p99 of 0 ms
     assert "10 racers in 2 races on 2 workers" in done.stdout
     assert len(re.findall(r"(?m)^ +[01](?: +[0-9.,]+){7}$", done.stdout)) == 2

@@ -8,11 +8,12 @@ from samedeal.race.run import MAX_MOVES
 from support.campaign import AHEAD, Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 
 async def test_a_race_lasts_as_long_as_its_test(redis_url: str) -> None:
     """Players who have used up their moves wait, notice a lost connection, and move again when asked."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(redis_url) as server:
             race = server.create("corners", start_delay_ms=0, max_racers=2)
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]

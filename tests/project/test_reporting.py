@@ -93,4 +93,4 @@ def run_pytest(folder: Path, *arguments: str, ci: str = "") -> subprocess.Comple
         "PYTEST_ADDOPTS": "",
     }
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", "-p", "conftest", *arguments]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=50)

@@ -10,6 +10,7 @@ import pytest
 
 from samedeal_server import __main__, workers
 from samedeal_server.settings import described
+from support.waiting import LIMIT_S
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 SERVER, BACKUP = ((FOLDER / name).read_text() for name in ("samedeal@.service", "samedeal-backup.service"))
@@ -29,7 +30,7 @@ def analyze(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
     for file in FOLDER.iterdir():
         text = file.read_text().replace("/usr/local/bin/samedeal", sys.executable)
         (folder / file.name.replace("@", "@8640")).write_text(text)
-    return subprocess.run(["systemd-analyze", *arguments], cwd=folder, capture_output=True, text=True, timeout=240)
+    return subprocess.run(["systemd-analyze", *arguments], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 def test_units_are_valid(tmp_path: Path) -> None:

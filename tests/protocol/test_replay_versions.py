@@ -136,7 +136,7 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
     """The exit code and the output of the JavaScript verifier."""
     file = folder / "replay"
     file.write_bytes(data)
-    done = subprocess.run([str(NODE), VERIFIER, file], capture_output=True, encoding="utf-8", timeout=240, check=False)
+    done = subprocess.run([str(NODE), VERIFIER, file], capture_output=True, encoding="utf-8", timeout=50, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -22,7 +22,7 @@ LOG = "/api/v1/admin/log"
 
 class SocketConnection(HTTPConnection):
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=240)
+        super().__init__("localhost", timeout=50)
         self._path = path
 
     def connect(self) -> None:
@@ -106,7 +106,7 @@ def test_newest_server_has_the_socket_and_a_stale_one_is_replaced(store_url: str
 def test_another_server_takes_over_the_socket(how: signal.Signals, store_url: str, tmp_path: Path) -> None:
     with Server(store_url, tmp_path), Server(store_url, tmp_path) as newer:
         newer.kill(how)
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 50
         while True:
             try:
                 assert on_socket(tmp_path, "GET", LOG).status == 200

@@ -55,7 +55,7 @@ def post(server: Server, target: str, *moves: str) -> Answer:
 
 async def advised(server: Server, code: str, *moves: str) -> Any:
     """Wait for advice and return it."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while (answer := await asyncio.to_thread(post, server, at_deal(code, "advice"), *moves)).status == 202:
             assert answer.headers["retry-after"] == "1"
             await asyncio.sleep(0.02)
@@ -288,7 +288,7 @@ async def test_a_prepared_solution_is_used(redis_url: str) -> None:
         await until(lambda: room.is_archived)
         replay = await parts.archive.render_input(room.race.id, parts.clock.now())
         assert replay
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             while True:
                 analysis = await service.of_race(room.race.id, replay)
                 if not isinstance(analysis, AnalysisProgress):

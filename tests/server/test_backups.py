@@ -39,7 +39,7 @@ def samedeal(*words: object, code: int = 0, **environment: str) -> subprocess.Co
         env=clean | {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "XDG_DATA_HOME": os.devnull} | environment,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=50,
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

@@ -53,7 +53,7 @@ class RacerFrom(Racer):
 def opened(server: Server, address: str) -> tuple[int, dict[str, Any]]:
     """Return the response to opening a race, with a searched deal, from an address."""
     body = json.dumps({"game": "the-edge", "options": {"max_racers": 1, "start_delay_ms": 0}})
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=240, source_address=(address, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=50, source_address=(address, 0))
     try:
         connection.request("POST", "/api/v1/races", body)
         response = connection.getresponse()

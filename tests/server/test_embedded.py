@@ -206,7 +206,7 @@ def test_stopping_a_second_server_does_not_stop_the_store(server: Server, data_d
     server()
     [pid] = stores(data_dir)
     second = server()
-    second.communicate(timeout=240)
+    second.communicate(timeout=50)
     assert second.returncode == 0
     assert stores(data_dir) == [pid]
     assert answers(EmbeddedStore(data_dir).url)
@@ -216,7 +216,7 @@ def test_a_second_server_takes_over_when_the_first_stops(server: Server, data_di
     first = server()
     [pid] = stores(data_dir)
     server()
-    first.communicate(timeout=240)
+    first.communicate(timeout=50)
     until(lambda: stores(data_dir) not in ([], [pid]) and answers(EmbeddedStore(data_dir).url))
 
 
@@ -384,7 +384,7 @@ def answers(url: str) -> bool:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while not condition():
         assert time.monotonic() < deadline, "the condition did not hold within 60 s"
         time.sleep(0.01)

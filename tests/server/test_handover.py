@@ -69,7 +69,7 @@ def clients(count: int) -> Iterator[list[Client]]:
 async def pair(tmp_path: Path) -> AsyncIterator[tuple[Handover, Handover]]:
     """The workers 1 and 2, of which only the second listens."""
     one, other = (Handover(tmp_path, number, 2) for number in (1, 2))
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         other.listen(Adopted)
         yield one, other
         one.close()

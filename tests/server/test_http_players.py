@@ -13,7 +13,7 @@ UNKNOWN = "0123456789abcdef"
 async def get(server: LoggedServer, path: str, races: int, token: str | None = None) -> Answer:
     """Return a document once it counts a number of races. Scores are up to a second old."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while True:
             answer = request(server, "GET", f"/api/v1/players/{path}", None, **headers)
             if answer.status == 200 and answer.json.get("scores", answer.json)["races"] == races:

@@ -108,7 +108,7 @@ def test_too_many_pending_verifications_are_refused(server: LoggedServer) -> Non
     with ExitStack() as stack:
 
         def start_upload() -> HTTPConnection:
-            slow = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=240)))
+            slow = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=50)))
             slow.putrequest("POST", "/api/v1/verify")
             slow.putheader("Content-Length", str(len(body)))
             slow.endheaders(body[:100])
@@ -126,7 +126,7 @@ def test_too_many_pending_verifications_are_refused(server: LoggedServer) -> Non
 
 def test_slow_upload_does_not_block_other_verifications(server: LoggedServer) -> None:
     body = encode_replay(finished("corners"), "ndjson")
-    with closing(HTTPConnection("127.0.0.1", server.port, timeout=240)) as slow:
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=50)) as slow:
         slow.putrequest("POST", "/api/v1/verify")
         slow.putheader("Content-Length", str(len(body)))
         slow.endheaders(body[:100])

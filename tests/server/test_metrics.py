@@ -64,7 +64,7 @@ def value(server: Server, name: str, **labels: str) -> float:
 
 async def becomes(what: Callable[[], object], wanted: object) -> None:
     """Wait until something has a value; samples are taken once per second."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - polls over HTTP
             await asyncio.sleep(0.05)
 

@@ -57,7 +57,7 @@ async def test_an_address_cannot_have_plays_without_end(redis_url: str, tmp_path
     with GatedServer(redis_url, tmp_path / "log").start() as server:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MAX_RENDERINGS_PER_ADDRESS + 3))
         waiting = [requested(server, k) for k in range(MAX_RENDERINGS_PER_ADDRESS + 3)]
-        await until(lambda: sum(task.done() for task in waiting) == 3, 60)
+        await until(lambda: sum(task.done() for task in waiting) == 3)
         await until(lambda: gate.noted)
         assert len(gate.noted) == 1
         gate.allow(1_000)

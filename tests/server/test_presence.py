@@ -39,7 +39,7 @@ async def test_a_seat_is_released_after_its_player_disconnects(last: str, redis_
         elif last == "join again":
             assert isinstance(await ada.join(race), m.View)
         ada.drop()
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             await bo.until(lambda view: names(bo) == ["bo"])
         await bo.close()
 
@@ -53,7 +53,7 @@ async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url
         server.start()
         await bo.connect(server)
         assert isinstance(await bo.join(race), m.View)
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             await bo.until(lambda view: names(bo) == ["bo"])
         await bo.close()
 
@@ -75,11 +75,11 @@ async def test_seats_connected_to_another_process_are_not_released(redis_url: st
         (ada,) = await seated(one, race, "ada")
         bo, cy = await seated(other, race, "bo", "cy")
         cy.drop()
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             await ada.until(lambda view: names(ada) == ["ada", "bo"])
         for racer in (ada, bo):
             assert isinstance(await racer.ask(m.Ready), m.View)
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             await ada.until(lambda view: view.stage == "running")
         await ada.close()
         await bo.close()

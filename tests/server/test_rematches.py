@@ -227,7 +227,7 @@ async def test_cancelled_rematch_is_replaced(store_url: str, tmp_path: Path) -> 
             await raced(server, ada, bo)
             abandoned = await rematch(ada)
             server.set_clock(header_of(server, abandoned.race)["opened_at"] + EMPTY_MS + 60_000)
-            await until(lambda: server.get(f"/api/v1/races/{abandoned.race}")[0] == 404, 240)
+            await until(lambda: server.get(f"/api/v1/races/{abandoned.race}")[0] == 404)
             expiring = await rematch(bo)
             assert expiring.race != abandoned.race
             await ada.join(expiring.race)

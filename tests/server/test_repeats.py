@@ -53,7 +53,7 @@ def test_summary_follows_without_further_records(logger: logging.Logger) -> None
     logger.addHandler(log := Log(1, 0.01))
     while not log.repeats._last:  # the window may end in between
         logger.error("failed")
-    assert log.summarised.wait(240)
+    assert log.summarised.wait(50)
 
 
 def test_kinds_are_limited_too(logger: logging.Logger) -> None:

@@ -160,7 +160,7 @@ async def test_a_log_continued_from_an_older_entry_replaces_the_memory(
         assert theirs.race.n == 3
         for player in range(11, 11 + written):
             await theirs.submit(seat_for(player))
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             await mine.submit(seat_for(21))
         entries = await agrees(mine, here.log)
         assert [seat.player for seat in mine.race.roster] == [

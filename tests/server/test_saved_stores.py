@@ -197,7 +197,7 @@ async def test_abandoned_races_are_closed_on_time(server: TimedServer, store: Sa
     cancelled = await server.replay(store.races["open"])
     assert_continues(cancelled, store, store.races["open"])
     assert not any(isinstance(entry.event, Dealt) for entry in cancelled.entries)
-    await until(lambda: json.loads(get(server, "races"))["races"] == [], 60)
+    await until(lambda: json.loads(get(server, "races"))["races"] == [])
 
 
 @pytest.mark.parametrize("number", [2], indirect=True)

@@ -33,7 +33,7 @@ def test_a_server_refuses_a_newer_schema_and_changes_nothing(found: str, redis_u
             env=server._env,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=50,
         )
         assert ended.returncode == 1
         assert f"reads schemas up to {SCHEMA}" in ended.stderr

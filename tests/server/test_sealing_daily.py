@@ -53,7 +53,7 @@ async def over(scene: SealedRace) -> None:
         view = await line.ask("watch" if name == "eve" else "join", race=scene.race_id)
         assert isinstance(view, m.View)
         assert view.stage == "over"
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while True:
             daily = request(scene.server, "GET", f"/api/v1/daily/{scene.header.date}/{scene.header.game}").json
             if scene.race_id in [result["race"] for result in daily["results"]]:

@@ -218,7 +218,7 @@ async def test_boards_and_advice_do_not_reveal_a_running_race(server: LoggedServ
 
 async def par_of(server: LoggedServer, seed: str) -> Answer:
     """Wait for the par of a deal of Corners."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while True:
             answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
             if answer.status != 202:

@@ -36,7 +36,7 @@ def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> di
         env=clean | {f"SAMEDEAL_{name}": value for name, value in own.items()},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=50,
     )
     found: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == code, found
@@ -155,5 +155,5 @@ def test_old_or_missing_backups_are_a_problem(tmp_path: Path) -> None:
 
 
 def test_backups_need_the_server_side() -> None:
-    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", "--backups", "x"], timeout=240)
+    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", "--backups", "x"], timeout=50)
     assert done.returncode == 2

@@ -271,7 +271,7 @@ async def test_the_deal_is_sent_even_if_a_request_is_refused_meanwhile(server: L
         await line.ask("ready")
         number = 1000
         seen: m.Board | None = None
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             while seen is None:
                 number += 1
                 await line.send(line.written({"t": "nonce", "id": number, "nonce": HEX}))

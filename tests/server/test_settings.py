@@ -316,7 +316,7 @@ def test_processes_that_start_together_agree_on_the_keys(tmp_path: Path) -> None
     for process in processes:
         assert process.stdout
         process.stdout.readline()
-    keys = {process.communicate(timeout=240)[0] for process in processes}
+    keys = {process.communicate(timeout=50)[0] for process in processes}
     assert keys == {" ".join((tmp_path / f"{name}.key").read_text().strip() for name in Keys._fields) + "\n"}
 
 

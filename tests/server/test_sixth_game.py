@@ -40,9 +40,7 @@ def samedeal(*args: str, typed: str = "") -> str:
     """Run a command and return its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
     command = [sys.executable, "-m", "samedeal_cli.main", *args]
-    run = subprocess.run(
-        command, input=typed, env=environment, capture_output=True, text=True, timeout=240, check=False
-    )
+    run = subprocess.run(command, input=typed, env=environment, capture_output=True, text=True, timeout=50, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -145,7 +143,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
     app = RaceApp(screen)
 
     async def until_ply(ply: int) -> None:
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             while not (app.state.board and app.state.board.ply == ply):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
@@ -159,7 +157,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
         await pilot.click(offset=(talon.column + 3, talon.row))
         await until_ply(2)
         await pilot.press("exclamation_mark", "y")
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(50):
             while not app.state.checks:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert all(fact.holds for fact in app.state.checks)

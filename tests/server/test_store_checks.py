@@ -47,7 +47,7 @@ def refused(store_url: str, **settings: str) -> str:
         text=True,
     ) as process:
         try:
-            out, err = process.communicate(timeout=240)
+            out, err = process.communicate(timeout=50)
         finally:
             process.kill()
     assert (process.returncode, out) == (1, "")
@@ -139,7 +139,7 @@ async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_pa
     server = LoggedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False, workers=workers)
     (tmp_path / "log").touch()
     starting = asyncio.create_task(asyncio.to_thread(server.start))
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(50):
         while "waiting up to 60 s for the store" not in server.log:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.02)
         await valkey.start()

@@ -65,7 +65,7 @@ def open_race(server: LoggedServer) -> int:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -267,7 +267,7 @@ def test_websocket_client_that_does_not_read_is_disconnected_despite_pings(serve
         eve.send(said(HELLO))
         eve.socket.settimeout(0.1)
         eve.flood(said(f'{{"t":"watch","id":2,"race":"{race_id}"}}') * 50 + frame(PING), 15)
-        assert gone([eve], 240)
+        assert gone([eve], 50)
 
 
 def test_slow_websocket_reader_closes_with_4008(store_url: str, tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_slow_websocket_reader_closes_with_4008(store_url: str, tmp_path: Path) 
                 slow.socket.settimeout(0.5)
                 flood = said(f'{{"t":"watch","id":2,"race":"{race_id}"}}') * 400
                 assert slow.flood(flood, 2_000) < 2_000  # until the server stops reading
-                slow.socket.settimeout(240)
+                slow.socket.settimeout(50)
                 assert slow.close_code() == 4008
 
 
@@ -331,7 +331,7 @@ def test_many_short_connections_leave_no_open_files(server: LoggedServer) -> Non
     for number in range(600):
         with Hostile(server) as eve:
             eve.send((b"", b"GET / HT", Hostile.greeting(server))[number % 3])
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 50
     while files.exists() and len(os.listdir(files)) > before + 5:
         assert time.monotonic() < deadline
         time.sleep(0.05)

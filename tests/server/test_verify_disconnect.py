@@ -38,7 +38,7 @@ async def test_a_verification_ends_when_its_client_leaves(server: LoggedServer) 
         client.send(UPLOAD)
         worker = await halted(server.process.pid)
     try:
-        await until(lambda: not runs(worker), 60)
+        await until(lambda: not runs(worker))
     finally:
         with suppress(ProcessLookupError):
             os.kill(worker, SIGCONT)

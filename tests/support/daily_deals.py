@@ -13,6 +13,7 @@ from samedeal.wire import messages as m
 from support.logged_server import request
 from support.servers import MASTER_KEY, Racer
 from support.timed_server import TimedServer
+from support.waiting import LIMIT_S
 
 KEY = bytes.fromhex(MASTER_KEY)
 
@@ -75,7 +76,7 @@ async def once(
     server: TimedServer, day: Day, true: Callable[[dict[str, Any]], object], game: str = "corner-stones"
 ) -> dict[str, Any]:
     """Return the daily deal once a condition holds. Races are archived shortly after they end."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             document = await asyncio.to_thread(daily, server, day, game)
             if true(document):

@@ -7,13 +7,14 @@ from typing import Self
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 
 class EventStream:
     """Reads the events of a race line by line."""
 
     def __init__(self, server: Server, race_id: str) -> None:
-        self._connection = HTTPConnection("127.0.0.1", server.port, timeout=240)
+        self._connection = HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
         self._connection.request("GET", f"/api/v1/races/{race_id}/events")
         self.response = self._connection.getresponse()
         self.packets: list[bytes] = []

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Self
 
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 
@@ -40,7 +41,7 @@ class Hostile:
         self.socket = socket.socket()
         if receives is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receives)
-        self.socket.settimeout(240)
+        self.socket.settimeout(LIMIT_S)
         self.socket.connect(("127.0.0.1", server.port))
         self._got = b""
 

@@ -19,6 +19,7 @@ from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 
 class LoggedServer(Server):
@@ -65,7 +66,7 @@ class Answer(NamedTuple):
 
 def request(server: Server, method: str, target: str, body: bytes | None = None, **headers: str) -> Answer:
     """Send a request with exactly this target. ``_`` in header names stands for ``-``."""
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=240)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
     try:
         connection.putrequest(method, target, skip_host="Host" in headers, skip_accept_encoding=True)
         if body is not None and headers.keys().isdisjoint({"Content_Length", "Transfer_Encoding"}):

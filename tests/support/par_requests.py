@@ -16,6 +16,7 @@ from samedeal_server.jobs.par_service import ParProgress
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server, racers
+from support.waiting import LIMIT_S
 
 T = TypeVar("T")
 SIGNING_KEY = "a5" * 32
@@ -44,7 +45,7 @@ def address(code: str, more: str = "") -> str:
 async def computed(server: Server, target: str, **headers: str) -> tuple[Answer, list[dict[str, int]]]:
     """Wait for the computation. Return the answer, and the progress before it."""
     progress: list[dict[str, int]] = []
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             answer = await asyncio.to_thread(request, server, "GET", target, None, **headers)
             if answer.status != 202:
@@ -56,7 +57,7 @@ async def computed(server: Server, target: str, **headers: str) -> tuple[Answer,
 
 async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
     """Wait for a computation and return its result."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             if not isinstance(result := await ask(), ParProgress):
                 return result

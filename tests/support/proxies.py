@@ -13,6 +13,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from support.waiting import LIMIT_S
+
 
 class Proxy:
     """A proxy in front of servers."""
@@ -22,7 +24,7 @@ class Proxy:
 
     def answers(self) -> bool:
         try:
-            with urlopen(f"{self.url}/readyz", timeout=240) as response:
+            with urlopen(f"{self.url}/readyz", timeout=LIMIT_S) as response:
                 return bool(response.status == 200)
         except URLError:
             return False

@@ -196,7 +196,7 @@ async def _finished(server: Server, ada: Racer, bo: Racer) -> dict[str, str]:
             if racer.board.outcome != "won":
                 await racer.ask(m.Resign)
         if name == "daily":
-            await until(lambda: race in str(_answer(server, f"daily/{DATE}/corner-stones")["results"]), 60)
+            await until(lambda: race in str(_answer(server, f"daily/{DATE}/corner-stones")["results"]))
         else:
             await server.replay(race)
 

@@ -18,11 +18,12 @@ from support.faulty_store import Valkey
 from support.hostile_client import Hostile, memory, said
 from support.logged_server import LoggedServer
 from support.servers import Racer
+from support.waiting import LIMIT_S
 
 SETTINGS = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
 ASKED = 18
 """How often each client requests the full view of a race."""
-TIMEOUT_S = 240.0
+TIMEOUT_S = LIMIT_S
 """Clients that are still connected after this time count as not dropped (s)."""
 
 
@@ -87,7 +88,7 @@ async def crowded(server: LoggedServer, count: int) -> Crowd:
         crowd = asyncio.ensure_future(asyncio.to_thread(all_of_it))
         while not crowd.done():
             began = time.monotonic()
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(LIMIT_S):
                 legal = ada.board.moves
                 move, ply = legal[0] if legal else "restart", ada.board.ply
                 while not isinstance(await ada.ask(m.Move, move=move, ply=ply), m.View):

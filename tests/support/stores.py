@@ -25,6 +25,7 @@ from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.finished_races import nonce
 from support.listening import stop_listening
+from support.waiting import until as until
 
 KEY = bytes(range(32))
 """The master key of all servers in these tests."""
@@ -145,15 +146,6 @@ async def run(room: Room, racers: int = 2) -> None:
     for seat in range(1, racers + 1) if room.race.header.sealed else ():
         await room.submit(that(Nonce(seat=seat, nonce=nonce(seat).hex())))
     await until(lambda: room.race.stage == "running")
-
-
-async def until(true: Callable[[], object], timeout_s: float = 240) -> None:
-    """Wait until a condition is true."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_s
-    while not true():
-        assert loop.time() < deadline, "it never came true"
-        await asyncio.sleep(0.005)
 
 
 def calls(redis: "Redis", command: str) -> int:

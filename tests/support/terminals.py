@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-TIMEOUT_S = 240
+from support.waiting import LIMIT_S
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def new_terminal() -> Iterator[tuple[int, int]]:
 
 def until(terminal: int, wanted: str) -> str:
     """Read from the terminal until it shows a text; return everything read."""
-    text, end = b"", time.monotonic() + TIMEOUT_S
+    text, end = b"", time.monotonic() + LIMIT_S
     while wanted not in text.decode(errors="replace"):
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
         assert ready, text
@@ -58,7 +58,7 @@ def until(terminal: int, wanted: str) -> str:
 
 def press(terminal: int, key: bytes) -> None:
     """Press a key once the program reads single keys; it discards those that were pressed before."""
-    end = time.monotonic() + TIMEOUT_S
+    end = time.monotonic() + LIMIT_S
     while termios.tcgetattr(terminal)[3] & termios.ICANON:
         assert time.monotonic() < end
         time.sleep(0.01)

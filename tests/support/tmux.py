@@ -12,10 +12,11 @@ from uuid import uuid4
 import pytest
 
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
 SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
-WAIT_S = 240.0
+WAIT_S = LIMIT_S
 """The timeout of every step, for slow machines."""
 
 

@@ -40,6 +40,7 @@ from support.races_by_hand import closed
 from support.races_by_hand import running as dealt
 from support.servers import Server
 from support.stores import KEY
+from support.waiting import LIMIT_S
 
 REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries
@@ -81,7 +82,7 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
 
 async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
+    async with asyncio.timeout(LIMIT_S), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
@@ -97,7 +98,7 @@ async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
 
 async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
+    async with asyncio.timeout(LIMIT_S), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
         players = racers(servers, chance)
         owner = await nodes.owner(slot_of(players[0].race))
         others = racers(servers, chance, fit=lambda race: nodes.home(slot_of(race)) is not owner)
@@ -120,7 +121,7 @@ async def test_killed_nodes_do_not_affect_races_on_other_nodes(tmp_path: Path) -
 async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) -> None:
     """The server rewrites the entries that the replica had not received."""
     chance = seeded_random()
-    async with asyncio.timeout(240), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
+    async with asyncio.timeout(LIMIT_S), cluster(tmp_path / "c", replicas=True) as nodes, served(nodes, 1) as servers:
         players = racers(servers, chance)
         slot = slot_of(players[0].race)
         async with racing(players):
@@ -181,7 +182,7 @@ async def test_logs_on_all_nodes_are_written_read_and_followed(nodes: ValkeyClus
         assert await asyncio.gather(*(log.create(header, before(header)) for header in headers)) == [True] * 40
         writing = [log.append(header.race, before(header), ENTRIES[: 1 + n % 5]) for n, header in enumerate(headers)]
         await asyncio.gather(*writing)
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(LIMIT_S):
             while len(heard) < 40:
                 for race, entries in (await follower.follow(known)).items():
                     assert entries

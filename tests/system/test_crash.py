@@ -35,6 +35,7 @@ from support.campaign import (
 from support.finished_races import SECRET
 from support.race_check import find_violations
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 FIVE = ("ada", "bo", "cy", "di", "ed")
 MOVES = 60
@@ -58,7 +59,7 @@ async def checked(server: Server, players: list[Persistent]) -> Replay:
 
 async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(redis_url) as server:
             players = field(server, chance)
             async with racing(players):
@@ -73,7 +74,7 @@ async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
 
 async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
             async with racing(players):
@@ -87,7 +88,7 @@ async def test_server_killed_with_its_embedded_store_loses_no_move(tmp_path: Pat
 
 async def test_killed_store_loses_no_move_and_no_connection(tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
             async with racing(players):
@@ -107,7 +108,7 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
 ) -> None:
     chance = seeded_random()
     data_dir = tmp_path / "data"
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(None if embedded else redis_url, data_dir) as server:
             players = field(server, chance)
             async with racing(players):
@@ -125,7 +126,7 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
 
 async def test_repeated_crashes_of_server_and_store_lose_nothing(tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(data_dir=tmp_path / "data") as server:
             players = field(server, chance)
             async with racing(players):
@@ -162,7 +163,7 @@ async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_ur
     log = Deaf(store)
     races = RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store), Announcements(store))
     registry = Registry(races, SECRET)
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         await registry.start()
         await asyncio.sleep(0)
         await registry.stop()
@@ -188,7 +189,7 @@ def counting(view: m.View) -> bool:
 @pytest.mark.parametrize("moment", [joined, one_is_ready, counting])
 async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m.View], bool], redis_url: str) -> None:
     """However long the server was down, racers get time to return with their nonces."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(redis_url) as server:
             race = server.create("corners", start_delay_ms=200, max_racers=2)
             ada, bo = players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
@@ -209,7 +210,7 @@ async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m
 
 async def test_countdown_continues_after_a_kill(redis_url: str) -> None:
     """Nonces accepted before the kill still count."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(redis_url) as server:
             race = server.create("gallery", start_delay_ms=300, max_racers=2)
             ada, bo = players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
@@ -228,7 +229,7 @@ async def test_countdown_continues_after_a_kill(redis_url: str) -> None:
 
 
 async def test_overdue_race_is_closed_by_the_next_server(redis_url: str) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(redis_url) as server:
             race = server.create("corners", limit_ms=2000, start_delay_ms=0, max_racers=2)
             players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]

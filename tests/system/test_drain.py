@@ -16,6 +16,7 @@ from support.campaign import RESTARTING, Persistent, racing, seeded_random, star
 from support.logged_server import Line, request
 from support.race_check import find_violations
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 MOVES = 200
 
@@ -44,7 +45,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(
 ) -> None:
     chance = seeded_random()
     first, second = pair
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)
         players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
         players[3].servers.reverse()
@@ -61,7 +62,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(
 
 async def test_draining_server_refuses_new_players_but_serves_connected_ones(redis_url: str) -> None:
     first, second = pair = Server(redis_url, drain_seconds="3600"), Server(redis_url)
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with await start_server(first), await start_server(second):
             race = first.create("corners", start_delay_ms=0, max_racers=1)
             ada = Persistent("ada", race, pair, Random(7))

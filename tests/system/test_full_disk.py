@@ -22,6 +22,7 @@ from samedeal_server.store.embedded import EmbeddedStore
 from support.campaign import Persistent, store_pid
 from support.logged_server import LoggedServer
 from support.servers import Racer, Server
+from support.waiting import LIMIT_S
 
 LINUX = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="a library is compiled and preloaded to fill the disk"
@@ -59,7 +60,7 @@ class Full(LoggedServer):
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         while not await asyncio.to_thread(true):  # noqa: ASYNC110 - depends on other processes
             await asyncio.sleep(0.05)
 
@@ -107,7 +108,7 @@ def test_server_reports_a_full_disk_after_its_timeout(tmp_path: Path) -> None:
     server = Full(tmp_path, store_wait_seconds="0.2", log_level="error")
     server.data_dir.mkdir(mode=0o700)
     command = [sys.executable, *server.program, "--port", "0"]
-    ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=240)
+    ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=LIMIT_S)
     assert (ended.returncode, ended.stderr) == (1, f"samedeal: The disk of {server.data_dir} is full.\n")
 
 

@@ -22,6 +22,7 @@ from samedeal.wire import messages as m
 from support.campaign import Persistent, eventually
 from support.clusters import free_ports
 from support.logged_server import Line, LoggedServer, request
+from support.waiting import LIMIT_S
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = Path(__file__).with_name("alerts.test.yml")
@@ -36,7 +37,7 @@ class Prometheus:
 
     def ask(self, path: str, **query: str) -> Any:
         """Return what the HTTP API answers."""
-        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}", timeout=240) as response:
+        with urlopen(f"{self.url}/api/v1/{path}?{urlencode(query)}", timeout=LIMIT_S) as response:
             return json.load(response)["data"]
 
     def has_data(self, query: str) -> bool:
@@ -51,7 +52,7 @@ class Prometheus:
 
     def answers(self) -> bool:
         try:
-            with urlopen(f"{self.url}/-/ready", timeout=240) as response:
+            with urlopen(f"{self.url}/-/ready", timeout=LIMIT_S) as response:
                 return bool(response.status == 200)
         except URLError:
             return False
@@ -124,7 +125,7 @@ async def test_every_query_of_the_dashboard_has_data_and_no_alert_fires(redis_ur
             await asyncio.to_thread(server.start)
         targets = [f"127.0.0.1:{server.port}" for server in servers]
         with running_prometheus(targets, tmp_path) as prometheus:
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(LIMIT_S):
                 await eventually(prometheus.answers)
                 await eventually(lambda: prometheus.has_data('count(up{job="samedeal"} == 1) == 2'))
                 chance = Random(5)
@@ -141,7 +142,7 @@ async def test_every_query_of_the_dashboard_has_data_and_no_alert_fires(redis_ur
 
 
 def promtool(*command: str) -> None:
-    done = subprocess.run(["promtool", *command], cwd=RULES.parent, timeout=240, capture_output=True, text=True)
+    done = subprocess.run(["promtool", *command], cwd=RULES.parent, timeout=LIMIT_S, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

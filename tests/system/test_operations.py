@@ -16,6 +16,7 @@ from samedeal_server.ops.refusals import LIMITS
 from support.campaign import Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = (ROOT / "docs" / "operate" / "operations.md").read_text()
@@ -97,7 +98,7 @@ def do(script: str, home: Path) -> None:
     (home / "samedeal").write_text(f'#!/bin/sh\nexec {sys.executable} -m samedeal_cli.main "$@"\n')
     (home / "samedeal").chmod(0o700)
     environment |= {"HOME": str(home), "PATH": f"{home}:{os.environ['PATH']}", "XDG_DATA_HOME": ""}
-    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=environment, timeout=240)
+    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=environment, timeout=LIMIT_S)
     assert done.returncode == 0
 
 
@@ -109,7 +110,7 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
     there.mkdir()
     to_file, _ = commands("Backup")
     (from_file,) = commands("Restore")
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with Server(data_dir=data_dirs[here], **own_keys) as server:
             over = server.create("corners", start_delay_ms=0, max_racers=1)
             async with racing([Persistent("bo", over, [server], Random(5))]):

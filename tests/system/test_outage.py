@@ -24,6 +24,7 @@ from support.campaign import Persistent, eventually, racing, seeded_random, star
 from support.faulty_proxy import Proxy
 from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
+from support.waiting import LIMIT_S
 
 
 class Store:
@@ -106,7 +107,7 @@ async def outage(kind: str, store: Store) -> AsyncIterator[tuple[Server, Callabl
 
 @pytest.mark.parametrize("kind", ["frozen", "cut", "full"])
 async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, store: Store) -> None:
-    async with asyncio.timeout(240), outage(kind, store) as (server, switch):
+    async with asyncio.timeout(LIMIT_S), outage(kind, store) as (server, switch):
         players = await begun(server, "ada", "bo", "cy")
         wanted = [player.want(player.choice() or "draw") for player in players]
         n = max(player.view.n for player in players if player.view)
@@ -130,7 +131,7 @@ async def test_moves_during_an_outage_are_applied_once_afterwards(kind: str, sto
 
 @pytest.mark.parametrize("kind", ["frozen", "cut"])
 async def test_outage_is_reported_to_new_clients(kind: str, store: Store) -> None:
-    async with asyncio.timeout(240), outage(kind, store) as (server, switch):
+    async with asyncio.timeout(LIMIT_S), outage(kind, store) as (server, switch):
         (ada,) = await begun(server, "ada")
         dan, eve = Persistent("dan", ada.race, [server], Random(2)), Persistent("eve", ada.race, [server], Random(3))
         await dan.connect(server)
@@ -168,7 +169,7 @@ async def test_outage_is_reported_to_new_clients(kind: str, store: Store) -> Non
 
 async def test_lost_store_replies_apply_no_move_twice(store: Store) -> None:
     """The store executes commands but its replies get lost, repeatedly, while five players race."""
-    async with asyncio.timeout(240), Proxy(store.url) as line, serving(line.url) as server:
+    async with asyncio.timeout(LIMIT_S), Proxy(store.url) as line, serving(line.url) as server:
         race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
         chance = seeded_random()
@@ -185,7 +186,7 @@ async def test_lost_store_replies_apply_no_move_twice(store: Store) -> None:
 
 async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store) -> None:
     """The outage covers the end of the countdown."""
-    async with asyncio.timeout(240), outage("frozen", store) as (server, switch):
+    async with asyncio.timeout(LIMIT_S), outage("frozen", store) as (server, switch):
         race = await asyncio.to_thread(server.create, "corners", max_racers=2, start_delay_ms=500)
         players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
         for player in players:
@@ -204,7 +205,7 @@ async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store
 
 async def test_hello_during_an_outage_closes_with_1013(store: Store) -> None:
     """The code permits reconnecting, unlike the code for protocol errors."""
-    async with asyncio.timeout(240), serving(store.url, hello_timeout_ms="100") as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url, hello_timeout_ms="100") as server:
         store.send(signal.SIGSTOP)
         eve = Persistent("eve", "some-race-1", [server], Random(1))
         with pytest.raises(ConnectionClosed) as closed:
@@ -214,7 +215,7 @@ async def test_hello_during_an_outage_closes_with_1013(store: Store) -> None:
 
 
 async def test_server_starts_although_its_store_connection_breaks(store: Store) -> None:
-    async with asyncio.timeout(240), Proxy(store.url) as line:
+    async with asyncio.timeout(LIMIT_S), Proxy(store.url) as line:
         breaking = asyncio.ensure_future(line.cut_within(b"TIME"))  # by then, the check of the store has passed
         async with serving(line.url) as server:
             assert (await asyncio.to_thread(server.get, "/readyz"))[0] == 200
@@ -222,7 +223,7 @@ async def test_server_starts_although_its_store_connection_breaks(store: Store) 
 
 
 async def test_scripts_are_loaded_again_after_a_flush(store: Store) -> None:
-    async with asyncio.timeout(240), serving(store.url) as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         for _ in range(3):
             store.redis.script_flush()
@@ -234,7 +235,7 @@ async def test_scripts_are_loaded_again_after_a_flush(store: Store) -> None:
 
 async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
     """The race is complete, listed and continued by the next server."""
-    async with asyncio.timeout(240), serving(store.url) as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         race = players[0].race
         due = store.redis.zscore("races:due", race)
@@ -252,7 +253,7 @@ async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
 
 
 async def test_race_lost_by_the_store_at_its_end_is_archived(store: Store) -> None:
-    async with asyncio.timeout(240), serving(store.url) as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         store.redis.flushall()
         await ended(server, players)
@@ -272,7 +273,7 @@ def rolled_back(store: Store, race: str, count: int) -> None:
 
 
 async def test_log_tail_lost_by_the_store_is_written_again(store: Store) -> None:
-    async with asyncio.timeout(240), serving(store.url) as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
         players = await begun(server, "ada", "bo")
         for count in (1, 4, 7):
             rolled_back(store, players[0].race, count)
@@ -284,7 +285,7 @@ async def test_log_tail_lost_by_the_store_is_written_again(store: Store) -> None
 
 async def test_log_continued_by_another_server_from_an_older_entry_wins(store: Store) -> None:
     """A server that never knew the lost tail continues the log; the other server accepts that."""
-    async with asyncio.timeout(240), serving(store.url) as server, serving(store.url) as another:
+    async with asyncio.timeout(LIMIT_S), serving(store.url) as server, serving(store.url) as another:
         ada, bo = await begun(server, "ada", "bo")
         await ada.play(2)
         rolled_back(store, ada.race, 4)

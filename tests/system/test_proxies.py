@@ -18,6 +18,7 @@ from support.clusters import free_ports
 from support.logged_server import LoggedServer, request
 from support.proxies import Proxy, run_proxy
 from support.race_check import find_violations
+from support.waiting import LIMIT_S
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROXIES = {
@@ -61,7 +62,7 @@ async def check_two_servers(
         for server in servers:
             await asyncio.to_thread(server.start)
         with running_proxy(name, servers, folder, path, change) as proxy:
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(LIMIT_S):
                 await check_proxy(proxy, servers, chance)
     finally:
         for server in servers:
@@ -72,8 +73,8 @@ async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random)
     await eventually(proxy.answers)
     for path in ("metrics", "%6detrics"):
         with pytest.raises(URLError, match="404"):
-            urlopen(f"{proxy.url}/{path}", timeout=240)
-    with urlopen(Request(f"{proxy.url}/healthz", headers={"X-Request-ID": "forged"}), timeout=240) as response:
+            urlopen(f"{proxy.url}/{path}", timeout=LIMIT_S)
+    with urlopen(Request(f"{proxy.url}/healthz", headers={"X-Request-ID": "forged"}), timeout=LIMIT_S) as response:
         assert re.fullmatch("[0-9a-f-]{32,36}", response.headers["X-Request-ID"])  # the proxy's own
     fields = list[list[Persistent]]()
     while min(map(len, groups := by_server(fields, servers))) < 2:

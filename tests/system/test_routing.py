@@ -25,6 +25,7 @@ from support.hostile_client import TEXT, Hostile, frame, said
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
 from support.servers import Racer
+from support.waiting import LIMIT_S
 
 WORKERS = 3
 HELLO = '{"t":"hello","id":1,"name":"ada"}'
@@ -90,7 +91,7 @@ async def test_all_connections_of_a_race_are_served_by_its_owner(server: RoutedS
         async with at_once:
             return race, await connect(f"{url}/ws/{race}", compression=None)
 
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         sockets = await asyncio.gather(*(opened(race) for race in races for _ in range(40)))
         workers = server.workers_by_client()
         assert [workers[port(socket)] for _, socket in sockets] == [owner_of(race) for race, _ in sockets]
@@ -184,7 +185,7 @@ async def test_connection_can_join_another_race_than_that_of_its_url(server: Rou
     races = [server.create("corners", seed="1", max_racers=1, start_delay_ms=0) for _ in range(6)]
     player = Racer("ada")
     player.path = f"/ws/{races[0]}"
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         await player.connect(server)
         for race in races:
             view = await player.begin(race)
@@ -196,7 +197,7 @@ async def test_connection_can_join_another_race_than_that_of_its_url(server: Rou
 async def test_limit_per_address_counts_connections_that_were_handed_over(store_url: str, tmp_path: Path) -> None:
     with RoutedServer(store_url, tmp_path / "log", connections_per_address="5").start() as server:
         url = f"{server.url.replace('http', 'ws')}/ws/{server.create('corners')}"
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(LIMIT_S):
             sockets = [await connect(url) for _ in range(5)]
             for _ in range(5):
                 with pytest.raises(InvalidStatus) as refused:
@@ -231,7 +232,7 @@ def fields(server: RoutedServer, chance: Random, count: int, **options: Any) -> 
 
 async def test_race_continues_in_other_workers_when_its_owner_is_killed(store_url: str, tmp_path: Path) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with RoutedServer(store_url, tmp_path / "log", log_level="debug", log_format="json") as server:
             owned, *others = fields(server, chance, 4)
             killed = server.pid(1)
@@ -257,7 +258,7 @@ async def test_draining_worker_hands_over_and_gets_no_connections(store_url: str
         os.kill(workers[0], signal.SIGTERM)
         counts = {worker: Counter[int]() for worker in races}
         try:
-            async with asyncio.timeout(240):
+            async with asyncio.timeout(LIMIT_S):
                 while not counts[1].keys() >= {0, 2, 3} or counts[2][2] < 10:
                     for worker, race in races.items():
                         counts[worker][await worker_of_new_connection(server, race)] += 1

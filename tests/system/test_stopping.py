@@ -8,6 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 SIGNAL_AT_STARTUP = """
 import os, signal
@@ -54,7 +55,7 @@ class ProgramServer(Server):
 def test_signal_during_startup_stops_the_server(name: str, arguments: tuple[str, ...], redis_url: str) -> None:
     with ProgramServer(redis_url).run(SIGNAL_AT_STARTUP.format(signal=name), *arguments) as process:
         try:
-            process.wait(240)
+            process.wait(LIMIT_S)
         finally:
             process.kill()
     assert process.returncode == 0
@@ -66,10 +67,10 @@ def test_server_under_nohup_ignores_sighup(redis_url: str) -> None:
         try:
             url = process.stdout.readline().split()[-1]
             process.send_signal(signal.SIGHUP)
-            with urlopen(f"{url}/readyz", timeout=240) as response:
+            with urlopen(f"{url}/readyz", timeout=LIMIT_S) as response:
                 assert response.status == 200
             process.send_signal(signal.SIGTERM)
-            process.wait(240)
+            process.wait(LIMIT_S)
         finally:
             process.kill()
     assert process.returncode == 0
@@ -82,7 +83,7 @@ def test_hanging_shutdown_writes_a_traceback_and_exits(redis_url: str) -> None:
         try:
             assert "http://" in process.stdout.readline()
             process.send_signal(signal.SIGTERM)
-            process.wait(240)
+            process.wait(LIMIT_S)
         finally:
             process.kill()
         assert process.returncode == 1

@@ -25,6 +25,7 @@ from support.campaign import (
 )
 from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
+from support.waiting import LIMIT_S
 
 MOVES = 40
 Pair = tuple[Server, Server]
@@ -66,7 +67,7 @@ def seen_moving(player: Persistent) -> set[int]:
 
 async def test_race_runs_on_both_servers(pair: Pair) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         players = spread(pair, chance)
         async with racing(players):
             await wait_for_more_moves(players, MOVES)
@@ -86,7 +87,7 @@ async def test_race_runs_on_both_servers(pair: Pair) -> None:
 
 async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         players = spread(pair, chance)
         async with racing(players):
             for number, player in enumerate(players, start=1):
@@ -100,7 +101,7 @@ async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
 
 async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         players = spread(pair, chance)
         async with racing(players):
             await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
@@ -111,7 +112,7 @@ async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> No
 
 
 async def test_new_race_is_available_on_the_other_server(pair: Pair) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         for _ in range(5):
             race = pair[0].create("gallery")
             ada = Persistent("ada", race, [pair[1]], Random(1))
@@ -120,7 +121,7 @@ async def test_new_race_is_available_on_the_other_server(pair: Pair) -> None:
 
 
 async def test_spectators_on_the_other_server_receive_all_moves_and_the_end(pair: Pair) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         ada, eve = Persistent("ada", race, [pair[0]], Random(1)), Racer("eve")
         await eve.connect(pair[1])
@@ -150,7 +151,7 @@ def twin(racer: Persistent, server: Server) -> Persistent:
 
 
 async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         older = Persistent("ada", race, [pair[0]], Random(1))
         await older.begin(race)
@@ -178,7 +179,7 @@ async def test_older_connection_is_fenced_off_on_the_other_server(pair: Pair) ->
 
 
 async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
         ada = Persistent("ada", race, [pair[0]], Random(1))
         await ada.begin(race)
@@ -200,7 +201,7 @@ async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair)
 async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair: Pair) -> None:
     """Three connections take a seat from each other while moving, on one and two servers."""
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
         first = Persistent("ada", race, [pair[0]], Random(chance.random()))
         await first.begin(race)

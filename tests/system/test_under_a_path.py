@@ -13,6 +13,7 @@ from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
 from support.servers import Racer
 from support.under_a_path import EXAMPLES, PATH, ServerUnderPath
+from support.waiting import LIMIT_S
 from system.test_proxies import check_two_servers
 
 
@@ -33,12 +34,12 @@ async def test_race_under_a_path(proxy: str | None, tmp_path: Path) -> None:
         await asyncio.gather(ada.close(), cy.close())
         replay = await server.replay(race_id)
         assert [fact for fact in verify(replay) if not fact.holds] == []
-        with urlopen(server.url, timeout=240) as response:
+        with urlopen(server.url, timeout=LIMIT_S) as response:
             assert response.status == 200
         if proxy:
             for path in ("/metrics", f"{PATH}/metrics"):
                 with pytest.raises(HTTPError, match="404"):
-                    urlopen(f"{server.url}{path}", timeout=240)
+                    urlopen(f"{server.url}{path}", timeout=LIMIT_S)
 
 
 @pytest.mark.parametrize("proxy", EXAMPLES)

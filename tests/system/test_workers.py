@@ -28,6 +28,7 @@ from support.campaign import (
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 MOVES = 40
 
@@ -83,7 +84,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
     how: signal.Signals, told: str, redis_url: str, tmp_path: Path
 ) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with await started_workers(Workers(redis_url, tmp_path / "log", metrics="on")) as server:
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
@@ -110,7 +111,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
 async def test_workers_are_drained_before_the_store_stops(how: signal.Signals, tmp_path: Path) -> None:
     chance = seeded_random()
     data, log = tmp_path / "data", tmp_path / "log"
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         with await started_workers(Embedded(data, log)) as server:
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
@@ -133,7 +134,7 @@ async def test_workers_are_drained_before_the_store_stops(how: signal.Signals, t
 
 
 async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path: Path) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(LIMIT_S):
         server = await started_workers(Workers(redis_url, tmp_path / "log"))
         both = [server.pid(1), server.pid(2)]
         server.kill()
@@ -150,7 +151,7 @@ def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None
                 env=server._env | {"SAMEDEAL_WORKERS": workers},
                 capture_output=True,
                 text=True,
-                timeout=240,
+                timeout=LIMIT_S,
             )
             assert ended.returncode == 1
             assert message in ended.stderr
