@@ -30,7 +30,9 @@ NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
 FINISHED = "Promise.all(document.getAnimations().map((one) => one.finished))"
 
 
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed (on Debian: apt-get install chromium)")
+needs_browser = pytest.mark.skipif(
+    BROWSER is None, reason="Chromium is not installed (on Debian: apt-get install chromium)"
+)
 """Skips a test where there is no browser, except on CI, where it then fails (see conftest.py)."""
 
 
