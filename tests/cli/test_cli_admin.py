@@ -12,6 +12,8 @@ from samedeal_cli.net.transport import Transport
 from support.offline_cli import Result, run
 from support.servers import Racer, Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 ADMIN_KEY = "k" * 32
 
 

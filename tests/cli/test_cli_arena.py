@@ -17,6 +17,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands import arena_races
 from samedeal_cli.commands.bot import MAX_REFUSALS
 
+pytestmark = pytest.mark.tier(2)
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = [sys.executable, "-m", "samedeal_cli.main", "arena"]
 LOOP = """

@@ -12,6 +12,8 @@ from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Player, Refusal, Sta
 from samedeal_cli.net.connection import Connection
 from support.scripted_server import RACE, Peer, server, view
 
+pytestmark = pytest.mark.tier(2)
+
 AWAY = m.Problem.of(Refused("store-unavailable", "The store does not answer."))
 WRONG = m.Problem.of(Refused("illegal-move", "That is not a legal move."))
 

@@ -14,6 +14,8 @@ from samedeal_cli.config import KEYS
 from samedeal_cli.main import COMMANDS, main
 from support.terminals import at_a_terminal, until
 
+pytestmark = pytest.mark.tier(2)
+
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TERM": "dumb"}
 
 

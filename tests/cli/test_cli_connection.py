@@ -25,6 +25,8 @@ from samedeal_cli.net.transport import TRANSIENT_CODES
 from support.scripted_server import RACE, Peer, server, view
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from samedeal_cli.main import main
 from support.logged_server import request
 from support.timed_server import TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 GAME = "corner-stones"
 
 

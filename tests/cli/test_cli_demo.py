@@ -19,6 +19,8 @@ from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
 from support.terminals import at_a_terminal, until
 
+pytestmark = pytest.mark.tier(2)
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 README = EXAMPLES.parent / "README.md"
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")

@@ -18,6 +18,8 @@ from support.offline_cli import Result, run
 from support.servers import Racer, Server, racers
 from support.terminals import at_a_terminal, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str) -> Iterator[Server]:

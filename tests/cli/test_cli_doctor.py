@@ -24,6 +24,8 @@ from support.servers import Server
 from support.stores import Wire
 from support.terminals import at_a_terminal, until
 
+pytestmark = pytest.mark.tier(2)
+
 Capsys = pytest.CaptureFixture[str]
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 NOBODY = "http://127.0.0.1:1"

@@ -10,6 +10,8 @@ import pytest
 from samedeal_cli.net import guests
 from support.terminals import at_a_terminal, press, until
 
+pytestmark = pytest.mark.tier(2)
+
 NOBODY = "http://127.0.0.1:1"
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main", "--server", NOBODY)
 END = "no server is running"

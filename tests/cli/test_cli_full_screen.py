@@ -24,6 +24,8 @@ from support.full_screen import RaceApp, shown
 from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
+pytestmark = pytest.mark.tier(2)
+
 
 def solo(live: Server) -> RaceApp:
     """Return the app with a race for one."""

@@ -18,6 +18,8 @@ from samedeal_cli.state.race_news import ghost_news
 from support.full_screen import shown
 from support.servers import Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 GHOST = Ghost(
     ghost=1, name="bo", bot=True, outcome="playing", done=False, home=11, goal=48, progress=11 / 48, ms=62_000
 )

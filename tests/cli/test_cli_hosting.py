@@ -2,12 +2,16 @@
 
 import json
 
+import pytest
+
 from cli import test_cli_line_live as line_mode
 from cli.test_cli_line_live import samedeal
 from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
 from support.full_screen import shown
 from support.servers import Server, racers
+
+pytestmark = pytest.mark.tier(2)
 
 environment = line_mode.environment
 

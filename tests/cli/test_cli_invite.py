@@ -18,6 +18,8 @@ from samedeal_cli.failure import Failure
 from samedeal_cli.main import main
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 LINK = "http://192.168.1.20:8640/r/calm-otter-4217"
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 Modules = list[list[bool]]

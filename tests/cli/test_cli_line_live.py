@@ -15,6 +15,8 @@ from samedeal_cli.main import main
 from support.servers import Server
 from support.terminals import at_a_terminal, press, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture
 def environment(live: Server) -> dict[str, str]:
@@ -37,6 +39,7 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
     return process
 
 
+@pytest.mark.tier(1)
 def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
     opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
     link, stderr = opening.communicate(timeout=50)

@@ -12,6 +12,8 @@ from support.http_api import race_of_two
 from support.logged_server import Line, LoggedServer
 from support.offline_cli import Result, run
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:

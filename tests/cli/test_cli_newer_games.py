@@ -9,6 +9,8 @@ from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.main import main
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 Capsys = pytest.CaptureFixture[str]
 NOBODY = "http://127.0.0.1:1"
 

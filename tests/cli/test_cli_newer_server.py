@@ -22,6 +22,8 @@ from samedeal_cli.net.transport import PROGRAM
 from samedeal_cli.settings import state_dir
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
+pytestmark = pytest.mark.tier(2)
+
 NEWER = with_unknown_fields(to_builtins(HEADER)) | {"teams": 2}
 
 

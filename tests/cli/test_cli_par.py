@@ -29,6 +29,8 @@ from support import offline_cli
 from support.offline_cli import Result
 from support.servers import Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 STRIP = re.compile(r"[S+=-]{10,}")
 
 

@@ -31,7 +31,7 @@ from support.offline_cli import run, written
 WON = PublicDeal("the-edge", "2")
 
 
-pytestmark = pytest.mark.usefixtures("offline")
+pytestmark = [pytest.mark.usefixtures("offline"), pytest.mark.tier(2)]
 
 
 @asynccontextmanager

@@ -23,6 +23,8 @@ from support.full_screen import RaceApp, shown
 from support.servers import Racer, Server, racers
 from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
 
+pytestmark = pytest.mark.tier(2)
+
 # The application.
 
 
@@ -61,6 +63,7 @@ async def another_second(app: RaceApp) -> None:
     await until(lambda: app.state.left_ms != before)
 
 
+@pytest.mark.tier(1)
 async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Server) -> None:
     race = live.create("corners", seed="42", start_delay_ms=200, limit_ms=120_000)
     app = application(live, race)

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 
+import pytest
 from msgspec import structs
 
 from cli.test_cli_race_app import application, until
@@ -16,6 +17,8 @@ from samedeal_cli.state.race_update import reaction_sent
 from support.example_states import finished, lobby, racing
 from support.full_screen import shown
 from support.servers import Racer, Server
+
+pytestmark = pytest.mark.tier(2)
 
 
 async def test_racers_send_and_see_reactions(live: Server) -> None:

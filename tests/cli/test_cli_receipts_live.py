@@ -8,12 +8,16 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from samedeal.proof.signature import public_key
 from samedeal.race.events import Moved
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
 from support.receipt_files import fact, other_last_move, rewritten, written
 from support.servers import Server
+
+pytestmark = pytest.mark.tier(2)
 
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 

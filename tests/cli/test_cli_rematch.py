@@ -4,11 +4,15 @@ import json
 import signal
 import subprocess
 
+import pytest
+
 from cli import test_cli_demo as demos
 from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
 from support.full_screen import shown
 from support.servers import Server, racers
+
+pytestmark = pytest.mark.tier(2)
 
 environment, address = demos.environment, demos.address
 

@@ -27,6 +27,8 @@ from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import shown
 
+pytestmark = pytest.mark.tier(2)
+
 TIMEOUT_S = 50
 
 

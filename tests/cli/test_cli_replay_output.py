@@ -29,7 +29,7 @@ from support import races_by_hand
 from support.finished_races import finished
 from support.offline_cli import run, written
 
-pytestmark = pytest.mark.usefixtures("offline")
+pytestmark = [pytest.mark.usefixtures("offline"), pytest.mark.tier(2)]
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["\x1b[2J\u202eeve", "</text><script>alert(1)</script>", '"]]> & <!--', "名前\x00", "\ufffe\U000e0001"]
 

@@ -11,6 +11,8 @@ from support.logged_server import LoggedServer
 from support.offline_cli import run
 from support.servers import Racer, racers
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:

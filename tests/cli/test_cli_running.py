@@ -12,6 +12,8 @@ from samedeal_cli.running import run
 from support.servers import Server
 from support.terminals import at_a_terminal, new_terminal, press, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 def test_run_returns_the_result() -> None:
     async def answer() -> int:

@@ -35,6 +35,8 @@ from support.full_screen import RaceApp, shown
 from support.race_story import PLAYERS, DailyStory, Story, analysis, choosing, documents, refused_move
 from support.scripted_race import SERVER, ScriptedApi, ScriptedConnection
 
+pytestmark = pytest.mark.tier(2)
+
 MENU = "^P more"
 """The end of the list of keys, with which all commands can be reached."""
 SIZES = ((60, 20), (80, 24), (100, 32), (120, 40))

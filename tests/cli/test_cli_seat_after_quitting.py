@@ -22,6 +22,8 @@ from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 AWAY_S = 0.5
 OPEN: dict[str, Any] = {"max_racers": 2, "start_delay_ms": 0}
 RUNNING: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}

@@ -13,6 +13,8 @@ from samedeal_cli.main import main
 from support.par_requests import finished_race
 from support.servers import Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

@@ -13,6 +13,8 @@ from samedeal_cli.settings import Settings
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 
+pytestmark = pytest.mark.tier(2)
+
 NOBODY = "http://127.0.0.1:1"
 
 

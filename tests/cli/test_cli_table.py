@@ -19,6 +19,8 @@ from support.offline_cli import run, written
 from support.races_by_hand import closed, joined, opened, run_of, running
 from support.receipt_files import keep, told
 
+pytestmark = pytest.mark.tier(2)
+
 RACES = 240
 needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 

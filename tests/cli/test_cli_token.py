@@ -12,6 +12,8 @@ from samedeal.wire import messages as m
 from samedeal_cli.net.addresses import same_server
 from support.scripted_server import RACE, Peer, server
 
+pytestmark = pytest.mark.tier(2)
+
 COMMANDS = [["join", "--line"], ["watch", "--line"], ["bot"]]
 ELSEWHERE = "http://127.0.0.1:1"
 

@@ -15,6 +15,8 @@ from support.offline_cli import run
 from support.servers import Server
 from support.under_a_path import PATH, ServerUnderPath
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

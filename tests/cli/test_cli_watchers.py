@@ -17,6 +17,8 @@ from support.example_states import lobby, racing, view
 from support.full_screen import shown
 from support.servers import Racer, Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 
 def heading(state: RaceState, watching: int, width: int) -> str:
     assert state.view

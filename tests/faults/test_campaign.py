@@ -18,6 +18,8 @@ from support.campaign import History, MoveRequest
 from support.finished_races import NAMES, SECRET, Logged, nonce, opened
 from support.race_check import find_violations
 
+pytestmark = pytest.mark.tier(2)
+
 
 def make_race() -> tuple[Replay, list[History]]:
     """Return a race of two and their histories, as if every response had arrived immediately."""

@@ -11,6 +11,8 @@ import pytest
 from support.campaign import eventually
 from support.faulty_proxy import Proxy
 
+pytestmark = pytest.mark.tier(2)
+
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 TIMEOUT_S = 50
 

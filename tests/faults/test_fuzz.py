@@ -32,6 +32,8 @@ from support.finished_races import finished
 from support.hostile_client import Hostile, frame, memory
 from support.logged_server import LoggedServer, written
 
+pytestmark = pytest.mark.tier(3)
+
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "60000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 SLOW_S = 20.0

@@ -28,7 +28,7 @@ SIMULATION = ("-m", "support.simulation")
 PLANTED_SEEDS = 400
 """The number of histories within which a planted bug must be found."""
 
-pytestmark = pytest.mark.timeout(600 + SEEDS)
+pytestmark = [pytest.mark.timeout(600 + SEEDS), pytest.mark.tier(3)]
 
 
 def test_no_acknowledged_move_is_lost() -> None:

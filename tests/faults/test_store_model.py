@@ -13,6 +13,8 @@ from redis.exceptions import NoScriptError, ResponseError
 from samedeal_server.store.connection import Store, Word
 from support.store_model import Model, digest, source
 
+pytestmark = pytest.mark.tier(2)
+
 SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "claim.lua", "create.lua", "delete_empty.lua")}
 """The digests of the scripts, by file name."""
 SECONDS = 600

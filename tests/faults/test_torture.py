@@ -13,6 +13,8 @@ from support.campaign import seeded_random
 from support.faults import COUNTS_AS, FAULTS
 from support.torture_run import make_plan
 
+pytestmark = [pytest.mark.timeout(300), pytest.mark.tier(3)]
+
 TORTURE = ("-m", "support.torture")
 
 

@@ -12,6 +12,8 @@ import yaml
 
 from samedeal_server.settings import UNPREFIXED, Settings, described
 
+pytestmark = pytest.mark.tier(2)
+
 ROOT = Path(__file__).parents[2]
 COMPOSE, DOCKERFILE = (ROOT / "docker-compose.yml").read_text(), (ROOT / "Dockerfile").read_text()
 FIXED = {"SAMEDEAL_HOST": "0.0.0.0", "SAMEDEAL_PORT": "8640", "SAMEDEAL_DATA_DIR": "/data"}

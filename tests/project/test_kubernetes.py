@@ -10,6 +10,8 @@ import yaml
 from samedeal_server import workers
 from samedeal_server.settings import Settings
 
+pytestmark = pytest.mark.tier(2)
+
 FOLDER = Path(__file__).parents[2] / "deploy" / "kubernetes"
 VERSIONS = ("1.25", kubernetes_validate.latest_version())
 

@@ -3,12 +3,16 @@
 import asyncio
 from random import Random
 
+import pytest
+
 from samedeal.race.events import Moved
 from samedeal.race.run import MAX_MOVES
 from support.campaign import AHEAD, Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server
 from support.waiting import LIMIT_S
+
+pytestmark = pytest.mark.tier(2)
 
 
 async def test_a_race_lasts_as_long_as_its_test(redis_url: str) -> None:

@@ -15,7 +15,7 @@ from samedeal.race.events import Options
 from samedeal.race.run import RESTART, UNDO, Run
 
 NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
 
 PLAY = """
 import { readFileSync } from "node:fs";

@@ -8,6 +8,8 @@ from samedeal.arena import players, playouts
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands import arena_races
 
+pytestmark = pytest.mark.tier(2)
+
 
 def test_table_has_a_line_for_each_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(players, "BUDGETS", dict.fromkeys(players.BUDGETS, 100))

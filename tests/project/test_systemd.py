@@ -12,6 +12,8 @@ from samedeal_server import __main__, workers
 from samedeal_server.settings import described
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
 SERVER, BACKUP = ((FOLDER / name).read_text() for name in ("samedeal@.service", "samedeal-backup.service"))
 MAX_EXPOSURE = 1.5

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
 from hatchling.builders.wheel import WheelBuilder
+
+pytestmark = pytest.mark.tier(2)
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = {

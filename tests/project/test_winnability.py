@@ -20,6 +20,8 @@ from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
 from samedeal.solver.solve import solve
 
+pytestmark = pytest.mark.tier(2)
+
 KINGS = "kings-in-the-corners"
 with_lines = pytest.mark.parametrize("slug", [slug for slug, method in METHODS.items() if not method.is_exact])
 exact = pytest.mark.parametrize("slug", [slug for slug, method in METHODS.items() if method.is_exact])

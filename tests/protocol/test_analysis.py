@@ -20,6 +20,8 @@ from support.agreement_of_turning_points import COMPARED, disagreement, lost_pla
 from support.finished_races import SIGNING_KEY
 from support.finished_races import finished as finished_race
 
+pytestmark = pytest.mark.tier(2)
+
 SEEDS = {"corner-stones": "t2", "the-edge": "t2", "corners": "t1", "kings-in-the-corners": "t2", "gallery": "t3"}
 """Deals that the solver wins quickly. The bot loses three of them."""
 every_game = pytest.mark.parametrize("slug", GAMES)

@@ -24,6 +24,8 @@ from samedeal.games.the_edge import TheEdge
 from samedeal.values import replace
 from support.positions import position
 
+pytestmark = pytest.mark.tier(2)
+
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 PLAYS = [row for row in ROWS if len(row) == 8]

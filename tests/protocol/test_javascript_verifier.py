@@ -29,7 +29,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
 DEALS: dict[str, str] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["deals"]
 SHUFFLED_AGAIN = "corner-stones:5308"
 """A deal of Corner Stones whose first shuffle has no move."""
-pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
 
 
 @pytest.mark.parametrize("slug", GAMES)

@@ -16,6 +16,8 @@ from samedeal.wire.lenient import lenient
 from support.finished_races import finished
 from support.logged_server import written
 
+pytestmark = pytest.mark.tier(2)
+
 every_form = pytest.mark.parametrize("form", ["json", "msgpack"])
 REPLAY = finished("corners", moves=12)
 BOARD = m.Board(table={"stock": ("??",)}, outcome="playing", home=0, attempt=1, ply=0)

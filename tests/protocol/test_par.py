@@ -7,6 +7,8 @@ from samedeal.computer.bots import BOTS, Run, play
 from samedeal.computer.par import Par, compared, par
 from samedeal.games.catalogue import GAMES
 
+pytestmark = pytest.mark.tier(2)
+
 
 def made(slug: str, *homes: int) -> Par:
     return Par(slug, f"{slug}:x", {}, BOTS[slug].name, homes)

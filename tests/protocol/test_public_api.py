@@ -10,6 +10,8 @@ import pytest
 import samedeal
 from samedeal import api
 
+pytestmark = pytest.mark.tier(2)
+
 ROOT = Path(__file__).parents[2]
 
 

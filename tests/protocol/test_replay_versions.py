@@ -22,6 +22,8 @@ from support.forged_replays import under_header
 from support.saved_store import FORMS, replay_file, replayed_races, saved_replays
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 NODE = shutil.which("node")
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
 NEW_FIELDS = {"follows", "ghosts", "finishers", "best_of"}

@@ -9,7 +9,7 @@ from samedeal.games.catalogue import GAMES
 from support.agreement_of_plays import compare, main
 from support.javascript_verifier import FOLDER, NODE
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
 PLAYS = range(80)
 """The first of them is the recorded win."""
 EVERYWHERE = {"undo", "restart", "refused", "undo=False", "attempts=1", "attempts=2"}

@@ -10,6 +10,8 @@ from support.alterations import EACH_VALUE
 from support.altered_replays import KINDS
 from support.javascript_verifier import NODE
 
+pytestmark = pytest.mark.tier(2)
+
 OF_EACH_KIND = 2  # as it is, and repaired
 
 

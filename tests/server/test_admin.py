@@ -16,6 +16,8 @@ from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 KEY = "an admin key-an admin key-an admin key".replace(" ", "_")
 LOG = "/api/v1/admin/log"
 

@@ -30,6 +30,8 @@ from support.servers import Server, racers
 from support.sixth_game import sixth_game
 from support.stores import process, run, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 SIGNING_KEY = "a5" * 32
 QUICK = {"corner-stones": "t2", "gallery": "t74"}
 """Deals of the slow games whose winning lines are found soon, even after a few moves."""

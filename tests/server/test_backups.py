@@ -28,6 +28,8 @@ from support.saved_store import NUMBERS, saved
 from support.servers import FINGERPRINT, MASTER_KEY
 from support.stores import KEY, process, run
 
+pytestmark = pytest.mark.tier(2)
+
 Content = dict[bytes, Any]
 
 

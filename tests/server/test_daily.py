@@ -25,6 +25,8 @@ from support.logged_server import request
 from support.servers import Racer
 from support.timed_server import HOUR_MS, TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

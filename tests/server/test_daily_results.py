@@ -17,6 +17,8 @@ from samedeal_server.store.daily_results import DailyRace
 from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
     day = DayResults()

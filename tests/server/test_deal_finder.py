@@ -19,6 +19,8 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.stores import Process, process, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["gate"]
 FRIENDLY: Final = "friendly/1"
 

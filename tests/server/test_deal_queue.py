@@ -21,6 +21,8 @@ from support.gates import gate
 from support.servers import Racer, Server
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["gate"]
 ATTACKER, OTHER = "127.0.0.2", "127.0.0.3"
 

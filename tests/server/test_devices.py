@@ -19,6 +19,8 @@ from support.servers import Racer
 from support.sessions import alone, boarded, refused, viewed
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 INVALID = "The code is wrong, was already used, or has expired."
 
 

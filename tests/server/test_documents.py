@@ -30,6 +30,8 @@ from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Line, LoggedServer, request, written
 
+pytestmark = pytest.mark.tier(2)
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 NONCE = bytes(range(32))

@@ -21,6 +21,8 @@ from redis.exceptions import RedisError
 from samedeal_server.store import embedded
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
 
+pytestmark = pytest.mark.tier(2)
+
 RUN = ["-m", "samedeal_server.store.embedded"]
 RUN_ELSEWHERE = [
     "-c",

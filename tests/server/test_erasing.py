@@ -25,6 +25,8 @@ from support.races_by_hand import opened
 from support.saved_store import NUMBERS, saved
 from support.stores import Process, holds, process, redis
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 ADA, BO = guest(1).player, guest(2).player

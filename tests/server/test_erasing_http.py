@@ -16,6 +16,8 @@ from support.logged_server import Answer, LoggedServer, request
 from support.servers import Racer, racers
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 KEY = "k" * 40
 
 

@@ -13,6 +13,8 @@ from samedeal.wire import messages as m
 from support.logged_server import request
 from support.servers import Racer, Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str) -> Iterator[Server]:

@@ -25,6 +25,8 @@ from support.rooms import finished, opened
 from support.servers import Server, racers
 from support.stores import process, seat_for, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:

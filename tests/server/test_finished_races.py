@@ -13,6 +13,8 @@ from samedeal_server.store.race_log import LINGER_S
 from support.rooms import Later, finished, listed, opened
 from support.stores import contents, process, redis, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 

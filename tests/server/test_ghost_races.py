@@ -27,6 +27,8 @@ from support.races_by_hand import opened as opened_by_hand
 from support.servers import racers
 from support.stores import Process, process, run, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 class Movable(Clock):
     ahead_ms = 0

@@ -10,6 +10,8 @@ from samedeal_server.store.connection import Store
 from samedeal_server.store.guests import Guests
 from support.stores import Wire, contents, holds, redis, store
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis", "store"]
 
 

@@ -11,6 +11,8 @@ import pytest
 from samedeal_server.handover import MAX_BYTES, Handover, owner
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 URLS = {worker: f"/ws/race-{race}".encode() for race in range(20) for worker in [owner(b"race-%d" % race, 2)]}
 """The URL of a race of each worker."""
 

@@ -26,6 +26,8 @@ from support.servers import Racer, Server, racers
 from support.sessions import refused, viewed
 from support.stores import process, seat_for
 
+pytestmark = pytest.mark.tier(2)
+
 
 async def seated(server: Server, *names: str, **options: Any) -> tuple[str, list[Racer]]:
     """Seat racers in a race that the first of them has opened."""

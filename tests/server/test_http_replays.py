@@ -12,6 +12,8 @@ from samedeal.wire import codec
 from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, logs_no_errors, problem, server
 from support.logged_server import LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["logs_no_errors", "server"]
 
 

@@ -23,6 +23,8 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["gate"]
 QUESTION = msgpack.encode(("corners", "root", {}, "friendly/1"))
 

@@ -28,6 +28,8 @@ from support.rooms import finished, listed, opened
 from support.servers import Server, racers
 from support.stores import KEY, Process, process, run, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture
 async def parts(redis_url: str) -> AsyncIterator[Process]:

@@ -16,6 +16,8 @@ from samedeal_server.store.revocations import Revocations
 from support.faulty_store import Valkey, compiled
 from support.stores import Wire, contents, holds, redis, store, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis", "store"]
 
 INVALID = "The code is wrong, was already used, or has expired."

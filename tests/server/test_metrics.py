@@ -36,6 +36,8 @@ from support.campaign import Persistent
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 ROOT = Path(__file__).parents[2]
 Sample = tuple[str, frozenset[tuple[str, str]]]
 

@@ -20,6 +20,8 @@ from support.servers import Racer, racers
 from support.sessions import refused
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 ADMIN_KEY = "k" * 32
 SETTINGS = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1", "connections_per_address": "0"}
 

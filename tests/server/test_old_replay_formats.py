@@ -26,6 +26,8 @@ from support.random_races import random_race
 from support.saved_store import FORMS, replay_file, saved
 from support.stores import process
 
+pytestmark = pytest.mark.tier(2)
+
 PACKED = b64decode(
     "AUo25KWb0QaOk7XJiTm5uvnA8CnSNTECR9Dy5PyiPGBgQuJpJZSnb4g9ZrrPP82Ax0wjasxghOAdBoEW7IG4AkLpGoKDcnFiSmIrqkImNIVGYI"
     "WLkvLBoY5mKjOaYmOI4uRKbPGCnoJRkjgzbWOyERaTTSjZhoncWJ18+DCQPKupc7bEyGDSNEZGuB4mxrPGzdOYmOACDIwMAAAAAAAAAAAAAAAA"

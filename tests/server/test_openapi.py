@@ -19,6 +19,8 @@ from samedeal.wire import messages as m
 from support.logged_server import LoggedServer, request
 from support.servers import racers
 
+pytestmark = pytest.mark.tier(3)
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 CONFIG = """
 [dictionaries]

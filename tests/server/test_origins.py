@@ -13,6 +13,8 @@ from samedeal.wire import messages as m
 from samedeal_server.access.origins import check_origin
 from support.logged_server import Line, LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 PUBLIC = "https://Race.Example"
 LOCAL = ["127.0.0.1:8640", "[::1]:8640", "192.168.1.20", "localhost", "a.localhost:1", "cards", "cards.local:8640"]
 FOREIGN = [

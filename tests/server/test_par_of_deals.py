@@ -25,6 +25,8 @@ from support.par_requests import SIGNING_KEY, address, computed, own_store, par_
 from support.servers import Server, racers
 from support.stores import process, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["own_store", "server"]
 
 ODD = ["a/b", "x/par/3", "..", "/", "?x=1", "#", "%41", "a%2Fb", "béla 7", "漢字 🂡", "a:b", "+", "'\"<&>\\", "s" * 128]

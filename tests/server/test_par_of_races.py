@@ -26,6 +26,8 @@ from support.par_requests import address, all_sealed, computed, finished_race, o
 from support.servers import racers
 from support.stores import Process, process, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["own_store", "server"]
 
 

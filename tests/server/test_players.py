@@ -20,6 +20,8 @@ from support.archived_races import archive, guest, race_of
 from support.finished_races import OPENED_AT
 from support.stores import Process, calls, process
 
+pytestmark = pytest.mark.tier(2)
+
 T = TypeVar("T")
 
 

@@ -6,6 +6,8 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from samedeal_server.jobs.renderings import MAX_RENDERINGS_PER_ADDRESS
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
@@ -13,6 +15,8 @@ from support.gates import gate
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.stores import until
+
+pytestmark = pytest.mark.tier(2)
 
 __all__ = ["gate"]
 

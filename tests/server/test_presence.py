@@ -16,6 +16,8 @@ from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, stored_races, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 async def seated(server: Server, race: str, *names: str) -> list[Racer]:
     racers = [await Racer(name).connect(server) for name in names]

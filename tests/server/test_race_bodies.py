@@ -13,6 +13,8 @@ import pytest
 from samedeal_server.races.opening import VISIBLE
 from support.logged_server import LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:

@@ -15,6 +15,8 @@ from samedeal.wire import messages as m
 from samedeal_server.__main__ import main
 from support.logged_server import Line, LoggedServer
 
+pytestmark = pytest.mark.tier(2)
+
 COMMITMENT = "0f" * 32
 
 

@@ -14,6 +14,8 @@ from samedeal_server.access.rate_limits import MAX_REMEMBERED, RateLimit, RateLi
 from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 
 class ManualClock:
     """A clock that tests set."""

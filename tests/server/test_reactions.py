@@ -14,6 +14,8 @@ from samedeal_server.races.reactions import INTERVAL_MS, MAX_AGE_MS, Reactions
 from support.servers import Racer, Server, racers
 from support.stores import until
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def pair(store_url: str) -> Iterator[tuple[Server, Server]]:

@@ -9,6 +9,8 @@ from samedeal.wire import messages as m
 from support.servers import Racer, Server
 from support.sessions import refused, viewed
 
+pytestmark = pytest.mark.tier(2)
+
 
 async def seated(server: Server, race: str, *names: str) -> list[Racer]:
     racers = [await Racer(name).connect(server) for name in names]

@@ -18,6 +18,8 @@ from support.races_by_hand import opened as opened_by_hand
 from support.rooms import Later, finished, listed, opened
 from support.stores import KEY, holds, process, redis, run, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 

@@ -21,6 +21,8 @@ from support.servers import MASTER_KEY, Racer, Server, racers
 from support.stores import process, stored_races, until
 from support.timed_server import HOUR_MS, TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 OPTIONS: dict[str, Any] = {"limit_ms": 400_000, "undo": False, "attempts": 3, "spectators": "open", "start_delay_ms": 0}
 
 

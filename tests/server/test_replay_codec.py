@@ -44,6 +44,8 @@ from support.random_races import KINDS, Kind, nonce, opened, race_of_five, rando
 from support.saved_store import replay_file, saved_replays
 from support.stores import process
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture
 def redis(redis_url: str) -> Iterator[Redis]:

@@ -16,6 +16,8 @@ from support.logged_server import Answer, LoggedServer, request
 from support.servers import Racer, racers
 from support.stores import Process, process
 
+pytestmark = pytest.mark.tier(2)
+
 KEY = "k" * 40
 PATH = "/api/v1/reports"
 

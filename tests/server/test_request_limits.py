@@ -22,6 +22,8 @@ from samedeal_server.http.page_files import page_paths
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 BURST = 100
 COSTS = {
     "GET /.well-known/samedeal": 1,

@@ -15,6 +15,8 @@ from samedeal_server.settings import Keys, Settings
 from support.campaign import eventually
 from support.logged_server import Line, LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 GENERATED = re.compile(r"[0-9a-f]{16}")
 PROXY = "127.0.0.1/32"
 

@@ -18,6 +18,8 @@ from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.ws.session import Session
 from support.stores import Process, process, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 class DeafSocket:
     """A connection whose client continues to send after the close."""

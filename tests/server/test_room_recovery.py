@@ -24,6 +24,8 @@ from samedeal_server.store.race_log import RaceLog
 from support.rooms import agrees, opened
 from support.stores import Heard, Wire, process, redis, run, seat_for, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 

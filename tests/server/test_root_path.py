@@ -16,6 +16,8 @@ from samedeal_server.settings import OWN_PATHS, Settings, SettingsError
 from support.http_api import create
 from support.logged_server import Line, LoggedServer, request
 
+pytestmark = pytest.mark.tier(2)
+
 PUBLIC = "https://example.org/cards"
 BROWSER = {"Accept": "text/html", "User_Agent": "Mozilla/5.0"}
 PREVIEW = {"Accept": "*/*", "User_Agent": "WhatsApp/2.25"}

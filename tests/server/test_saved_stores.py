@@ -22,6 +22,8 @@ from support.servers import SIGNING_KEY, Racer
 from support.stores import until
 from support.timed_server import HOUR_MS, TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 KEY = public_key(bytes.fromhex(SIGNING_KEY))
 
 

@@ -13,6 +13,8 @@ from support.rooms import listed, opened
 from support.servers import Server
 from support.stores import process, run, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:
     async with process(redis_url) as parts:

@@ -34,6 +34,8 @@ from support.sealed_race import (
 )
 from support.timed_server import TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:

@@ -21,6 +21,8 @@ from support.logged_server import Line, request
 from support.sealed_race import FIELDS, cards, finish, found, play, sealed_race, texts
 from support.timed_server import NOON_MS, TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 STARTS_MS = count(Day.of("2027-03-14").ends_at - NOON_MS, 900_000)
 """Times on one day, 15 minutes apart."""
 OUTCOMES = {"ready", "playing", "stuck", "lost", "over", "won", "resigned", "timeout"}

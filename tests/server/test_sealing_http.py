@@ -33,6 +33,8 @@ from support.sealed_race import (
     sealed_race,
 )
 
+pytestmark = pytest.mark.tier(2)
+
 ADMIN_KEY = "an-admin-key-of-at-least-32-characters"
 
 

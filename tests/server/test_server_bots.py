@@ -29,6 +29,8 @@ from support.servers import MASTER_KEY, Racer, Server, racers
 from support.sessions import refused, viewed
 from support.stores import Process, process, seat_for, stored_races, that, until
 
+pytestmark = pytest.mark.tier(2)
+
 
 def bots(view: m.View) -> list[tuple[str, str]]:
     return [(standing.name, standing.outcome) for standing in view.standings if standing.bot]

@@ -26,6 +26,8 @@ from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA
 from support.servers import MASTER_KEY, Server
 
+pytestmark = pytest.mark.tier(2)
+
 
 def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> dict[str, Any]:
     """Check an installation with these settings, and return the findings."""

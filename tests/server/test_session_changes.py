@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec import structs
 
 from samedeal.race.run import RESTART, UNDO
@@ -11,6 +12,8 @@ from samedeal.wire.views import apply
 from support.logged_server import Line, LoggedServer
 from support.race_steps import WINS
 from support.sessions import alone, boarded, form, refused, server, viewed
+
+pytestmark = pytest.mark.tier(2)
 
 __all__ = ["form", "server"]
 

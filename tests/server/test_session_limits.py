@@ -22,6 +22,8 @@ from support.logged_server import Line, LoggedServer
 from support.servers import Racer
 from support.sessions import alone, boarded, server, strict, viewed
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["server", "strict"]
 
 

@@ -13,6 +13,8 @@ from support.logged_server import Line, LoggedServer
 from support.servers import Racer
 from support.sessions import alone, boarded, form, refused, server, strict, viewed
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["form", "server", "strict"]
 
 NONCE, HEX = "5c" * 32, "0f" * 32

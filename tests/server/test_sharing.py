@@ -20,6 +20,8 @@ from support.par_requests import computed, finished_race
 from support.servers import racers
 from support.timed_server import TimedServer
 
+pytestmark = pytest.mark.tier(2)
+
 PNG = b"\x89PNG\r\n\x1a\n"
 PREVIEW = {"User_Agent": "WhatsApp/2.25", "Accept": "*/*"}
 

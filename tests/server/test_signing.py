@@ -22,6 +22,8 @@ from samedeal_server.store.signing_keys import KEYS
 from support.races_by_hand import closed, running
 from support.servers import SIGNING_KEY, Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 OTHER_KEY = "c3" * 32
 
 

@@ -25,6 +25,8 @@ from support.par_requests import address, computed
 from support.servers import racers
 from support.sixth_game import SEED, WIN, sixth_game
 
+pytestmark = pytest.mark.tier(2)
+
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 
 

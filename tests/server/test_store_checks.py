@@ -17,6 +17,8 @@ from support.faulty_store import Valkey
 from support.logged_server import LoggedServer
 from support.servers import MASTER_KEY, Server
 
+pytestmark = pytest.mark.tier(2)
+
 OTHER_KEY = "a5" * 32
 ALWAYS = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 

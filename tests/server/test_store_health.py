@@ -25,6 +25,8 @@ from support.clusters import free_ports
 from support.logged_server import LoggedServer
 from support.stores import until as until_true
 
+pytestmark = pytest.mark.tier(2)
+
 PASSWORD = "correct-horse"
 ANSWERS_AGAIN = "the store answers again"
 

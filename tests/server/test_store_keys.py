@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
 from redis import Redis
 
 import samedeal_server
@@ -20,6 +21,8 @@ from support.logged_server import LoggedServer, request
 from support.rooms import opened
 from support.servers import racers
 from support.stores import KEY, process, run, that, until
+
+pytestmark = pytest.mark.tier(2)
 
 ADMIN_KEY = "k" * 32
 DAY_S = 86_400

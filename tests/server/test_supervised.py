@@ -15,6 +15,8 @@ from samedeal_server.store.clock import Clock
 from support.rooms import Later, opened
 from support.stores import process, run, until
 
+pytestmark = pytest.mark.tier(2)
+
 ENDLESS_LOOPS = {
     "jobs/pool.py": {"_exchange"},  # until the job has a result
     "ops/metrics.py": {"watch"},  # supervised

@@ -7,6 +7,8 @@ import pytest
 from samedeal.errors import Refused
 from samedeal_server.jobs.turns import Place, Turns
 
+pytestmark = pytest.mark.tier(2)
+
 
 def turns(limit: int = 100, limit_per_address: int = 100) -> Turns:
     return Turns(limit, limit_per_address, "It is full.")

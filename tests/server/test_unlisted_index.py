@@ -13,6 +13,8 @@ from samedeal_server.store.unlisted_index import LOCK, LOCK_S, PROGRESS, Unliste
 from support.archived_races import archive
 from support.stores import Process, calls, contents, process, redis
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 RACES = 60

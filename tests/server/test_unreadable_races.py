@@ -14,6 +14,8 @@ from samedeal_server.store.race_log import RaceLog
 from support.logged_server import Line, LoggedServer, request
 from support.stores import contents, redis
 
+pytestmark = pytest.mark.tier(2)
+
 __all__ = ["redis"]
 
 RACE = "calm-otter-42"

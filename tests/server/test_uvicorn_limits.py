@@ -20,6 +20,8 @@ from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
 from support.slow_readers import SETTINGS, crowded
 
+pytestmark = pytest.mark.tier(2)
+
 HELLO = '{"t":"hello","id":1,"name":"eve"}'
 SMALL_KB = 12_000
 """How much the server may grow in a test, in kB. An unlimited flood takes many times as much."""

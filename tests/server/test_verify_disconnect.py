@@ -18,6 +18,8 @@ from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
 from support.stores import process, until
 
+pytestmark = pytest.mark.tier(2)
+
 BODY = b"".join(finished("corners").lines())
 HEAD, ENTRY, *_, FOOT = finished("corners").lines()
 LONG = HEAD + ENTRY * 100_000 + FOOT

@@ -8,6 +8,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.servers import Racer, Server
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.fixture(scope="module")
 def server(store_url: str) -> Iterator[Server]:

@@ -20,6 +20,8 @@ from support.rooms import opened
 from support.servers import Racer, Server, racers
 from support.stores import Process, process, run, that
 
+pytestmark = pytest.mark.tier(2)
+
 
 async def until_watching(racer: Racer, number: int) -> None:
     """Wait until the racer's newest view or progress has a number of watchers."""

@@ -10,6 +10,8 @@ import pytest
 
 from support import autobahn
 
+pytestmark = pytest.mark.tier(2)
+
 ECHO = ("-m", "support.echo_server")
 CASES = 301
 """All except compression (12 and 13), which is not offered."""

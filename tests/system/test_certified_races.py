@@ -3,8 +3,12 @@
 import asyncio
 import json
 
+import pytest
+
 from samedeal.wire import messages as m
 from support.servers import Racer, Server
+
+pytestmark = pytest.mark.tier(2)
 
 RACES = 10
 

@@ -42,6 +42,8 @@ from support.servers import Server
 from support.stores import KEY
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries
 

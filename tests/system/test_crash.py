@@ -37,6 +37,8 @@ from support.race_check import find_violations
 from support.servers import Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 FIVE = ("ada", "bo", "cy", "di", "ed")
 MOVES = 60
 
@@ -57,6 +59,7 @@ async def checked(server: Server, players: list[Persistent]) -> Replay:
 # Killed servers and stores.
 
 
+@pytest.mark.tier(1)
 async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
     chance = seeded_random()
     async with asyncio.timeout(LIMIT_S):

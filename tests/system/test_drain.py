@@ -18,6 +18,8 @@ from support.race_check import find_violations
 from support.servers import Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 MOVES = 200
 
 

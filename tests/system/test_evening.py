@@ -14,14 +14,14 @@ from support.browser import IN_BROWSER, chromium, open_page, overflow, resign, s
 from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
-pytestmark = [*IN_BROWSER, tmux_only]
+pytestmark = [*IN_BROWSER, tmux_only, pytest.mark.tier(3)]
 __all__ = ["chromium", "server"]
 
 GUESTS = ("ada", "bo", "cy", "di")
 NEXT = ("the-edge", "kings-in-the-corners", "gallery", "corner-stones")
 
 
-@pytest.mark.timeout(1_200)  # five races with four windows
+@pytest.mark.timeout(300)  # five races with four windows
 async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
     server: Server, chromium: Browser, tmp_path: Path
 ) -> None:

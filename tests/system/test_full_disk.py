@@ -24,6 +24,8 @@ from support.logged_server import LoggedServer
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 LINUX = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="a library is compiled and preloaded to fill the disk"
 )

@@ -26,7 +26,10 @@ from support.waiting import LIMIT_S
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = Path(__file__).with_name("alerts.test.yml")
-pytestmark = pytest.mark.skipif(not shutil.which("prometheus"), reason="Prometheus is not installed")
+pytestmark = [
+    pytest.mark.skipif(not shutil.which("prometheus"), reason="Prometheus is not installed"),
+    pytest.mark.tier(2),
+]
 
 
 class Prometheus:

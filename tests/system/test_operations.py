@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from samedeal.errors import CODES
 from samedeal_server.ops import metrics
 from samedeal_server.ops.refusals import LIMITS
@@ -17,6 +19,8 @@ from support.campaign import Persistent, eventually, racing, start_server, wait_
 from support.race_check import find_violations
 from support.servers import Server
 from support.waiting import LIMIT_S
+
+pytestmark = pytest.mark.tier(2)
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = (ROOT / "docs" / "operate" / "operations.md").read_text()

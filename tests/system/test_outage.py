@@ -26,6 +26,8 @@ from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 
 class Store:
     """A store for one test, which may break it."""

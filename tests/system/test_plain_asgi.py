@@ -9,6 +9,8 @@ from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
 from support.servers import Racer, Server
 
+pytestmark = pytest.mark.tier(2)
+
 PLAIN_UVICORN = """
 import os, socket, uvicorn
 from samedeal_server.app import create_app

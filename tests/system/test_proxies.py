@@ -20,6 +20,8 @@ from support.proxies import Proxy, run_proxy
 from support.race_check import find_violations
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROXIES = {
     "caddy": ("Caddyfile", "\n:8640 {"),

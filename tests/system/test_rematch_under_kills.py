@@ -5,10 +5,14 @@ import os
 from itertools import pairwise
 from random import Random
 
+import pytest
+
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
 from support.campaign import Persistent, seeded_random, start_server
 from support.servers import Server
+
+pytestmark = pytest.mark.tier(2)
 
 ROUNDS = int(os.environ.get("REMATCH_ROUNDS", "3"))
 """How many rematches follow each other."""

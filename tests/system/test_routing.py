@@ -27,6 +27,8 @@ from support.race_check import find_violations
 from support.servers import Racer
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 WORKERS = 3
 HELLO = '{"t":"hello","id":1,"name":"ada"}'
 PING = '{"t":"ping","id":2}'

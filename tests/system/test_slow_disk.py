@@ -5,9 +5,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
 from redis.exceptions import RedisError
 
 from support.faulty_store import Valkey, compiled
+
+pytestmark = pytest.mark.tier(2)
 
 FLUSH_MS, WRITES, KILLS = 900, 3, 2
 LEAST_S = 2.5

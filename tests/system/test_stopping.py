@@ -10,6 +10,8 @@ import pytest
 from support.servers import Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 SIGNAL_AT_STARTUP = """
 import os, signal
 from samedeal_server import __main__ as program

@@ -27,6 +27,8 @@ from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S
 
+pytestmark = pytest.mark.tier(2)
+
 MOVES = 40
 Pair = tuple[Server, Server]
 

@@ -16,6 +16,8 @@ from support.under_a_path import EXAMPLES, PATH, ServerUnderPath
 from support.waiting import LIMIT_S
 from system.test_proxies import check_two_servers
 
+pytestmark = pytest.mark.tier(2)
+
 
 @pytest.mark.parametrize("proxy", [None, *EXAMPLES])
 async def test_race_under_a_path(proxy: str | None, tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from samedeal.race.events import Dealt
 from samedeal.wire import messages as m
 from support.servers import Server, racers
 
+pytestmark = pytest.mark.tier(2)
 
+
+@pytest.mark.tier(1)
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_race_is_played_and_its_replay_verified(slug: str, redis_url: str) -> None:
     chance = random.Random(slug)

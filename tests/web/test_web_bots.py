@@ -1,5 +1,6 @@
 """Server bots on the page: racers choose their level, which the lobby and the race show."""
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
@@ -7,7 +8,7 @@ from support.browser import IN_BROWSER, check_layout, open_page, overflow, take_
 from support.servers import Server, racers
 from support.sessions import viewed
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def tags(page: Page) -> list[str]:

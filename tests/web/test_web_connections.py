@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, Page, WebSocketRoute
 
 from samedeal.wire import messages as m
@@ -24,7 +25,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_reload_restores_the_table(server: Server, page: Page) -> None:

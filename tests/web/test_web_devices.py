@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import segno
 from playwright.async_api import Browser, Page
 
@@ -24,7 +25,7 @@ from support.browser import (
 )
 from support.servers import Server
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 HOUR_MS = 3_600_000
 STORED = "JSON.parse(localStorage.getItem('samedeal.guest'))"
 SHOWN = """() => {

@@ -22,6 +22,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
 from samedeal_server.http import page_files
 
+pytestmark = pytest.mark.tier(2)
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "clients" / "web" / "rules"
 

@@ -21,7 +21,7 @@ from support.browser import (
 )
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 SHARE = "navigator.share = async (shared) => { window.shared = shared; }"
 
 
@@ -61,6 +61,7 @@ async def test_the_lobby_offers_share_then_qr_code_then_copy(can_share: bool, se
     assert not await find_violations(page)
 
 
+@pytest.mark.tier(1)
 async def test_guests_see_the_ready_button_before_the_invitation(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as host, open_page(chromium) as guest:
         await join_race(host.page, server, solo(server, "corners"), "ada")

@@ -1,12 +1,13 @@
 """Ghosts in a real browser: a race against a replay."""
 
+import pytest
 from playwright.async_api import Page
 
 from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, give_name, resign, window
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 @window(1024, 768)

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.computer.deal_filters import GRADES, has_grades
@@ -12,7 +13,7 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.servers import Server
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 __all__ = ["gate"]
 
 

@@ -2,13 +2,14 @@
 
 import asyncio
 
+import pytest
 from playwright.async_api import Browser
 
 from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, check_layout, give_name, open_page, solo, take_seat, wait_for_deal
 from support.servers import Server, racers
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server: Server, chromium: Browser) -> None:

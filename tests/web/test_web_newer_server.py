@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from playwright.async_api import Page, Route, WebSocketRoute
 
 from samedeal.wire import messages as m
@@ -10,7 +11,7 @@ from support.browser import IN_BROWSER, SOLO, start_race, take_seat
 from support.saved_store import replay_file
 from support.servers import Server, racers
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def simulate_newer_server(page: Page, **fields: Any) -> None:

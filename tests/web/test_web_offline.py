@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page
 
 from samedeal.wire import codec
@@ -10,7 +11,7 @@ from support.forged_replays import played
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem('samedeal.server.keys')))"
 
 

@@ -1,12 +1,13 @@
 """The page of a player in a real browser: scores, races, and the record against the user."""
 
+import pytest
 from playwright.async_api import Page
 
 from support.browser import IN_BROWSER, Tab, check_layout, stored_guest, window
 from support.servers import Racer, Server, begin_together, racers, resign_all
 from support.stores import until
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def race(server: Server, *players: Racer, unlisted: bool = False) -> str:

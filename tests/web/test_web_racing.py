@@ -26,9 +26,10 @@ from support.browser import (
 from support.servers import Server
 from support.waiting import LIMIT_S, until
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
+@pytest.mark.tier(1)
 @pytest.mark.parametrize("slug", sorted(GAMES.keys() - {"corner-stones"}))
 @window(reduced_motion="reduce")
 async def test_race_can_be_won_by_tapping(slug: str, server: Server, page: Page, tab: Tab) -> None:

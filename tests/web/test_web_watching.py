@@ -1,11 +1,12 @@
 """Watching a race on the page: all open tables at once, or one of them."""
 
+import pytest
 from playwright.async_api import Page
 
 from support.browser import IN_BROWSER, check_layout, window
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = IN_BROWSER
+pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
 
 
 @window(320, 568)
