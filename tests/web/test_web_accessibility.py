@@ -8,7 +8,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, WINS, Tab, check_themes, overflow, solo, start_race, tap_moves, wait_for_ply
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((1440, 900), (768, 1024), (320, 568), (390, 844))
 BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((element) => !element.hidden)"
 BOXES += ".map((element) => element.getBoundingClientRect().toJSON())"

@@ -27,7 +27,7 @@ from support.browser import (
 from support.servers import Server, racers
 from support.waiting import until
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SLUG = "kings-in-the-corners"
 SEED, WIN = WINS[SLUG]["seed"], WINS[SLUG]["moves"]
 GOOD_MOVES = 8

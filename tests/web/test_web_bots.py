@@ -8,7 +8,7 @@ from support.browser import IN_BROWSER, check_layout, open_page, overflow, take_
 from support.servers import Server, racers
 from support.sessions import viewed
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def tags(page: Page) -> list[str]:

@@ -25,7 +25,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_reload_restores_the_table(server: Server, page: Page) -> None:

@@ -12,7 +12,7 @@ from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give
 from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 TODAY = "2027-03-08"
 
 

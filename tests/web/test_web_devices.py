@@ -25,7 +25,7 @@ from support.browser import (
 )
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 HOUR_MS = 3_600_000
 STORED = "JSON.parse(localStorage.getItem('samedeal.guest'))"
 SHOWN = """() => {

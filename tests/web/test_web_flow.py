@@ -21,7 +21,7 @@ from support.browser import (
 )
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHARE = "navigator.share = async (shared) => { window.shared = shared; }"
 
 

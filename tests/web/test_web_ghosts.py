@@ -7,7 +7,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, give_name, resign, window
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @window(1024, 768)

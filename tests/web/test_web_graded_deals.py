@@ -13,7 +13,7 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 __all__ = ["gate"]
 
 

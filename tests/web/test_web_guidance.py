@@ -10,7 +10,7 @@ from samedeal_cli.render.text_table import with_cards
 from support.browser import IN_BROWSER, SOLO, find_violations, overflow, resign, start_race, tap_moves, wait_for_ply
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 LOSS = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
 """Moves that lose the deal the-edge:1: there is no free cell for the jack of diamonds."""
 MARKS = {"home": "home", "jammed": "jammed", "only": "nothing else can be played"}

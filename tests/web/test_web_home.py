@@ -9,7 +9,7 @@ from samedeal.games.catalogue import GAMES
 from support.browser import IN_BROWSER, find_violations, give_name, overflow, wait_for_deal
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((320, 568), (390, 844), (844, 390), (768, 1024), (1440, 900))
 MAX_SHIFT = 0.02
 SHIFTS = """

@@ -9,7 +9,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, check_layout, give_name, open_page, solo, take_seat, wait_for_deal
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server: Server, chromium: Browser) -> None:

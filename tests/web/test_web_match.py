@@ -7,7 +7,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, check_layout, join_race, places_of, resign, tap, wait_for_deal, wait_for_ply
 from support.servers import Racer, Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def win(page: Page, bo: Racer, race_id: str) -> None:

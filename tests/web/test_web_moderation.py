@@ -9,7 +9,7 @@ from samedeal_cli.net.admin_api import AdminApi
 from support.browser import IN_BROWSER, solo, start_race, wait_for_deal
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_page_shows_why_a_player_is_kicked_and_banned(server: Server, page: Page) -> None:

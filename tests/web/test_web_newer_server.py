@@ -11,7 +11,7 @@ from support.browser import IN_BROWSER, SOLO, start_race, take_seat
 from support.saved_store import replay_file
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def simulate_newer_server(page: Page, **fields: Any) -> None:

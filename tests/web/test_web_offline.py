@@ -11,7 +11,7 @@ from support.forged_replays import played
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 ACTIVE = "navigator.serviceWorker.ready.then(() => Boolean(localStorage.getItem('samedeal.server.keys')))"
 
 

@@ -7,7 +7,7 @@ from support.browser import IN_BROWSER, Tab, check_layout, stored_guest, window
 from support.servers import Racer, Server, begin_together, racers, resign_all
 from support.stores import until
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def race(server: Server, *players: Racer, unlisted: bool = False) -> str:

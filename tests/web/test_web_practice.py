@@ -9,7 +9,7 @@ from samedeal_cli.render.text_table import with_cards
 from support.browser import IN_BROWSER, check_layout, give_name, places_of, tap_moves, wait_for_deal, wait_for_ply
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @pytest.mark.parametrize("slug", PRACTICE)

@@ -26,7 +26,7 @@ from support.browser import (
 from support.servers import Server
 from support.waiting import LIMIT_S, until
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @pytest.mark.tier(1)

@@ -19,7 +19,7 @@ from support.browser import (
 )
 from support.servers import Racer, Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 RECORD_CALLS = """
     window.calls = { titles: [], tones: 0, notifications: [] };

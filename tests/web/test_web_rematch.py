@@ -10,7 +10,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat
 from support.servers import Racer, Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> None:

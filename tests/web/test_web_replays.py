@@ -14,7 +14,7 @@ from support.browser import IN_BROWSER, WINS, Tab, solo, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @window(1024, 768)

@@ -11,7 +11,7 @@ from support.browser import IN_BROWSER, check_layout, open_page, resign, take_se
 from support.logged_server import LoggedServer, request
 from support.servers import racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 KEY = "k" * 40
 
 

@@ -9,7 +9,7 @@ from support.browser import IN_BROWSER, SOLO, start_race, tap, wait_for_ply
 from support.servers import Server
 from support.sixth_game import SEED, WIN, sixth_game
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @pytest.fixture(scope="module")

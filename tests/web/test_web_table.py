@@ -29,7 +29,7 @@ from support.browser import (
 )
 from support.servers import Server, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
 
 FAULTS = """() => {

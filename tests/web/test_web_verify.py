@@ -21,7 +21,7 @@ from support.receipt_files import keep, told
 from support.servers import SIGNING_KEY as SERVER_KEY
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 FORGER = public_key(SIGNING_KEY)
 
 

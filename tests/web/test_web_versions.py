@@ -11,7 +11,7 @@ from support.browser import IN_BROWSER, SOLO, WINS, Tab, open_page, solo, start_
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 VERSION = re.compile(r"/page/([0-9a-f]{16})/")
 
 

@@ -7,7 +7,7 @@ from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, TIMEOUT_MS, check_layout, open_page
 from support.servers import Server, begin_together, racers
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 async def until_watching(page: Page, number: int) -> None:

@@ -6,7 +6,7 @@ from playwright.async_api import Page
 from support.browser import IN_BROWSER, check_layout, window
 from support.servers import Server, begin_together, racers, resign_all
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
 @window(320, 568)
