@@ -52,7 +52,6 @@ from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
-from samedeal_server.store import unlisted_index
 from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
@@ -67,8 +66,6 @@ from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
-from samedeal_server.store.schema import migrate
-from samedeal_server.store.unlisted_index import UnlistedIndex
 from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 RETRY_S: Final = 0.2
@@ -179,22 +176,19 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await registry.start()
-        await migrate(store, registry)
         await admin_log.update()
         sampling = asyncio.create_task(
             supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
         if settings.metrics == "off":
             sampling.cancel()
-        index = UnlistedIndex(store, archive.players)
-        indexing = asyncio.create_task(supervised("indexing unlisted races", index.build, unlisted_index.RETRY_S))
         preparing = asyncio.create_task(supervised("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
         if settings.search_ahead == "off":
             preparing.cancel()
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
         yield
-        await cancelled([sampling, indexing, preparing, revoking, administering])
+        await cancelled([sampling, preparing, revoking, administering])
         await asyncio.gather(*(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()

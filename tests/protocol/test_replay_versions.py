@@ -13,14 +13,15 @@ import pytest
 from msgspec import convert, to_builtins
 
 from samedeal.errors import Refused
+from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
 from samedeal.wire import codec
 from support.finished_races import finished
 from support.forged_replays import under_header
-from support.saved_store import FORMS, replay_file, replayed_races, saved_replays
-from support.servers import Server
+from support.saved_replays import FORMS, replay_file, replayed_races, saved_replays
+from support.servers import SIGNING_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
 
@@ -28,6 +29,7 @@ NODE = shutil.which("node")
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
 NEW_FIELDS = {"follows", "ghosts", "finishers", "best_of"}
 """What the second format added to headers and options."""
+KEY = public_key(bytes.fromhex(SIGNING_KEY))
 SAVED = pytest.mark.parametrize(("number", "race"), saved_replays())
 
 
@@ -42,6 +44,20 @@ def stating(form: str, stated: str) -> bytes:
     data = replay_file(1, "sealed", form).read_bytes()
     assert data.count(b"samedeal.replay/1") == 1
     return data.replace(b"samedeal.replay/1", stated.encode())
+
+
+@SAVED
+def test_saved_replays_round_trip_byte_for_byte_and_verify(number: int, race: str) -> None:
+    replay = read(replay_file(number, race, "json").read_bytes())
+    assert all(fact.holds for fact in verify(replay, [KEY]))
+    assert read(replay_file(number, race, "msgpack").read_bytes()) == replay
+    assert codec.encode(replay, "json") == replay_file(number, race, "json").read_bytes()
+    assert codec.encode(replay, "msgpack") == replay_file(number, race, "msgpack").read_bytes()
+    assert b"".join(replay.lines()) == replay_file(number, race, "ndjson").read_bytes()
+    with replay_file(number, race, "ndjson").open("rb") as file:
+        lines = ReplayLines(file)
+        assert (lines.header, tuple(lines.entries)) == (replay.header, replay.entries)
+        assert all(fact.holds for fact in verify(lines, [KEY]))
 
 
 def test_every_race_format_has_a_replay_format() -> None:

@@ -7,34 +7,35 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from redis import Redis
 
 from conftest import kept_store
 from samedeal_server.backups.backup_file import DATA, MANIFEST
-from samedeal_server.store.checks import fingerprint
+from samedeal_server.store.checks import check_master_key, fingerprint
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.copying import UNFINISHED
 from samedeal_server.store.embedded import EmbeddedStore
+from samedeal_server.store.guests import Guests
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA, check_schema
+from support.archived_races import archive
 from support.rooms import opened
-from support.saved_store import NUMBERS, saved
-from support.servers import FINGERPRINT, MASTER_KEY
-from support.stores import KEY, process, run
+from support.stores import KEY, process, run, seat_for
 
 pytestmark = pytest.mark.tier(2)
 
 Content = dict[bytes, Any]
+MASTER_KEY, FINGERPRINT = KEY.hex(), fingerprint(KEY)
 
 
 def samedeal(*words: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with the keys of the saved stores, and check its exit code."""
+    """Run a command with the master key of the store, and check its exit code."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS_URL"))}
     done = subprocess.run(
         [sys.executable, "-m", "samedeal_cli.main", *map(str, words)],
@@ -61,20 +62,38 @@ def content(redis: Redis) -> Content:
     return {key: (read[store.type(key)](key), store.pexpiretime(key)) for key in store.scan_iter()}
 
 
-@pytest.fixture(params=NUMBERS)
-def redis(request: pytest.FixtureRequest, redis_url: str) -> Redis:
-    """A store with finished races in every stored format, and open and running ones."""
-    saved(request.param).load(redis_url)
-    redis = Redis.from_url(redis_url)
-    redis.set("samedeal:master-key", FINGERPRINT)
-    return redis
+class Used(NamedTuple):
+    """A store that a server has used, and the ids of its live races."""
+
+    redis: Redis
+    waiting: str
+    running: str
 
 
 @pytest.fixture
-def newest(redis_url: str) -> Redis:
-    """The newest of the saved stores."""
-    saved(NUMBERS[-1]).load(redis_url)
-    return Redis.from_url(redis_url)
+async def used(redis_url: str) -> AsyncIterator[Used]:
+    """A store with every kind of key: of finished races, a withdrawn, an open and a running one, and guests."""
+    async with process(redis_url) as parts:
+        await check_schema(parts.store)
+        await check_master_key(parts.store, KEY)
+        await parts.archive.signing_keys.publish(1)
+        await archive(parts, "listed", 1, 2)
+        await archive(parts, "unlisted", 1, 2, unlisted=True)
+        await archive(parts, "daily", 1, 2, daily=True)
+        await archive(parts, "withdrawn", 2, 3)
+        await parts.archive.withdrawals.withdraw("withdrawn")
+        await Guests(parts.store, days=1).create("ada")
+        waiting, running = await opened(parts), await opened(parts)
+        await parts.registry.live.bar(waiting.race.id, "player-3")
+        await waiting.submit(seat_for(1))
+        await run(running)
+    with Redis.from_url(redis_url) as redis:
+        yield Used(redis, waiting.race.id, running.race.id)
+
+
+@pytest.fixture
+def redis(used: Used) -> Redis:
+    return used.redis
 
 
 def replaced(file: Path, name: str, change: Callable[[bytes], bytes]) -> Path:
@@ -98,10 +117,9 @@ def test_a_backup_has_everything_and_is_restored_in_a_data_directory(
     before, file = content(redis), tmp_path / "backup.tar.gz"
     done = samedeal("backup", file, "--redis", redis_url, "--json")
     report = json.loads(done.stdout)
-    replays = sum(key.startswith(b"replay:") for key in before)
-    logs = {key.split(b"}")[0] for key in before if key.startswith(b"race:{")}
-    assert (report["keys"], report["replays"], report["failures"]) == (len(before), replays, [])
-    assert report["live_races"] == len({race for race in logs if b"replay" + race[4:] + b"}" not in before}) > 0
+    assert {redis.type(key) for key in before} == {b"string", b"hash", b"set", b"stream", b"zset"}
+    assert (report["keys"], report["replays"], report["failures"]) == (len(before), 4, [])
+    assert report["live_races"] == 2
     assert not report["without_rules"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     with tarfile.open(file) as archive:
@@ -120,42 +138,42 @@ def test_a_backup_has_everything_and_is_restored_in_a_data_directory(
             assert content(other) == before
 
 
-def test_a_backup_is_restored_in_an_empty_store_only(newest: Redis, redis_url: str, tmp_path: Path) -> None:
-    before, file = content(newest), tmp_path / "backup.tar.gz"
+def test_a_backup_is_restored_in_an_empty_store_only(redis: Redis, redis_url: str, tmp_path: Path) -> None:
+    before, file = content(redis), tmp_path / "backup.tar.gz"
     samedeal("backup", file, REDIS_URL=redis_url)
     assert "not empty" in samedeal("restore", file, REDIS_URL=redis_url, code=1).stderr
     assert "FLUSHDB" in samedeal("restore", file, "--replace", REDIS_URL=redis_url, code=1).stderr
-    assert content(newest) == before
-    newest.flushall()
+    assert content(redis) == before
+    redis.flushall()
     samedeal("restore", file, REDIS_URL=redis_url)
-    assert content(newest) == before
+    assert content(redis) == before
 
 
-def test_keys_whose_time_has_passed_are_left_out(newest: Redis, redis_url: str, tmp_path: Path) -> None:
-    before, file, px, keys = content(newest), tmp_path / "backup.tar.gz", 500, 0
+def test_keys_whose_time_has_passed_are_left_out(redis: Redis, redis_url: str, tmp_path: Path) -> None:
+    before, file, px, keys = content(redis), tmp_path / "backup.tar.gz", 500, 0
     while keys <= len(before):  # until the backup takes less time than the key has
         px *= 2
         file.unlink(missing_ok=True)
-        newest.set("brief", "soon over", px=px)
+        redis.set("brief", "soon over", px=px)
         keys = json.loads(samedeal("backup", file, "--json", REDIS_URL=redis_url).stdout)["keys"]
-    while newest.exists("brief"):
+    while redis.exists("brief"):
         time.sleep(0.1)
-    newest.flushall()
+    redis.flushall()
     assert "The other keys (1) were left out" in samedeal("restore", file, REDIS_URL=redis_url).stdout
-    assert content(newest) == before
+    assert content(redis) == before
 
 
-def test_another_database_of_the_store_is_restored(newest: Redis, redis_url: str, tmp_path: Path) -> None:
-    before, file = content(newest), tmp_path / "backup.tar.gz"
-    newest.swapdb(0, 3)
+def test_another_database_of_the_store_is_restored(redis: Redis, redis_url: str, tmp_path: Path) -> None:
+    before, file = content(redis), tmp_path / "backup.tar.gz"
+    redis.swapdb(0, 3)
     samedeal("backup", file, "--redis", f"{redis_url}?db=3")
-    newest.flushall()
+    redis.flushall()
     samedeal("restore", file, "--redis", redis_url)
-    assert content(newest) == before
+    assert content(redis) == before
 
 
-async def test_no_server_starts_on_half_of_a_backup(newest: Redis, redis_url: str) -> None:
-    newest.set(SCHEMA_KEY, UNFINISHED)
+async def test_no_server_starts_on_half_of_a_backup(redis: Redis, redis_url: str) -> None:
+    redis.set(SCHEMA_KEY, UNFINISHED)
     store = Store(redis_url)
     with pytest.raises(UnfitStoreError, match=UNFINISHED):
         await check_schema(store)
@@ -163,63 +181,52 @@ async def test_no_server_starts_on_half_of_a_backup(newest: Redis, redis_url: st
 
 
 @pytest.mark.parametrize("damage", [b"\x00", b"{}", b""])
-def test_a_damaged_replay_is_named(damage: bytes, newest: Redis, redis_url: str, tmp_path: Path) -> None:
+def test_a_damaged_replay_is_named(damage: bytes, redis: Redis, redis_url: str, tmp_path: Path) -> None:
     folder = tmp_path / "backups"
     folder.mkdir()
     (folder / "samedeal-20200101T000000Z.tar.gz").touch()
-    race_id = saved(NUMBERS[-1]).races["match"]
-    key = f"replay:{{{race_id}}}"
-    whole: Any = newest.get(key)
-    newest.set(key, damage + whole[len(damage) :] if damage == b"\x00" else damage)
+    key = "replay:{listed}"
+    whole: Any = redis.get(key)
+    redis.set(key, damage + whole[len(damage) :] if damage == b"\x00" else damage)
     done = samedeal("backup", folder, "--keep", 1, "--redis", redis_url, code=5)
-    assert f"samedeal: {race_id}: " in done.stderr
+    assert "samedeal: listed: " in done.stderr
     assert "1 race cannot be verified" in done.stderr
     assert len(list(folder.iterdir())) == 2, "an earlier backup was deleted"
-    newest.set(key, whole)
+    redis.set(key, whole)
     samedeal("backup", folder, "--keep", 1, "--redis", redis_url)
     assert len(list(folder.iterdir())) == 1
 
 
-def test_a_replay_in_the_place_of_another_is_named(newest: Redis, redis_url: str, tmp_path: Path) -> None:
-    races = saved(NUMBERS[-1]).races
-    whole: Any = newest.get(f"replay:{{{races['match']}}}")
-    newest.set(f"replay:{{{races['unlisted']}}}", whole)
+def test_a_replay_in_the_place_of_another_is_named(redis: Redis, redis_url: str, tmp_path: Path) -> None:
+    whole: Any = redis.get("replay:{listed}")
+    redis.set("replay:{unlisted}", whole)
     done = samedeal("backup", tmp_path / "backup", "--redis", redis_url, code=5)
-    assert f"samedeal: {races['unlisted']}: it is the replay of {races['match']}" in done.stderr
+    assert "samedeal: unlisted: it is the replay of listed" in done.stderr
 
 
-def test_a_log_that_disagrees_with_its_head_is_named(newest: Redis, redis_url: str, tmp_path: Path) -> None:
-    races = saved(NUMBERS[-1]).races
-    newest.xadd(f"race:{{{races['running']}}}:log", {"e": "[0,0,0]", "h": "0"}, id="999999-0")
-    newest.hincrby(f"race:{{{races['open']}}}:head", "n", 1)
+def test_a_log_that_disagrees_with_its_head_is_named(used: Used, redis_url: str, tmp_path: Path) -> None:
+    used.redis.xadd(f"race:{{{used.running}}}:log", {"e": "[0,0,0]", "h": "0"}, id="999999-0")
+    used.redis.hincrby(f"race:{{{used.waiting}}}:head", "n", 1)
     done = samedeal("backup", tmp_path / "backup", "--redis", redis_url, code=5)
-    assert f"samedeal: {races['running']}: " in done.stderr
-    assert f"samedeal: {races['open']}: " in done.stderr
+    assert f"samedeal: {used.running}: " in done.stderr
+    assert f"samedeal: {used.waiting}: " in done.stderr
     assert "2 races cannot be verified" in done.stderr
 
 
-async def test_logs_are_checked_against_the_rules_with_the_master_key(redis_url: str, tmp_path: Path) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        await run(room)
-    with Redis.from_url(redis_url) as redis:
-        key = f"race:{{{room.race.id}}}:log"
-        lines: Any = redis.xrange(key)
-        redis.delete(key)
-        for id_, fields in lines:
-            fields[b"e"] = fields[b"e"].replace(b"Name 1", b"Name 3")
-            redis.xadd(key, fields, id=id_)
-        # Stores of the first versions do not have the fingerprint.
-        samedeal("backup", tmp_path / "first", "--redis", redis_url, SAMEDEAL_MASTER_KEY=KEY.hex(), code=5)
-        redis.set("samedeal:master-key", fingerprint(KEY))
-    for number, key in enumerate(("", MASTER_KEY)):
+def test_logs_are_checked_against_the_rules_with_the_master_key(used: Used, redis_url: str, tmp_path: Path) -> None:
+    key = f"race:{{{used.running}}}:log"
+    lines: Any = used.redis.xrange(key)
+    used.redis.delete(key)
+    for id_, fields in lines:
+        fields[b"e"] = fields[b"e"].replace(b"Name 1", b"Name 3")
+        used.redis.xadd(key, fields, id=id_)
+    for number, key in enumerate(("", "a5" * 32)):
         done = samedeal("backup", tmp_path / f"{number}", "--redis", redis_url, SAMEDEAL_MASTER_KEY=key)
         assert "not checked against the rules" in done.stderr
-    done = samedeal("backup", tmp_path / "checked", "--redis", redis_url, SAMEDEAL_MASTER_KEY=KEY.hex(), code=5)
-    assert room.race.id in done.stderr
+    assert used.running in samedeal("backup", tmp_path / "checked", "--redis", redis_url, code=5).stderr
 
 
-def test_damaged_files_are_refused(newest: Redis, redis_url: str, tmp_path: Path) -> None:
+def test_damaged_files_are_refused(redis: Redis, redis_url: str, tmp_path: Path) -> None:
     file = tmp_path / "backup"
     samedeal("backup", file, "--redis", redis_url)
     whole = file.read_bytes()
@@ -242,17 +249,30 @@ def test_damaged_files_are_refused(newest: Redis, redis_url: str, tmp_path: Path
     assert "replays instead of 9" in samedeal("backup", "--verify", wrong_count, code=1).stderr
 
 
-def test_a_backup_with_a_newer_schema_names_the_version_to_install(
-    newest: Redis, redis_url: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("schema", "advice"), [(SCHEMA - 1, "with the version that made it"), (SCHEMA + 1, "install that version")]
+)
+def test_a_backup_with_another_schema_is_refused(
+    schema: int, advice: str, redis: Redis, redis_url: str, tmp_path: Path
 ) -> None:
-    newest.set(SCHEMA_KEY, SCHEMA + 1)
     file = tmp_path / "backup"
     samedeal("backup", file, "--redis", redis_url)
-    newer = replaced(file, MANIFEST, lambda data: data.replace(b'"version": "', b'"version": "9'))
-    for command in (("backup", "--verify"), ("restore", "--data-dir", tmp_path / "data")):
-        done = samedeal(*command, newer, code=1)
-        assert f"schema {SCHEMA + 1}" in done.stderr
-        assert "install version 9" in done.stderr
+    stated = f'"schema": {SCHEMA}'.encode()
+    other = replaced(file, MANIFEST, lambda data: data.replace(stated, f'"schema": {schema}'.encode()))
+    redis.set(SCHEMA_KEY, schema)
+    before = content(redis)
+    assert f"schema '{schema}'" in samedeal("backup", tmp_path / "other", "--redis", redis_url, code=1).stderr
+    assert content(redis) == before
+    redis.flushall()
+    for command in (
+        ("backup", "--verify"),
+        ("restore", "--data-dir", tmp_path / "data"),
+        ("restore", "--redis", redis_url),
+    ):
+        done = samedeal(*command, other, code=1)
+        assert f"schema {schema} of version" in done.stderr
+        assert advice in done.stderr
+    assert content(redis) == {}
     assert not (tmp_path / "data").exists()
 
 

@@ -16,7 +16,6 @@ from samedeal_server.store.checks import MASTER_KEY
 from samedeal_server.store.connection import PROBE
 from samedeal_server.store.race_log import LINGER_S
 from samedeal_server.store.revocations import KEY as REVOKED
-from samedeal_server.store.unlisted_index import LOCK, LOCK_S, PROGRESS
 from support.logged_server import LoggedServer, request
 from support.rooms import opened
 from support.servers import racers
@@ -43,8 +42,6 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"removed:\{.*\}": at_most(2 * DAY_S),
     r"replay:\{.*\}": at_most(3 * DAY_S),
     r"replays|replays:(game|player|unlisted|deal):.*": at_most(3 * DAY_S),
-    "replays:indexing": FOREVER,  # until the index of unlisted races is complete
-    "replays:indexing:lock": at_most(LOCK_S),
     r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
     "admin:log": FOREVER,  # entries are deleted after 400 days
@@ -82,7 +79,6 @@ WRITERS = {
     "schema.py",
     "signing_keys.py",
     "successors.py",
-    "unlisted_index.py",
     "withdrawals.py",
 }
 """The modules that write to the store."""
@@ -133,8 +129,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
             assert holds is not None, f"{key} is not documented"
             assert holds(redis.ttl(key)), f"{key} expires in {redis.ttl(key)} s"
             used.add(next(pattern for pattern in LIFETIMES if re.fullmatch(pattern, marked)))
-        # The probe is written only while the store refuses writes, and the others only while an older store is indexed.
-        assert used == LIFETIMES.keys() - {PROBE, PROGRESS, LOCK}
+        assert used == LIFETIMES.keys() - {PROBE}  # written only while the store refuses writes
 
 
 async def log_in_and_out(server: LoggedServer) -> None:

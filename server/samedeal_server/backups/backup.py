@@ -23,6 +23,7 @@ from samedeal_server.settings import Settings, existing_keys
 from samedeal_server.store import inventory
 from samedeal_server.store.connection import Store
 from samedeal_server.store.embedded import EmbeddedStore
+from samedeal_server.store.schema import SCHEMA, mismatch
 from samedeal_server.store.snapshot import snapshot
 
 Say = Callable[[str], object]
@@ -59,12 +60,12 @@ async def back_up(settings: Settings, target: Path, *, with_keys: bool, say: Say
         loaded.hardlink_to(data)
         async with private_store(loaded, Path(name) / "store", database, say) as store:
             about = await inventory.summary(store)
+            if about.schema != f"{SCHEMA}":
+                raise BackupError(mismatch(about.schema))
             verified = await verify_store(store, keys.get("master.key"), progress(say, "Verified", "races"))
-        if not about.schema.isdigit():
-            raise BackupError(f"The store has the unknown schema {about.schema!r}.")
         manifest = Manifest(
             version=version("samedeal"),
-            schema=int(about.schema),
+            schema=SCHEMA,
             time=now.isoformat(timespec="seconds"),
             store=product,
             database=database,

@@ -84,10 +84,12 @@ def extract(file: Path, folder: Path) -> Extracted:
 
 def check_schema(manifest: Manifest) -> None:
     """Raise BackupError if this version of the program cannot read the data of a backup."""
-    if manifest.schema > SCHEMA:
+    if manifest.schema != SCHEMA:
+        older = "restore it with the version that made it"
+        advice = older if manifest.schema < SCHEMA else "install that version or a newer one"
         raise BackupError(
-            f"The backup has schema {manifest.schema}, and this version of Same Deal reads schemas up to {SCHEMA}:"
-            f" install version {manifest.version} or newer."
+            f"The backup has schema {manifest.schema} of version {manifest.version}, and this version of Same Deal"
+            f" reads only schema {SCHEMA}: {advice}."
         )
 
 

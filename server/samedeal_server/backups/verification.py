@@ -38,8 +38,7 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
     """Verify all races in a store that nobody writes to. Replays are verified in bounded processes. Raises Refused."""
     replays = await inventory.replay_ids(store)
     live = sorted(set(await inventory.log_ids(store)) - set(replays))  # logs of finished races remain for a while
-    own = (await inventory.summary(store)).master_key  # None in stores of the first versions
-    if master_key and own is not None and fingerprint(master_key) != own:
+    if master_key and fingerprint(master_key) != (await inventory.summary(store)).master_key:
         master_key = None
     failures, log = dict[str, str](), RaceLog(store)
     pending = [(race_id, True) for race_id in reversed(replays)] + [(race_id, False) for race_id in reversed(live)]

@@ -11,7 +11,7 @@ from samedeal_server.store.cluster import store_at
 from samedeal_server.store.condition import Condition, condition, why
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore
-from samedeal_server.store.schema import SCHEMA
+from samedeal_server.store.schema import SCHEMA, mismatch
 
 MOST_AHEAD_MS: Final = 2000
 PART: Final = "store"
@@ -43,9 +43,8 @@ async def store(settings: Settings) -> tuple[list[Finding], Condition | None]:
 def _findings(settings: Settings, found: Condition) -> Iterator[Finding]:
     yield Finding(PART, "answers", True)
     yield Finding(PART, "program", found.product)
-    known = found.schema is None or (found.schema.isdigit() and int(found.schema) <= SCHEMA)
-    newer = f"the store has schema {found.schema!r}, and this version reads schemas up to {SCHEMA}"
-    yield Finding(PART, "schema", found.schema, "" if known else newer)
+    fits = found.schema == f"{SCHEMA}" or (found.schema is None and not found.signing_keys)
+    yield Finding(PART, "schema", found.schema, "" if fits else mismatch(found.schema))
     yield _master_key(settings, found.master_key)
     far = abs(found.ahead_ms) > MOST_AHEAD_MS
     wrong = "the clocks of the store and of this machine differ: set both with NTP" if far else ""

@@ -21,7 +21,7 @@ class Condition(Struct, frozen=True):
     product: str
     """The program, its version, and whether it has an append-only file."""
     schema: str | None
-    """None in an empty store or one from before schemas had numbers."""
+    """None in an empty store, or one of the first development versions."""
     master_key: str | None
     """The fingerprint of the master key that it is used with."""
     signing_keys: tuple[str, ...]

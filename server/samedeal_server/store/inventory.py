@@ -19,8 +19,8 @@ class Summary(Struct, frozen=True):
 
     product: str
     """The program and its version."""
-    schema: str
-    """The number of its schema as text, or what else is there."""
+    schema: str | None
+    """The number of its schema as text, or what else is there; None if there is nothing."""
     master_key: str | None
     """The fingerprint of the master key it is used with."""
     loaded: int
@@ -36,7 +36,7 @@ async def summary(store: Store) -> Summary:
     name = "Valkey" if "valkey_version" in about else "Redis"
     return Summary(
         product=f"{name} {about.get('valkey_version') or about.get('redis_version')}",
-        schema=number.decode(errors="replace") if number else "1",
+        schema=number and number.decode(errors="replace"),
         master_key=key.decode(errors="replace") if key else None,
         loaded=int(about.get("rdb_last_load_keys_loaded", 0)),
         expired=int(about.get("rdb_last_load_keys_expired", 0)),

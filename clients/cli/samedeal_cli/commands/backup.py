@@ -58,8 +58,7 @@ def backup(
 def restore(settings: Settings, file: str, replace: bool, redis: str | None, data_dir: str | None) -> int:
     """Restore a backup into the data directory of a server that is stopped, or into an empty store.
 
-    The backup can be from another version of the program, unless that version was newer and changed the schema of the
-    store.
+    The backup can be from another version of the program with the same schema of the store.
     """
     return _run(settings, redis, data_dir, "restore", *(["--replace"] if replace else []), "--", file)
 

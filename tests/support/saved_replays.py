@@ -1,0 +1,28 @@
+"""Saved replays: files that earlier versions served, which every later version reads and writes byte for byte.
+
+``saved/replays-1`` has the first race format; its ``stated-default`` states an option with its default, as servers then
+wrote it. ``saved/replays-2`` has races with what came with the second format. Saved files never change. The keys of the
+service are those of ``servers.Server``.
+"""
+
+from pathlib import Path
+
+FORMS = ("json", "ndjson", "msgpack")
+NUMBERS = (1, 2)
+"""The race formats."""
+HERE = Path(__file__).parents[1] / "saved"
+
+
+def replay_file(number: int, race: str, form: str) -> Path:
+    """Return the path of the saved replay of a race, which is named by what is special about it."""
+    return HERE / f"replays-{number}" / f"{race}.{form}"
+
+
+def replayed_races(number: int) -> list[str]:
+    """Return the names of all saved replays."""
+    return sorted(file.stem for file in (HERE / f"replays-{number}").glob("*.json"))
+
+
+def saved_replays() -> list[tuple[int, str]]:
+    """Return the format and the name of every saved replay."""
+    return [(number, race) for number in NUMBERS for race in replayed_races(number)]
