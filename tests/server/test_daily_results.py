@@ -14,6 +14,7 @@ from samedeal.wire.documents import Result
 from samedeal_server.races.daily import Dailies, Page
 from samedeal_server.races.day_results import DayResults
 from samedeal_server.store.daily_results import DailyRace
+from support.archived_races import race_of
 from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until
 
@@ -178,3 +179,16 @@ def test_ties_are_broken_the_same_way_in_any_order(order: tuple[int, int]) -> No
         (1, "race-1"),
         (1, "race-2"),
     ]
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\x01", b"\x02", b"\x63"])
+async def test_a_result_that_cannot_be_read_does_not_keep_others_from_counting(data: bytes, redis_url: str) -> None:
+    log = race_of("calm-otter-1", 1, 2, daily=True)
+    commitment = log.race.header.commitment
+    async with process(redis_url) as parts:
+        await parts.archive.add(log.race, log.entries)
+        with Redis.from_url(redis_url) as redis:
+            redis.hset(f"daily:{{{commitment}}}", "calm-otter-2", data)
+            found = {race_id: each async for race_id, each in parts.archive.daily.races(commitment)}
+            assert found == {"calm-otter-1": DailyRace.of(log.race), "calm-otter-2": None}
+            assert redis.hget(f"daily:{{{commitment}}}", "calm-otter-2") == data

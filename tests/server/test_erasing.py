@@ -22,12 +22,7 @@ from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
-from support.saved_store import NUMBERS, saved
-from support.stores import Process, holds, process, redis
-
-pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis"]
+from support.stores import Process, holds, process
 
 ADA, BO = guest(1).player, guest(2).player
 
@@ -98,6 +93,7 @@ async def assert_erased(parts: Process, redis: Redis) -> None:
     assert not holds(redis, "Name 1")
     for search in (Search(), Search(game="corners"), Search(player=BO), Search(deal="corners:225")):
         assert [race.race for race in await parts.archive.search(search, now)] == ["of-others"]
+    assert redis.zrange("replays:deal:corners:225", 0, -1) == [b"of-others"]
     assert await parts.archive.search(Search(player=ADA), now) == []
     for unlisted in (False, True):
         assert await parts.archive.players.common([ADA], now, unlisted=unlisted) == []
@@ -217,10 +213,12 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
 async def test_replay_that_cannot_be_read_is_counted_and_stays(parts: Process, redis: Redis) -> None:
     await archive(parts, "of-both", 1, 2)
     redis.set("replay:{damaged}", b"\x02" + bytes(40))
-    redis.set("replay:{newer}", b"\x63")
+    for tag in (b"\x63", b"\x01", b"{"):
+        redis.set(b"replay:{%b}" % tag, tag + ADA.encode())
     step = await erasure_of(parts).step(ADA, None)
-    assert (step.withdrawn, step.unreadable, step.next) == (1, 2, None)
-    assert redis.get("replay:{newer}") == b"\x63"
+    assert (step.withdrawn, step.unreadable, step.next) == (1, 4, None)
+    for tag in (b"\x63", b"\x01", b"{"):
+        assert redis.get(b"replay:{%b}" % tag) == tag + ADA.encode()
 
 
 @pytest.mark.parametrize("after", ["", "x", "1", "1 2", "-1 a store", f"{10**30} a store", "0 x another"])
@@ -246,28 +244,6 @@ async def test_digits_of_something_else_are_not_a_player(parts: Process) -> None
     assert await erase(parts, "0" * 16) == (0, 0)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-async def test_replays_in_earlier_formats_are_withdrawn(number: int, redis_url: str, redis: Redis) -> None:
-    saved(number).load(redis_url)
-    stored = [redis.get(key) for key in redis.scan_iter("replay:*")]
-    players: dict[str, set[str]] = {}
-    for replay in (stored_replays.replay(data) for data in stored if isinstance(data, bytes)):
-        for entry in replay.entries:
-            if isinstance(entry.event, Joined):
-                players.setdefault(entry.event.player, set()).add(replay.header.race)
-    player, races = max(players.items(), key=lambda item: len(item[1]))
-    assert races
-    async with process(redis_url) as parts:
-        _, count = await erase(parts, player)
-        assert count == len(races)
-        for race_id in races:
-            with pytest.raises(Refused, match="was withdrawn"):
-                await parts.archive.summary(race_id)
-        assert not redis.exists(*(f"ended:{{{race_id}}}" for race_id in races))
-        listed = await parts.archive.search(Search(limit=100), parts.clock.now())
-        assert not races.intersection(race.race for race in listed)
-
-
 def test_tombstone_is_refused_in_every_form() -> None:
     stone = tombstone.encode(tombstone.Tombstone("calm-otter-42", "0f" * 32, "2026-11-23"))
     for read in (
@@ -276,7 +252,6 @@ def test_tombstone_is_refused_in_every_form() -> None:
         stored_replays.header,
         stored_replays.summary,
         stored_replays.result,
-        stored_replays.full_result,
         lambda data: stored_replays.has_player(data, ADA),
     ):
         with pytest.raises(Refused, match=r"of calm-otter-42 was withdrawn on 2026-11-23\. Its digest is 0f0f"):

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis import Redis
 
 from samedeal.computer.deal_filters import usual_filter
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.due import EMPTY_MS, REJOIN_MS
@@ -250,7 +252,7 @@ async def test_rematch_chosen_by_a_dead_process_is_opened(pair: tuple[Server, Se
             options, races = Options(limit_ms=300_000), stored_races(dying)
             opener = RaceOpener(races, bytes.fromhex(MASTER_KEY), 0)
             chosen = await opener.new_header(GAMES["corners"], {}, None, options, follows=race_id)
-            await dying.archive.successors.put(race_id, Successor(chosen, "ada"), replacing=None)
+            await dying.archive.successors.put(race_id, Successor(chosen, "ada", ada.player), replacing=None)
         assert (await rematch(bo)).race == chosen.race
         assert header_of(other, chosen.race)["options"] == {"limit_ms": 300_000}
 
@@ -287,3 +289,14 @@ async def test_rematch_waits_for_those_who_still_look_at_the_results(pair: tuple
         await cy.ask(m.Ready)
         await asyncio.gather(*(racer.dealt() for racer in (ada, bo, cy)))
         assert len(ada.view.standings if ada.view else ()) == 3
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"\xff"])
+async def test_a_rematch_that_cannot_be_read_is_refused_and_stays(text: bytes, redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        with Redis.from_url(redis_url) as redis:
+            redis.hset("successor:{calm-otter-42}", "successor", text)
+            with pytest.raises(Refused) as refused:
+                await parts.archive.successors.get("calm-otter-42")
+            assert refused.value.code == "unsupported-version"
+            assert redis.hget("successor:{calm-otter-42}", "successor") == text

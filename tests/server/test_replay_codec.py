@@ -2,7 +2,7 @@
 
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import product
@@ -36,12 +36,14 @@ from samedeal.race.events import (
 from samedeal.race.race import Race
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, Replay, read
+from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.archive import Search
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
+from support.races_by_hand import closed, running
 from support.random_races import KINDS, Kind, nonce, opened, race_of_five, random_race
-from support.saved_store import replay_file, saved_replays
+from support.saved_replays import replay_file, saved_replays
 from support.stores import process
 
 pytestmark = pytest.mark.tier(2)
@@ -209,7 +211,9 @@ async def test_a_summary_longer_than_usual_is_read_too(redis_url: str) -> None:
     async with process(redis_url) as parts:
         await parts.archive.add(log.race, log.entries)
         (summary,) = await parts.archive.search(Search(), 2**53)
+        ((_, result),) = [each async for each in parts.archive.players.results([log.race.id])]
     assert summary.standings == log.race.standings()
+    assert result == RaceResult.of_log(log.replay())
 
 
 # Damage.
@@ -236,7 +240,10 @@ def test_truncation_is_detected_and_the_summary_is_readable_as_soon_as_it_is_com
     assert complete < len(data) // 2
 
 
-@pytest.mark.parametrize("data", [b"", b"\x00", b"\x03" + encode(finished("corners"))[1:], b"[]", b"\x81"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00", *(tag + encode(finished("corners"))[1:] for tag in (b"\x01", b"\x03")), b"{}", b"[]", b"\x81"],
+)
 def test_an_unknown_format_is_refused(data: bytes) -> None:
     assert "unknown format" in refusal(data)
     for function in (stored_replays.header, stored_replays.summary):
@@ -271,6 +278,28 @@ def test_tampering_only_ever_causes_a_refusal(change: bytes, at: int) -> None:
     for function in (stored_replays.text, stored_replays.replay, stored_replays.header, stored_replays.summary):
         with suppress(Refused):
             function(damaged)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:50], lambda data: b"\x03" + data[1:], lambda data: b"{"])
+async def test_an_unreadable_race_does_not_keep_others_from_being_listed(
+    damage: Callable[[bytes], bytes], redis_url: str, redis: Redis
+) -> None:
+    async with process(redis_url) as parts:
+        logs = [closed(running(race_id=f"calm-otter-{number}")) for number in range(4)]
+        for log in logs:
+            await parts.archive.add(log.race, log.entries)
+        key = "replay:{calm-otter-2}"
+        data = redis.get(key)
+        assert isinstance(data, bytes)
+        redis.set(key, damage(data))
+        for limit in (1, 2, 3, 4):
+            race_ids = [summary.race for summary in await parts.archive.search(Search(limit=limit), 2**53)]
+            assert race_ids == ["calm-otter-3", "calm-otter-1", "calm-otter-0"][:limit]
+        for reading in (parts.archive.render_input("calm-otter-2", 0), parts.archive.replay("calm-otter-2")):
+            with pytest.raises(Refused) as error:
+                await reading
+            assert error.value.code == "unsupported-version"
+        assert redis.get(key) == damage(data)
 
 
 def test_a_decompression_bomb_is_refused() -> None:

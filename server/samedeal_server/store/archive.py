@@ -183,8 +183,6 @@ class Archive:
             return None
 
     async def _summary(self, race_id: str, start: bytes) -> RaceSummary | None:
-        if stored_replays.is_plain(start):
-            return stored_replays.decode_record(await self._store.ask("GET", _ended(race_id)) or b"", RaceSummary)
         summary = stored_replays.summary(start) or stored_replays.summary(await self._data(race_id) or b"")
         if summary is None:
             return None
@@ -194,8 +192,3 @@ class Archive:
     async def _data(self, race_id: str) -> bytes | None:
         data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
         return data
-
-
-def _ended(race_id: str) -> str:
-    """Return the key of the summary of a race that is stored in plain JSON."""
-    return f"ended:{{{race_id}}}"

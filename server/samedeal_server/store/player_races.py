@@ -1,6 +1,5 @@
 """Finished races by player: the lists that find them, and their results."""
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Final
 
@@ -67,8 +66,7 @@ class PlayerRaces:
         try:
             if (result := stored_replays.result(head)) is not None:
                 return result
-            data: bytes = await self._store.ask("GET", stored_replays.key(race_id)) or b""
-            return await asyncio.to_thread(stored_replays.full_result, data)
+            return stored_replays.result(await self._store.ask("GET", stored_replays.key(race_id)) or b"")
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise

@@ -41,7 +41,7 @@ _DICTIONARY: Final = (
 )
 """Frequent bytes for deflate. A change requires a new tag."""
 
-Column = Annotated[tuple[int, ...], Meta(max_length=MAX_ENTRIES)]
+_Column = Annotated[tuple[int, ...], Meta(max_length=MAX_ENTRIES)]
 
 
 class Summary(Struct, frozen=True, array_like=True):
@@ -68,9 +68,9 @@ class StoredRace(NamedTuple):
 
 class _Log(Struct, frozen=True, array_like=True):
     signature: Signature
-    waits: Column
+    waits: _Column
     """The milliseconds between each entry and the one before it, divided by 256. The remainders follow the stream."""
-    seats: Column
+    seats: _Column
     """The seat of each move; 0 for any other event."""
     moves: str
     """Separated by spaces."""
@@ -114,8 +114,8 @@ def decode(data: bytes) -> StoredRace:
     summary = msgpack.decode(content[:length], type=Summary)
     log = msgpack.decode(content[length:], type=_Log)
     events, opened_at = _swapped(summary.header.race, log.events), summary.header.opened_at
-    merged = merge_columns(opened_at, inflater.unused_data, log.waits, log.seats, log.moves, events)
-    return StoredRace(summary, log.signature, revealed_secret(log.events), merged)
+    merged = _merged(opened_at, inflater.unused_data, log.waits, log.seats, log.moves, events)
+    return StoredRace(summary, log.signature, _secret(log.events), merged)
 
 
 def decode_summary(start: bytes) -> Summary | None:
@@ -144,7 +144,7 @@ def _prefix(data: bytes) -> tuple[bytes, int, int]:
     return tag, checksum, length
 
 
-def merge_columns(
+def _merged(
     at: int, low: Sequence[int], high: Sequence[int], seats: Sequence[int], moves: str, events: Sequence[AnyEvent]
 ) -> Iterator[tuple[int, AnyEvent]]:
     """Yield the time and event of each entry of a race opened at `at`. Raises ValueError if the columns do not match.
@@ -161,7 +161,7 @@ def merge_columns(
         yield at, Moved(seat=seat, move=next(move)) if seat else next(event)
 
 
-def revealed_secret(events: Sequence[AnyEvent]) -> bytes:
+def _secret(events: Sequence[AnyEvent]) -> bytes:
     """Return the secret that the last event reveals. Raises ValueError if that does not close the race."""
     if not events or not isinstance(closing := events[-1], Closed):
         raise ValueError("it has no closing entry")

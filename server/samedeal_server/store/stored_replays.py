@@ -1,4 +1,4 @@
-"""Reads stored replays of every format: the current one, the packed one before it, and plain JSON, the first.
+"""Reads stored replays, in full or in part.
 
 Every function raises Refused("unsupported-version") for bytes that are damaged or in an unknown format, and
 Refused("withdrawn") for those of a tombstone.
@@ -7,24 +7,23 @@ Refused("withdrawn") for those of a tombstone.
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Literal, TypeVar
+from typing import Literal, TypeVar
 
-from msgspec import DecodeError, Raw, Struct, json, msgpack
+from msgspec import DecodeError, Raw, Struct, msgpack
 
 from samedeal.errors import Refused
 from samedeal.proof.commitments import first_digest, next_digest
 from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Entry, Header, Joined, entry_bytes, header_bytes
 from samedeal.race.seat import Standing
-from samedeal.replays.replay import FORMATS, Replay, read
+from samedeal.replays.replay import FORMATS, Replay
 from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
-from samedeal_server.store import old_replay_formats, replay_codec, tombstone
+from samedeal_server.store import replay_codec, tombstone
 from samedeal_server.store.replay_codec import StoredRace, Summary
 
 Form = Literal["json", "msgpack", "ndjson"]
 """The forms in which clients can request a replay."""
-_PLAIN: Final = b"{"
 T = TypeVar("T")
 
 
@@ -39,10 +38,6 @@ class _Text(Struct, frozen=True):
     standings: tuple[Standing, ...]
 
 
-class _HeaderOnly(Struct):
-    header: Header
-
-
 def key(race_id: str) -> str:
     """Return the key of the stored replay of a race."""
     return f"replay:{{{race_id}}}"
@@ -51,11 +46,6 @@ def key(race_id: str) -> str:
 def race_of(key: bytes) -> str:
     """Return the id of the race whose stored replay has this key."""
     return key.decode().removeprefix("replay:{").removesuffix("}")
-
-
-def is_plain(data: bytes) -> bool:
-    """Return whether stored bytes are plain JSON, whose summary is stored separately."""
-    return data[:1] == _PLAIN
 
 
 def render(data: bytes, form: Form) -> bytes:
@@ -73,10 +63,8 @@ def text(data: bytes) -> bytes:
 
     Takes 3 µs per entry, 1.4 µs less than encoding a ``Replay``.
     """
-    if is_plain(data):
-        return data
     with _refusing_damage(data):
-        race = _decode(data)
+        race = replay_codec.decode(data)
         entries, digest = list[bytes](), ""
         for *_, digest, entry in _chained(race):
             entries.append(b'%b,"%b"]' % (entry[:-1], digest.encode()))
@@ -87,10 +75,8 @@ def text(data: bytes) -> bytes:
 
 def replay(data: bytes) -> Replay:
     """Decode a stored replay. Works in small steps, so that it does not block other threads."""
-    if is_plain(data):
-        return read(data)
     with _refusing_damage(data):
-        race = _decode(data)
+        race = replay_codec.decode(data)
         entries = tuple([Entry(n, at, event, digest) for n, at, event, digest, _ in _chained(race)])
         return Replay(
             format=FORMATS[race.summary.header.format],
@@ -105,20 +91,18 @@ def replay(data: bytes) -> Replay:
 def header(data: bytes) -> Header:
     """Return the header of a stored replay. Does not detect all damage."""
     with _refusing_damage(data):
-        if is_plain(data):
-            return json.decode(data, type=_HeaderOnly).header
-        if (decoded := _decode_summary(data)) is None:
+        if (decoded := replay_codec.decode_summary(data)) is None:
             raise ValueError("it is truncated")
         return decoded.header
 
 
 def summary(start: bytes) -> Summary | None:
-    """Return the summary from the first bytes of a stored replay, or None if more bytes are needed. Not for plain JSON.
+    """Return the summary from the first bytes of a stored replay, or None if more bytes are needed.
 
     Does not detect all damage.
     """
     with _refusing_damage(start):
-        return _decode_summary(start)
+        return replay_codec.decode_summary(start)
 
 
 def result(start: bytes) -> RaceResult | None:
@@ -126,13 +110,8 @@ def result(start: bytes) -> RaceResult | None:
 
     Does not detect all damage.
     """
-    found = None if is_plain(start) else summary(start)
+    found = summary(start)
     return None if found is None else RaceResult.of(found.header, found.ended_at, found.racers)
-
-
-def full_result(data: bytes) -> RaceResult:
-    """Return the result of a race from its stored replay."""
-    return result(data) or RaceResult.of_log(replay(data))
 
 
 def has_player(data: bytes, player: str) -> bool:
@@ -142,7 +121,7 @@ def has_player(data: bytes, player: str) -> bool:
     """
     with _refusing_damage(data):
         word = player.encode()
-        if not (word in data if is_plain(data) else _is_packed(data) or replay_codec.contains(data, word)):
+        if not replay_codec.contains(data, word):
             return False
         events = (entry.event for entry in replay(data).entries)  # the same digits can be part of something else
         return any(isinstance(event, Joined) and event.player == player for event in events)
@@ -154,25 +133,9 @@ def encode_record(record: object) -> bytes:
 
 
 def decode_record(data: bytes, kind: type[T]) -> T:
-    """Decode a record that is stored by itself, in any format."""
+    """Decode a record that is stored by itself."""
     with _refusing_damage(data):
-        if is_plain(data):
-            return json.decode(data, type=kind)
-        if _is_packed(data):
-            return old_replay_formats.decode_record(data, kind)
         return msgpack.decode(zlib.decompress(data[1:]), type=kind)
-
-
-def _is_packed(data: bytes) -> bool:
-    return data[:1] == old_replay_formats.TAG
-
-
-def _decode(data: bytes) -> StoredRace:
-    return old_replay_formats.decode(data) if _is_packed(data) else replay_codec.decode(data)
-
-
-def _decode_summary(start: bytes) -> Summary | None:
-    return old_replay_formats.decode_summary(start) if _is_packed(start) else replay_codec.decode_summary(start)
 
 
 def _chained(race: StoredRace) -> Iterator[tuple[int, int, AnyEvent, str, bytes]]:
@@ -186,7 +149,7 @@ def _chained(race: StoredRace) -> Iterator[tuple[int, int, AnyEvent, str, bytes]
 
 @contextmanager
 def _refusing_damage(data: bytes) -> Iterator[None]:
-    if data[:1] not in (replay_codec.TAG, old_replay_formats.TAG, tombstone.TAG, _PLAIN):
+    if data[:1] not in (replay_codec.TAG, tombstone.TAG):
         raise Refused("unsupported-version", "The replay of this race is stored in an unknown format.")
     try:
         if tombstone.is_tombstone(data):

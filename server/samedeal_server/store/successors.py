@@ -15,13 +15,13 @@ class Successor(Struct, frozen=True):
     header: Header
     by: str
     """The name of the player who asked for it first."""
-    player: str = ""
-    """The player's public id; older versions did not store it."""
+    player: str
+    """The player's public id."""
 
     @property
-    def host(self) -> Guest | None:
-        """The guest who hosts the rematch, if known."""
-        return Guest(self.player, self.by) if self.player else None
+    def host(self) -> Guest:
+        """The guest who hosts the rematch."""
+        return Guest(self.player, self.by)
 
     @property
     def rematch(self) -> Rematch:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Final
 
 from samedeal.race.events import Joined
-from samedeal.wire.documents import RaceSummary
 from samedeal_server.store import stored_replays, tombstone
 from samedeal_server.store.connection import Store, texts
 from samedeal_server.store.daily_results import DailyResults
@@ -47,23 +46,17 @@ class Withdrawals:
         if data is None or tombstone.is_tombstone(data):
             return False
         replay = await asyncio.to_thread(stored_replays.replay, data)
-        header, deal = replay.header, await self._deal(race_id, data)
+        header, summary = replay.header, stored_replays.summary(data)
+        deal = summary.deal if summary else None
         players = sorted({entry.event.player for entry in replay.entries if isinstance(entry.event, Joined)})
         lists = ["replays", f"replays:game:{header.game}", f"replays:deal:{deal}"]
         lists += [f"{kind}:{player}" for kind in (LISTED, UNLISTED) for player in players]
         await self._store.retry_all(*(("ZREM", key, race_id) for key in lists))
         if header.daily:
             await self._daily.withdraw(header.commitment, race_id, await self.erased_among(players))
-        for kind in ("analysis", "successor", "ended"):
+        for kind in ("analysis", "successor"):
             await self._store.retry("DEL", f"{kind}:{{{race_id}}}")
         today = datetime.now(UTC).date().isoformat()
         stone = tombstone.encode(Tombstone(race_id, replay.digest, today))
         await self._store.retry("SET", stored_replays.key(race_id), stone, "XX", "KEEPTTL")
         return True
-
-    async def _deal(self, race_id: str, data: bytes) -> str | None:
-        if stored_replays.is_plain(data):
-            record = await self._store.ask("GET", f"ended:{{{race_id}}}")
-            return stored_replays.decode_record(record, RaceSummary).deal if record else None
-        summary = stored_replays.summary(data)
-        return summary.deal if summary else None
