@@ -22,7 +22,10 @@ from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
-from support.stores import Process, holds, process
+from support.stores import Process, holds, process, redis
+
+__all__ = ["redis"]
+pytestmark = pytest.mark.tier(2)
 
 ADA, BO = guest(1).player, guest(2).player
 

@@ -15,6 +15,7 @@ from support.rooms import opened
 from support.servers import MASTER_KEY, Server
 from support.stores import contents, process, run
 
+pytestmark = pytest.mark.tier(2)
 OLDER: list[str | None] = [None, *map(str, range(1, SCHEMA))]
 NEWER_OR_UNKNOWN = [f"{SCHEMA + 1}", "two", "\udcff", ""]
 
@@ -33,8 +34,6 @@ async def used(redis_url: str) -> AsyncIterator[Redis]:
         await run(await opened(parts))
     with Redis.from_url(redis_url) as redis:
         yield redis
-
-pytestmark = pytest.mark.tier(2)
 
 
 async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:

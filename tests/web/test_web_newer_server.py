@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Page, Route, WebSocketRoute
 
 from samedeal.wire import messages as m
-from support.browser import SOLO, browser_marks, join_race, open_page, page_browser, wait_for_deal
+from support.browser import IN_BROWSER, SOLO, start_race, take_seat
 from support.saved_replays import replay_file
 from support.servers import Server, racers
 
