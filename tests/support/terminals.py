@@ -46,10 +46,10 @@ def new_terminal() -> Iterator[tuple[int, int]]:
         os.close(theirs)
 
 
-def until(terminal: int, wanted: str) -> str:
-    """Read from the terminal until it shows a text; return everything read."""
+def until(terminal: int, *wanted: str) -> str:
+    """Read from the terminal until it shows one of the texts; return everything read."""
     text, end = b"", time.monotonic() + LIMIT_S
-    while wanted not in text.decode(errors="replace"):
+    while not any(each in text.decode(errors="replace") for each in wanted):
         ready, _, _ = select.select([terminal], [], [], max(0.0, end - time.monotonic()))
         assert ready, text
         text += os.read(terminal, 65_536)
