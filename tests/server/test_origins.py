@@ -11,11 +11,13 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.origins import check_origin
+from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
 
 PUBLIC = "https://Race.Example"
+FAILS_F6 = pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F6")
 LOCAL = ["127.0.0.1:8640", "[::1]:8640", "192.168.1.20", "localhost", "a.localhost:1", "cards", "cards.local:8640"]
 FOREIGN = [
     "evil.example",
@@ -56,6 +58,22 @@ def test_public_url_is_accepted_as_origin(method: str | None) -> None:
     assert is_accepted("https://race.example", "inside:8640", PUBLIC, method), "a proxy may change the host"
     for origin in ("http://race.example", "https://race.example:81", "https://race.example.evil.example"):
         assert not is_accepted(origin, "race.example", PUBLIC, method)
+
+
+@pytest.mark.parametrize(
+    ("public_url", "origin"),
+    [
+        ("https://Cards.Example/", "https://cards.example"),
+        ("https://cards.example/table", "https://cards.example"),
+        ("http://[2001:DB8::7]:8640", "http://[2001:db8::7]:8640"),
+        pytest.param("https://cards.example:443", "https://cards.example", marks=FAILS_F6),
+        pytest.param("http://cards.example:80/table", "http://cards.example", marks=FAILS_F6),
+        pytest.param("https://spielkärtchen.example", "https://xn--spielkrtchen-lcb.example", marks=FAILS_F6),
+    ],
+)
+def test_public_url_is_compared_in_the_form_that_browsers_send(public_url: str, origin: str) -> None:
+    settings = Settings.from_env({"SAMEDEAL_PUBLIC_URL": public_url})
+    assert is_accepted(origin, origin.partition("//")[2], settings.public_url, "POST")
 
 
 @pytest.mark.parametrize("method", [None, "POST"])

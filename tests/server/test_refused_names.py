@@ -73,10 +73,24 @@ def test_names_that_mix_scripts_are_refused(name: str) -> None:
         *("Вася", "Ада 7", "Ωμέγα", "אבא", "مريم", "मीरा", "สมชาย", "ᎠᎣᎸ", "Արամ", "ანა", "ሰላም", "தமிழ்"),
         *("田中", "田中ada", "らーめん Ramen", "ヨシ々", "김철수 Kim", "漢字 한글 abc", "ㄅㄆ 漢 a"),
         *("Badminton", "Systematic", "Observer", "The Joker", "Adminton"),
+        *("O\u2019Brien", "Anne\u2011Marie", "\u02bbOkina", "さくらー", "İsmail", "Ælfrēd", "Đặng Thị", "李小龍 Bruce"),
+        *("Staffan", "Sergei Systemov", "Modesto", "Trey Songz", "अमित२०", "সুমন১২"),
     ],
 )
 def test_honest_names_are_accepted(name: str) -> None:
     assert why(RefusedNames(), name) == ""
+
+
+@pytest.mark.xfail(strict=True, raises=Refused, reason="F-F9")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("محمد١٢٣", "علی۱۳۷۰"),
+        *("علی\u200cرضا", "ශ්\u200dරියානි", "র\u200d্যাপ", "क्\u200dष"),
+    ],
+)
+def test_names_with_the_digits_and_joiners_of_their_script_are_accepted(name: str) -> None:
+    RefusedNames().check(name)
 
 
 def test_invalid_names_are_refused_as_before() -> None:
