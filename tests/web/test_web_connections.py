@@ -23,9 +23,15 @@ from support.browser import (
     wait_for_deal,
     wait_for_ply,
 )
+from support.faulty_proxy import Proxy
 from support.servers import Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
+SHOW = """(state) => {
+    Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+"""Hide the page or show it, as when a phone is locked and unlocked."""
 
 
 async def test_reload_restores_the_table(server: Server, page: Page) -> None:
@@ -88,6 +94,42 @@ async def test_page_reconnects_when_the_device_is_back_online(server: Server, pa
         await page.evaluate("window.dispatchEvent(new Event('online'))")
     await tap_moves(page, ["r2"])
     await wait_for_ply(page, 1)
+
+
+async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser) -> None:
+    async with Proxy(server.url) as network, open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{network.url}/r/{server.create('corners')}")
+        await page.fill("#name", "ada")
+        await page.click("button:text-is('Join')")
+        await page.wait_for_selector("#ready")
+        network.cut()
+        await page.wait_for_selector("text=Reconnecting")
+        network.mend()
+        await page.wait_for_selector(".dot.up")
+        await page.click("#ready")
+        await page.wait_for_selector("button:text-is('Not ready')")
+        assert await page.locator(".standings li").count() == 1
+
+
+async def test_page_reconnects_at_once_when_the_phone_wakes_up(server: Server, chromium: Browser) -> None:
+    race_id = solo(server, "corners")
+    async with Proxy(server.url) as network, open_page(chromium) as watched:
+        page = watched.page
+        await page.clock.install()
+        await page.goto(f"{network.url}/r/{race_id}")
+        await page.fill("#name", "ada")
+        await page.click("button:text-is('Join')")
+        await wait_for_deal(page)
+        await page.evaluate(SHOW, "hidden")
+        network.stall()  # it closes no connection
+        await page.clock.fast_forward(60_000)
+        async with page.expect_websocket():
+            await page.evaluate(SHOW, "visible")
+        network.mend()
+        await tap_moves(page, ["r2"])
+        await wait_for_ply(page, 1)
+        assert not watched.errors
 
 
 async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, page: Page) -> None:

@@ -3,11 +3,10 @@
 import pytest
 from playwright.async_api import Browser
 
-from support.browser import browser_marks, open_page, page_browser, page_server
+from support.browser import IN_BROWSER, open_page
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 
 
 async def test_a_guest_enters_a_name_once_and_is_offered_the_rules(server: Server, chromium: Browser) -> None:

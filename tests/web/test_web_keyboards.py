@@ -3,11 +3,10 @@
 import pytest
 from playwright.async_api import Browser
 
-from support.browser import browser_marks, join_race, open_page, page_browser, page_server, solo, wait_for_deal
+from support.browser import IN_BROWSER, join_race, open_page, solo, wait_for_deal
 from support.servers import Server
 
-pytestmark = browser_marks()
-server, chromium = page_server, page_browser
+pytestmark = IN_BROWSER
 COUNT_MOVES = """
     window.moves = 0;
     const send = WebSocket.prototype.send;

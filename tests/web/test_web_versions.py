@@ -83,6 +83,23 @@ async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_pa
     assert not [error for error in watched.errors if "ERR_CONNECTION" not in error]
 
 
+async def test_open_lobby_reloads_with_the_new_version_and_keeps_its_seat(tmp_path: Path, chromium: Browser) -> None:
+    old = Server(data_dir=tmp_path)
+    async with open_page(chromium) as watched:
+        page = watched.page
+        with old:
+            await page.goto(f"{old.url}/r/{old.create('corners')}")
+            await page.fill("#name", "ada")
+            await page.click("button:text-is('Join')")
+            await page.wait_for_selector("#ready")
+            before = await loaded_version(page)
+        with UpdatedServer(data_dir=tmp_path).start(old.port):
+            await page.wait_for_selector(f"html:not(:has(script[src*='{before}']))", state="attached")
+            await page.wait_for_selector("#ready")
+            await page.wait_for_selector(".standings:has-text('ada (you)')")
+            assert await page.locator(".standings li").count() == 1
+
+
 async def test_page_of_an_old_version_still_loads_its_other_modules(tmp_path: Path, page: Page) -> None:
     old = Server(data_dir=tmp_path)
     with old:
