@@ -1,0 +1,86 @@
+"""Thirty people behind one address open the same link at once, as in a classroom, and race."""
+
+import asyncio
+import json
+import re
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from samedeal.wire import messages as m
+from samedeal_server.settings import Settings
+from support.servers import Racer, Server, racers
+
+PEOPLE = 30
+CONNECTIONS = 6
+"""Connections of a browser."""
+LIMITS = (
+    *("rate", "requests_per_second", "http_connections_per_address", "open_races_per_address"),
+    *("guests_per_minute", "races_per_minute", "wrong_tokens_per_minute"),
+)
+"""The limits that tests lift by default."""
+SHELL = re.compile(rb"SHELL = (\{.*?\});")
+
+
+async def fetch(port: int, *paths: str) -> bytes:
+    """Fetch files over one connection, and return the last one. None of the requests is refused."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        for path in paths:
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/html, */*\r\n\r\n".encode())
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = re.search(rb"content-length: (\d+)", head.lower())
+            assert length
+            body = await reader.readexactly(int(length[1]))
+            assert (int(head.split()[1]), path) == (200, path), body
+        return body
+    finally:
+        writer.close()
+
+
+async def together(*all_of_them: Coroutine[Any, Any, object]) -> None:
+    """Run coroutines at the same time. If one fails, cancel the others and raise its error."""
+    tasks = [asyncio.ensure_future(each) for each in all_of_them]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def load(port: int, paths: Sequence[str]) -> None:
+    """Fetch files over as many connections as a browser uses."""
+    await together(*(fetch(port, *paths[first::CONNECTIONS]) for first in range(CONNECTIONS)))
+
+
+async def visit(port: int, race: str) -> None:
+    """Request what a browser does at its first visit: the page, its files, the race, and what the worker stores."""
+    page = (await fetch(port, f"/r/{race}")).decode()
+    files = re.findall(r'(?:href|src)="(/page/[^"]+)"', page)
+    assert len(files) > 20
+    await load(port, [*files, f"/api/v1/races/{race}", "/api/v1/games"])
+    shell = SHELL.search(await fetch(port, "/sw.js"))
+    assert shell
+    await load(port, ["/", *sorted({*json.loads(shell[1])["files"]} - {*files})])
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F2")
+async def test_thirty_people_behind_one_address_visit_and_race(redis_url: str) -> None:
+    defaults = {name: f"{getattr(Settings(), name):g}" for name in LIMITS}
+    with Server(redis_url, None, **defaults) as server:
+        race = server.create("corners", max_racers=32, start_delay_ms=0)
+        await together(*(visit(server.port, race) for _ in range(PEOPLE)))
+        async with racers(server, *(f"Guest {number}" for number in range(1, PEOPLE + 1))) as people:
+            for person in people:
+                assert isinstance(await person.join(race), m.View)
+            for person in people:
+                assert isinstance(await person.ask(m.Ready), m.View)
+            await asyncio.gather(*map(play, people))
+
+
+async def play(person: Racer) -> None:
+    """Get the deal and make a move."""
+    await person.dealt()
+    assert isinstance(await person.move((person.board.moves or [])[0]), m.View)
