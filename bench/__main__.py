@@ -11,6 +11,7 @@ import click
 import uvloop
 
 from bench import machine, peers, report
+from bench.busy_core import busy_core
 from bench.capacity import capacity
 from bench.counters import counted_by
 from bench.fanout import fanout
@@ -39,8 +40,8 @@ EVERY_ROUND: dict[str, Part] = {
 }
 ONCE: dict[str, Part] = {"instructions": instructions, "finished": finished, "memory": memory, "restoring": restoring}
 """Parts whose results hardly vary between rounds, or that take long."""
-ON_REQUEST: dict[str, Part] = {"page": page}
-"""Parts that a full run leaves out, because they need other programs."""
+ON_REQUEST: dict[str, Part] = {"page": page, "busy-core": busy_core}
+"""Parts that a full run leaves out, because they need other programs or can take minutes."""
 WITH_PEERS = {"peers", "same-work"}
 """Parts that need Node.js and its packages."""
 LONGEST_S = 12 * 60.0
@@ -76,8 +77,8 @@ def main(
     to: Path | None,
     write: bool,
 ) -> None:
-    """Measure the server's performance, in all PARTS but "page" by default, next to a plain echo. Needs Linux and two
-    cores.
+    """Measure the server's performance, in all PARTS but "page" and "busy-core" by default, next to a plain echo.
+    Needs Linux and two cores.
 
     Results of a full run are written to bench/results/latest.json, of others to quick.json. If a measurement fails, the
     others continue, and the exit code is 1.
