@@ -15,7 +15,7 @@ from support.logged_server import request
 from support.proxies import Proxy, run_proxy
 from support.servers import Server
 
-pytestmark = pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F5")
+pytestmark = [pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F5"), pytest.mark.tier(2)]
 NGINX = """
 server {
     listen 127.0.0.1:PORT;

@@ -12,6 +12,8 @@ from samedeal.wire import messages as m
 from samedeal_server.settings import Settings
 from support.servers import Racer, Server, racers
 
+pytestmark = pytest.mark.tier(2)
+
 PEOPLE = 30
 CONNECTIONS = 6
 """Connections of a browser."""

@@ -14,7 +14,10 @@ from support.child_processes import computing
 from support.servers import Server, racers
 from support.stores import until
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="platform: pins processes to a core")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="platform: pins processes to a core"),
+    pytest.mark.tier(2),
+]
 
 
 @contextmanager

@@ -19,6 +19,8 @@ import pytest
 from support.clusters import free_ports
 from support.servers import Server
 
+pytestmark = pytest.mark.tier(2)
+
 FAILS_F7 = pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F7")
 LIMIT_S = 60.0
 WRITE = {"x86_64": "1", "aarch64": "64"}.get(platform.machine(), "write")
