@@ -23,8 +23,10 @@ class Target:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.rest: list[bytes] = []
+        self.writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
         try:
             while (line := await reader.readline()).endswith(b"\n"):
                 self.lines.append(line)
@@ -85,6 +87,7 @@ async def test_cut_resets_connections_and_refuses_new_ones_until_mended(tmp_path
             await end[0].read()
         with pytest.raises(ConnectionError):
             await reply(await connected(proxy), b"two\n")
+        assert proxy.refused == 1
         proxy.mend()
         again = await connected(proxy)
         assert await reply(again, b"three\n") == b"three\n"
@@ -116,16 +119,38 @@ async def test_lost_answer_after_a_forwarded_request(tmp_path: Path) -> None:
         other[1].close()
 
 
-async def test_stalled_proxy_forwards_data_when_mended(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answers", [False, True])
+async def test_stalled_proxy_forwards_data_when_resumed(answers: bool, tmp_path: Path) -> None:
     async with running_proxy(tmp_path) as (target, proxy):
-        proxy.stall()
         end = await connected(proxy)
-        answer = asyncio.ensure_future(reply(end, b"one\n"))
-        done, _ = await asyncio.wait([answer], timeout=0.1)
-        assert (done, target.lines) == (set(), [])
-        proxy.mend()
-        assert await answer == b"one\n"
+        assert await reply(end, b"one\n") == b"one\n"
+        proxy.stall(answers=answers)
+        end[1].write(b"two\n")
+        target.writers[0].write(b"news\n")
+        reading = asyncio.ensure_future(end[0].readline())
+        await asyncio.wait([reading], timeout=0.1 if answers else None)
+        assert (reading.done(), target.lines) == (not answers, [b"one\n"])
+        proxy.resume()
+        assert await reading == b"news\n"
+        assert await end[0].readline() == b"two\n"
         end[1].close()
+
+
+async def test_abandoned_connections_are_silent_and_open_while_new_ones_work(tmp_path: Path) -> None:
+    async with running_proxy(tmp_path) as (target, proxy):
+        end = await connected(proxy)
+        assert await reply(end, b"one\n") == b"one\n"
+        proxy.abandon()
+        answer = asyncio.ensure_future(reply(end, b"two\n"))
+        other = await connected(proxy)
+        assert await reply(other, b"three\n") == b"three\n"
+        done, _ = await asyncio.wait([answer], timeout=0.1)
+        assert (done, target.lines, target.rest) == (set(), [b"one\n", b"three\n"], [])
+        answer.cancel()
+        end[1].close()
+        done, _ = await asyncio.wait([asyncio.ensure_future(other[0].read())], timeout=0.1)
+        assert (done, target.rest) == (set(), [])
+        other[1].close()
 
 
 @pytest.mark.parametrize("answers", [False, True])
@@ -147,11 +172,11 @@ async def test_half_close_ends_one_direction(answers: bool, tmp_path: Path) -> N
 async def test_delay_and_bandwidth(tmp_path: Path) -> None:
     async with running_proxy(tmp_path) as (_, proxy):
         end = await connected(proxy)
-        proxy.delay_s = 0.05
+        proxy.delay_s, proxy.jitter_s = 0.05, 0.01
         before = time.monotonic()
         assert await reply(end, b"one\n") == b"one\n"
         assert time.monotonic() - before >= 0.1
-        proxy.delay_s, proxy.bytes_per_s = 0.0, 10_000
+        proxy.delay_s, proxy.jitter_s, proxy.bytes_per_s = 0.0, 0.0, 10_000
         before = time.monotonic()
         assert len(await reply(end, 999 * b"x" + b"\n")) == 1000
         assert time.monotonic() - before >= 0.2

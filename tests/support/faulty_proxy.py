@@ -1,7 +1,8 @@
-"""A proxy in front of a store or a server that cuts, delays, stalls and drops data on demand."""
+"""A network between a client and a server or a store: a TCP proxy with latency, jitter, low bandwidth and faults."""
 
 import asyncio
 import contextlib
+import random
 import socket
 import struct
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from urllib.parse import unquote, urlsplit
 from support.listening import stop_listening
 
 CHUNK = 65536
+Transit = asyncio.Queue[tuple[float, bytes]]
+"""Data in one direction of a connection, with the times of the event loop when it arrives (s)."""
+IN_TRANSIT = 64
+"""How many chunks can be in transit in one direction of a connection; then its sender has to wait."""
 
 
 @dataclass
@@ -28,19 +33,28 @@ class Proxy:
     Its own address is in `url`, with a scheme that fits the target.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, round_trip_ms: float = 0, jitter_ms: float = 0, seed: int = 1) -> None:
+        """Create a proxy with a round trip time. Jitter delays each chunk by up to as much again, without reordering.
+
+        The delays by jitter depend only on the seed and the number of chunks before.
+        """
         self.target = target
         self._links: set[_Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trap: _Trap | None = None
-        self._flowing = asyncio.Event()
-        self._flowing.set()
+        self._chance = random.Random(seed)
+        self._flowing = {answers: asyncio.Event() for answers in (False, True)}
         self.closed = False
         """Whether new connections are reset."""
-        self.delay_s = 0.0
-        """The delay of all data (s)."""
+        self.delay_s = round_trip_ms / 2000
+        """The latency in each direction (s)."""
+        self.jitter_s = jitter_ms / 1000
+        """The largest delay in addition to the latency (s)."""
         self.bytes_per_s = 0
-        """The bandwidth in each direction; 0 is unlimited."""
+        """The bandwidth in each direction of a connection; 0 is unlimited."""
+        self.refused = 0
+        """The number of refused connections."""
+        self.resume()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
@@ -73,14 +87,27 @@ class Proxy:
         for link in tuple(self._links):
             link.end(answers)
 
-    def stall(self) -> None:
-        """Accept connections and data, but forward nothing until mended."""
-        self._flowing.clear()
+    def abandon(self) -> None:
+        """Forward nothing more on the present connections, and close none of them. New connections work."""
+        for link in self._links:
+            link.abandoned = True
+
+    def stall(self, *, answers: bool = True) -> None:
+        """Accept connections and data, but forward no requests and, unless excluded, no answers, until resumed."""
+        self._flowing[False].clear()
+        if answers:
+            self._flowing[True].clear()
+
+    def resume(self) -> None:
+        """Forward everything that was stalled, and accept connections again."""
+        self.closed = False
+        for flowing in self._flowing.values():
+            flowing.set()
 
     def mend(self) -> None:
-        """End all lasting faults. Stalled data is forwarded."""
-        self.closed, self.delay_s, self.bytes_per_s = False, 0.0, 0
-        self._flowing.set()
+        """End all lasting faults, with delays and low bandwidth. Stalled data is forwarded."""
+        self.delay_s, self.jitter_s, self.bytes_per_s = 0.0, 0.0, 0
+        self.resume()
 
     async def cut_within(self, mark: bytes) -> None:
         """Forward half of the next request that contains these bytes, and reset its connection."""
@@ -111,12 +138,15 @@ class Proxy:
         try:
             link.forth, back = await self._reach()
             if self.closed:
+                self.refused += 1
                 return
-            await asyncio.gather(
-                self._carry(link, reader, link.forth, answers=False), self._carry(link, back, writer, answers=True)
-            )
-        except (OSError, asyncio.CancelledError):
-            return  # either end, or the proxy, has closed the connection
+            async with asyncio.TaskGroup() as group:
+                for source, target, answers in ((reader, link.forth, False), (back, writer, True)):
+                    transit = Transit(IN_TRANSIT)
+                    group.create_task(self._receive(link, source, transit))
+                    group.create_task(self._forward(link, transit, target, answers=answers))
+        except* (OSError, asyncio.CancelledError):
+            pass  # either end, or the proxy, has closed the connection
         finally:
             self._links.discard(link)
             link.reset()
@@ -129,33 +159,46 @@ class Proxy:
             back, forth = await asyncio.open_connection(parts.hostname, parts.port)
         return forth, back
 
-    async def _carry(
-        self, link: "_Link", source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool
-    ) -> None:
-        """Forward one direction, including its end."""
-        while data := await source.read(CHUNK):
-            if self.delay_s:
-                await asyncio.sleep(self.delay_s)
-            if self.bytes_per_s:
-                await asyncio.sleep(len(data) / self.bytes_per_s)
-            await self._flowing.wait()
+    async def _receive(self, link: "_Link", source: asyncio.StreamReader, transit: Transit) -> None:
+        """Receive one direction, and determine when its data arrives, and its end, which is empty data."""
+        loop, sent_at, arrives_at, data = asyncio.get_running_loop(), 0.0, 0.0, b"-"
+        while data:
+            try:
+                data = await source.read(CHUNK)
+            except OSError:
+                if link.abandoned:
+                    return
+                raise
+            sent_at = max(sent_at, loop.time()) + (len(data) / self.bytes_per_s if self.bytes_per_s else 0)
+            arrives_at = max(arrives_at, sent_at + self.delay_s + self._chance.random() * self.jitter_s)
+            await transit.put((arrives_at, data))
+
+    async def _forward(self, link: "_Link", transit: Transit, target: asyncio.StreamWriter, *, answers: bool) -> None:
+        """Forward one direction as it arrives, including its end."""
+        loop = asyncio.get_running_loop()
+        while True:
+            arrives_at, data = await transit.get()
+            if arrives_at > loop.time():
+                await asyncio.sleep(arrives_at - loop.time())
+            await self._flowing[answers].wait()
+            if link.abandoned:
+                await loop.create_future()
+            if not data:
+                return link.end(answers)
             if answers and link.trap:
                 link.trap.sprung.set()
-                link.reset()
-                return
+                return link.reset()
             if not answers and (trap := self._trap) and trap.mark in data:
                 self._trap = None
                 if trap.how == "cut within":
                     target.write(data[: len(data) // 2])
                     await target.drain()
                     trap.sprung.set()
-                    link.reset()
-                    return
+                    return link.reset()
                 link.trap = trap
             if answers not in link.ended:
                 target.write(data)
                 await target.drain()
-        link.end(answers)
 
 
 class _Link:
@@ -168,6 +211,8 @@ class _Link:
         """The triggered trap whose answer must be dropped."""
         self.ended: set[bool] = set()
         """The directions that have ended: answers, requests."""
+        self.abandoned = False
+        """Whether nothing is forwarded any more, not even an end."""
 
     def end(self, answers: bool) -> None:
         """End the answers to the client or the requests to the target."""
