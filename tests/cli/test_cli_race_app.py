@@ -20,7 +20,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.full_screen import RaceApp, shown
-from support.servers import Racer, Server, racers
+from support.servers import Racer, Reachable, Server, racers
 from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
 
 pytestmark = pytest.mark.tier(2)
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.tier(2)
 
 
 def application(
-    live: Server,
+    live: Reachable,
     race: str,
     name: str = "ada",
     *,

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from support.servers import Server
+from support.servers import Reachable
 from support.waiting import LIMIT_S
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
@@ -60,7 +60,7 @@ class Terminal:
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
 
 
-def environment_at(server: Server, folder: Path) -> dict[str, str]:
+def environment_at(server: Reachable, folder: Path) -> dict[str, str]:
     """Return the environment of the program at a terminal: its own home, the user's name, and the server."""
     inherited = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("COVERAGE_")}
     folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}

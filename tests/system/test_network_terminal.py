@@ -1,0 +1,313 @@
+"""The terminal client and bots race through a network with latency, jitter, low bandwidth and lost connections."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from cli.test_cli_race_app import application
+from samedeal_cli.net import transport
+from support.campaign import eventually
+from support.faulty_proxy import Proxy
+from support.full_screen import RaceApp, shown
+from support.network_races import WIN, Result, Rival, check_replay, open_race, results
+from support.servers import Server
+from support.terminals import at_a_terminal
+from support.terminals import until as until_shown
+from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
+
+BURST = 6
+"""How many keys are pressed without waiting for an answer."""
+PROGRAM = """
+import json, sys
+for line in sys.stdin:
+    state = json.loads(line)
+    if state["t"] == "state":
+        print(*{moves}[state["ply"]:][:1] or ["resign"], flush=True)
+"""
+"""A program for `samedeal bot`, which plays moves and then resigns."""
+BUSY = """
+import os, sys, time
+from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.main import main
+
+def busy(screen, key):
+    os.write(1, b"busy")
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        pass
+    os._exit(1)
+
+RaceScreen.press = busy
+sys.exit(main.exit_code(sys.argv[1:]))
+"""
+"""The program, whose event loop is blocked by the first key. After 10 s it ends itself."""
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture(scope="module")
+def live(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as server:
+        yield server
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until a condition holds. Fails soon after an event loop that was blocked is interrupted."""
+    async with asyncio.timeout(50):
+        await eventually(lambda: bool(condition()))
+
+
+@asynccontextmanager
+async def rival_of(live: Server) -> AsyncIterator[Rival]:
+    bo = Rival("bo")
+    await bo.connect(live)
+    try:
+        yield bo
+    finally:
+        await bo.close()
+
+
+# The full screen.
+
+
+async def press_moves(app: RaceApp, pilot: Pilot[None], moves: list[str]) -> None:
+    """Press the keys of moves, several before the first answer. Each is played, or the screen says why not."""
+    keys = {"draw": "space", "redeal": "space", "w": app.state.selection.keys["waste"]}
+    while (first := app.state.board.ply if app.state.board else 0) < len(moves):
+        burst = moves[first : first + BURST]
+        draws = next((at for at, move in enumerate(burst) if move != "draw"), len(burst))
+        burst = burst[: draws + 1]  # the key of a pile may do nothing soon after it has played that pile
+        await pilot.press(*(keys.get(move) or app.state.selection.keys[move] for move in burst))
+        await until(lambda: app.state.pending is None and not app.state.queued_keys)
+        assert app.state.board
+        if app.state.board.ply != first + len(burst):
+            assert app.state.board.ply == first + len(burst) - 1
+            assert "already played" in shown(app)
+
+
+async def race_in_the_full_screen(live: Server, proxy: Proxy, moves: list[str]) -> None:
+    """Play moves and resign, against a rival, through a proxy."""
+    race = open_race(live)
+    app = application(proxy, race, ready=True)
+    async with rival_of(live) as bo, app.run_test(size=(80, 24)) as pilot:
+        beginning = asyncio.create_task(bo.begin(race))
+        await until(lambda: app.state.board)
+        await beginning
+        proxy.stall(answers=False)  # the rival's move is shown while one key is unanswered, and one is queued
+        await pilot.press("space", "space")
+        assert (app.state.pending, app.state.queued_keys) == ("draw", ("space",))
+        await bo.move(WIN["moves"][0])
+        await until(lambda: any(each.name == "bo" and each.home for each in app.state.standings))
+        proxy.resume()
+        await until(lambda: app.state.board and app.state.board.ply == 2)
+        racing = asyncio.create_task(bo.outlast())
+        await press_moves(app, pilot, ["draw", "draw", *moves])
+        await pilot.press("exclamation_mark", "y")
+        await racing
+        await until(lambda: app.state.checks)
+        assert "checks passed" in shown(app)
+        replay = await check_replay(live, race, "ada", ["draw", "draw", *moves])
+        assert results(app.state.standings) == results(replay.standings)
+        await pilot.press("q")
+    assert app.failure is None
+
+
+async def test_full_screen_plays_keys_pressed_before_the_answers(live: Server) -> None:
+    async with Proxy(live.url, round_trip_ms=100, jitter_ms=20) as proxy:
+        await race_in_the_full_screen(live, proxy, ["draw"] * 12)
+
+
+@pytest.mark.parametrize("round_trip_ms", [20, 400])
+async def test_full_screen_plays_keys_pressed_before_the_answers_on_other_networks(
+    live: Server, round_trip_ms: int
+) -> None:
+    async with Proxy(live.url, round_trip_ms=round_trip_ms, jitter_ms=round_trip_ms / 2) as proxy:
+        await race_in_the_full_screen(live, proxy, ["draw"] * 12)
+
+
+async def test_full_screen_plays_a_whole_game_through_a_slow_network_that_is_cut(live: Server) -> None:
+    """Keys pressed while the connection is lost are played when the server accepts connections again."""
+    race = open_race(live)
+    async with Proxy(live.url, round_trip_ms=20, jitter_ms=5) as proxy:
+        proxy.bytes_per_s = 20_000
+        app = application(proxy, race, ready=True)
+        async with rival_of(live) as bo, app.run_test(size=(80, 24)) as pilot:
+            racing = asyncio.create_task(bo.compete(race))
+            await until(lambda: app.state.board)
+            await press_moves(app, pilot, WIN["moves"][:2])
+            proxy.cut()
+            await until(lambda: app.state.connection_error)
+            assert WIN["moves"][2:4] == ["draw", "draw"]
+            await pilot.press("space", "space")
+            await until(lambda: proxy.refused >= 2)
+            proxy.resume()
+            await until(lambda: app.state.board and app.state.board.ply == 4)
+            assert not app.state.connection_error
+            await press_moves(app, pilot, WIN["moves"])
+            await racing
+            await until(lambda: app.state.checks)
+            replay = await check_replay(live, race, "ada", WIN["moves"])
+            assert results(app.state.standings) == results(replay.standings)
+            await pilot.press("q")
+        assert app.failure is None
+
+
+async def test_full_screen_notices_a_connection_that_died_silently(
+    live: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "_Connect", partial(transport._Connect, ping_interval=0.5, ping_timeout=1))
+    race = open_race(live)
+    async with Proxy(live.url, round_trip_ms=20) as proxy:
+        app = application(proxy, race, ready=True)
+        async with rival_of(live) as bo, app.run_test(size=(80, 24)) as pilot:
+            racing = asyncio.create_task(bo.compete(race))
+            await until(lambda: app.state.board)
+            proxy.abandon()
+            await pilot.press("space")
+            await until(lambda: app.state.board and app.state.board.ply == 1)
+            await pilot.press("exclamation_mark", "y")
+            await racing
+            await until(lambda: app.state.checks)
+            replay = await check_replay(live, race, "ada", ["draw"])
+            assert results(app.state.standings) == results(replay.standings)
+            await pilot.press("q")
+
+
+@tmux_only
+async def test_holding_a_key_in_a_terminal_never_blocks_the_program(live: Server, tmp_path: Path) -> None:
+    race = open_race(live)
+    async with Proxy(live.url, round_trip_ms=100, jitter_ms=20) as proxy, rival_of(live) as bo:
+        terminal = Terminal(environment_at(proxy, tmp_path))
+        try:
+            racing = asyncio.create_task(bo.compete(race))
+            terminal.type(f"{SAMEDEAL} join {race} --as ada --ready")
+            await asyncio.to_thread(terminal.until, r"stock 4\d")
+            for _ in range(30):
+                terminal.keys("Space")
+                await asyncio.sleep(1 / 30)
+            await asyncio.to_thread(terminal.until, r"stock [123]\d")
+            while "Resign" not in terminal.screen():  # the key is dropped while too many others are queued
+                terminal.keys("!")
+                await asyncio.sleep(0.5)
+            terminal.keys("y")
+            await racing
+            await asyncio.to_thread(terminal.until, "checks passed")
+            terminal.keys("q")
+            await asyncio.to_thread(terminal.until, "To watch the replay: ")
+        finally:
+            terminal.close()
+
+
+# Line mode and bots.
+
+
+async def start(how: str, proxy: Proxy, race: str, moves: list[str], folder: Path) -> Process:
+    """Start line mode or a bot, which plays moves and resigns."""
+    join = ["join", race, "--as", "ada", "--ready", "--json"]
+    if how == "bot":
+        (folder / "program.py").write_text(PROGRAM.format(moves=moves))
+        command = f"{sys.executable} {folder / 'program.py'}"
+        join = ["bot", race, "--as", "ada", "--wait", "0s", "--json", "--exec", command]
+    arguments = ["-m", "samedeal_cli.main", *join]
+    environment = os.environ | environment_at(proxy, folder)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+    )
+    assert process.stdin
+    process.stdin.write("".join(f"{move}\n" for move in [*moves, "resign"]).encode())
+    return process
+
+
+def shown_results(how: str, output: bytes) -> list[Result]:
+    """Return the result that line mode or a bot has printed as JSON."""
+    messages = [json.loads(line) for line in output.splitlines()]
+    if how == "line mode":
+        assert (messages[-1]["t"], messages[-1]["outcome"]) == ("verification", "verified")
+    standings = next(message["standings"] for message in reversed(messages) if "standings" in message)
+    return [(each["place"], each["name"], each["home"], each["outcome"]) for each in standings]
+
+
+async def race_by_lines(
+    how: str, live: Server, proxy: Proxy, moves: list[str], folder: Path, cut: bool = False
+) -> None:
+    """Play moves and resign, against a rival, through a proxy, which is cut in between if so desired."""
+    race = open_race(live)
+    async with rival_of(live) as bo:
+        racing = asyncio.create_task(bo.compete(race))
+        process = await start(how, proxy, race, moves, folder)
+        if cut:
+            await bo.until_home("ada", 4)
+            proxy.cut()
+            await until(lambda: proxy.refused >= 2)
+            proxy.resume()
+        assert process.stdout
+        output = await process.stdout.read()
+        assert await process.wait() == 0
+        await racing
+    replay = await check_replay(live, race, "ada", moves)
+    assert shown_results(how, output) == results(replay.standings)
+
+
+@pytest.mark.parametrize("how", ["line mode", "bot"])
+async def test_lines_are_played_through_a_slow_network(how: str, live: Server, tmp_path: Path) -> None:
+    async with Proxy(live.url, round_trip_ms=100, jitter_ms=20) as proxy:
+        await race_by_lines(how, live, proxy, WIN["moves"][:12], tmp_path)
+
+
+@pytest.mark.parametrize("how", ["line mode", "bot"])
+@pytest.mark.parametrize("round_trip_ms", [20, 400])
+async def test_lines_are_played_through_other_networks(
+    how: str, round_trip_ms: int, live: Server, tmp_path: Path
+) -> None:
+    async with Proxy(live.url, round_trip_ms=round_trip_ms, jitter_ms=round_trip_ms / 2) as proxy:
+        await race_by_lines(how, live, proxy, WIN["moves"][:12], tmp_path)
+
+
+@pytest.mark.parametrize("how", ["line mode", "bot"])
+async def test_whole_game_is_played_by_lines_through_a_network_that_is_cut(
+    how: str, live: Server, tmp_path: Path
+) -> None:
+    async with Proxy(live.url, round_trip_ms=20, jitter_ms=5) as proxy:
+        proxy.bytes_per_s = 20_000
+        await race_by_lines(how, live, proxy, WIN["moves"], tmp_path, cut=True)
+
+
+# Stopping.
+
+
+async def test_sigterm_ends_a_client_that_reconnects(live: Server, tmp_path: Path) -> None:
+    race = open_race(live)
+    async with Proxy(live.url) as proxy:
+        process = await start("bot", proxy, race, [], tmp_path)
+        assert process.stderr
+        await process.stderr.readline()  # it has a seat
+        proxy.cut()
+        await until(lambda: proxy.refused >= 1)
+        process.terminate()
+        assert await process.wait() == 128 + signal.SIGTERM
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="T-F1")
+def test_sigterm_ends_the_full_screen_while_its_event_loop_is_blocked(live: Server, tmp_path: Path) -> None:
+    environment = (
+        os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "32"}
+    )
+    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
+    command = [sys.executable, "-c", BUSY, "join", race, "--as", "ada", "--ready", "--tui"]
+    with at_a_terminal(environment, command) as (process, terminal):
+        until_shown(terminal, "stock")
+        os.write(terminal, b" ")
+        until_shown(terminal, "busy")
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+        until_shown(terminal, "\x1b[?1049l")
