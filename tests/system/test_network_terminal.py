@@ -52,7 +52,7 @@ sys.exit(main.exit_code(sys.argv[1:]))
 """
 """The program, whose event loop is blocked by the first key. After 10 s it ends itself."""
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.tier(2)
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +122,7 @@ async def race_in_the_full_screen(live: Server, proxy: Proxy, moves: list[str]) 
     assert app.failure is None
 
 
+@pytest.mark.tier(1)
 async def test_full_screen_plays_keys_pressed_before_the_answers(live: Server) -> None:
     async with Proxy(live.url, round_trip_ms=100, jitter_ms=20) as proxy:
         await race_in_the_full_screen(live, proxy, ["draw"] * 12)
@@ -183,6 +184,7 @@ async def test_full_screen_notices_a_connection_that_died_silently(
             await pilot.press("q")
 
 
+@pytest.mark.tier(1)
 @tmux_only
 async def test_holding_a_key_in_a_terminal_never_blocks_the_program(live: Server, tmp_path: Path) -> None:
     race = open_race(live)
@@ -258,6 +260,7 @@ async def race_by_lines(
     assert shown_results(how, output) == results(replay.standings)
 
 
+@pytest.mark.tier(1)
 @pytest.mark.parametrize("how", ["line mode", "bot"])
 async def test_lines_are_played_through_a_slow_network(how: str, live: Server, tmp_path: Path) -> None:
     async with Proxy(live.url, round_trip_ms=100, jitter_ms=20) as proxy:
