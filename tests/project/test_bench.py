@@ -26,7 +26,7 @@ from bench.recorded import book
 from samedeal.games.catalogue import GAMES
 from support.waiting import LIMIT_S
 
-pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(2)]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(3)]
 
 ROOT = Path(__file__).parents[2]
 OURS = [

@@ -24,7 +24,7 @@ from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.solver.solve import solve
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]

@@ -13,7 +13,7 @@ from samedeal.solver.solve import BUDGETS, SOLVERS, solve
 from support.all_moves import can_be_won
 from support.winning_lines import CERTIFIED, certified_seeds, line_of, replay_of, wins
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 every_solver = pytest.mark.parametrize("slug", SOLVERS)
 

@@ -15,7 +15,7 @@ from support.finished_races import SIGNING_KEY, Logged
 from support.javascript_verifier import NODE, refused, verified
 from support.races_by_hand import closed, revealed
 
-pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
+pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(3)]
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 FIRSTS = [row for row in ROWS if row[0] in GAMES and len(row) in (4, 5)]

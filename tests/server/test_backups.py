@@ -28,7 +28,7 @@ from support.archived_races import archive
 from support.rooms import opened
 from support.stores import KEY, process, run, seat_for
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 Content = dict[bytes, Any]
 MASTER_KEY, FINGERPRINT = KEY.hex(), fingerprint(KEY)

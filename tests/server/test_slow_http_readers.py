@@ -16,7 +16,7 @@ from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
 from support.stores import until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 REQUESTS = b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 8
 TABLE = Path("/proc/net/tcp")

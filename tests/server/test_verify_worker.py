@@ -21,7 +21,7 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.stores import until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 __all__ = ["gate"]
 HEAD, ENTRY, *_, FOOT = finished("corners").lines()

@@ -42,7 +42,7 @@ from support.servers import Server
 from support.stores import KEY
 from support.waiting import LIMIT_S
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries

@@ -11,7 +11,7 @@ from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.revocations import Revocations
 from support.clusters import cluster
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 
 async def test_codes_and_revocations_work_in_a_cluster(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from support.races_by_hand import running as dealt
 from support.stores import KEY
 from system.test_cluster import nodes, store
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 __all__ = ["nodes", "store"]
 RACES = [f"calm-otter-{number}" for number in range(60)]

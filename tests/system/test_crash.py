@@ -37,7 +37,7 @@ from support.race_check import find_violations
 from support.servers import Server
 from support.waiting import LIMIT_S
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 FIVE = ("ada", "bo", "cy", "di", "ed")
 MOVES = 60

@@ -24,7 +24,7 @@ from support.logged_server import LoggedServer
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 LINUX = pytest.mark.skipif(
     sys.platform != "linux" or not shutil.which("cc"), reason="a library is compiled and preloaded to fill the disk"

@@ -26,7 +26,7 @@ from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 
 class Store:

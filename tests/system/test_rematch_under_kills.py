@@ -12,7 +12,7 @@ from samedeal.wire import messages as m
 from support.campaign import Persistent, seeded_random, start_server
 from support.servers import Server
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 ROUNDS = int(os.environ.get("REMATCH_ROUNDS", "3"))
 """How many rematches follow each other."""

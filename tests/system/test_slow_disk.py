@@ -10,7 +10,7 @@ from redis.exceptions import RedisError
 
 from support.faulty_store import Valkey, compiled
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 FLUSH_MS, WRITES, KILLS = 900, 3, 2
 LEAST_S = 2.5

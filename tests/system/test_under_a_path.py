@@ -16,7 +16,7 @@ from support.under_a_path import EXAMPLES, PATH, ServerUnderPath
 from support.waiting import LIMIT_S
 from system.test_proxies import check_two_servers
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 
 @pytest.mark.parametrize("proxy", [None, *EXAMPLES])

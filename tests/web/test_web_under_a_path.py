@@ -26,7 +26,7 @@ from support.servers import Server
 from support.under_a_path import PATH, ServerUnderPath
 from web.test_web_offline import visit
 
-pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(3)]
 
 
 @pytest.fixture(scope="module", params=[None, "nginx"])
