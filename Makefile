@@ -103,7 +103,8 @@ weakened: $(VENV)/has-all,dev
 
 fuzz: $(VENV)/has-all,dev
 	FUZZ_INPUTS=$(FUZZ_INPUTS) FUZZ_SEED=$(FUZZ_SEED) FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) \
-		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py tests/server/test_openapi.py
+		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py \
+		tests/server/test_openapi.py tests/cli/test_cli_all_orders.py tests/web/test_web_all_orders.py
 
 bench: $(VENV)/has-server,fast,bench
 	$(BIN)/python -m bench $(ARGS)
