@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from itertools import count
 from random import Random
 from typing import Any
 
 import pytest
 
 from conftest import kept_store
-from samedeal.day import Day
 from samedeal.race.events import RACE_FORMAT
 from samedeal.race.ghosts import Ghost, ghosts_at, tracks
 from samedeal.race.race import Race
@@ -19,12 +17,10 @@ from samedeal.wire import messages as m
 from support.finished_races import finished
 from support.logged_server import Line, request
 from support.sealed_race import FIELDS, cards, finish, found, play, sealed_race, texts
-from support.timed_server import NOON_MS, TimedServer
+from support.timed_server import TimedServer
 
 pytestmark = pytest.mark.tier(2)
 
-STARTS_MS = count(Day.of("2027-03-14").ends_at - NOON_MS, 900_000)
-"""Times on one day, 15 minutes apart."""
 OUTCOMES = {"ready", "playing", "stuck", "lost", "over", "won", "resigned", "timeout"}
 LIVE_FIELDS = {"name", "bot", "outcome", "done", "home", "goal", "progress", "ms"}
 """What a live rival shows. A ghost has a number of its own besides."""
@@ -36,17 +32,9 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
     folder = tmp_path_factory.mktemp("timed")
     for url in kept_store(folder / "store"):
         with TimedServer(url, folder, connections_per_address="0", log_level="debug").start() as running:
-            running.set_clock(next(STARTS_MS))
+            running.noon("2027-03-14")
             yield running
             assert running.failures() == []
-
-
-@pytest.fixture
-def start_ms(timed: TimedServer) -> int:
-    """Set the clock forward for a test, and return its time: the clock of a server never goes back."""
-    at = next(STARTS_MS)
-    timed.set_clock(at)
-    return at
 
 
 def open_against(server: TimedServer, source: str, **options: Any) -> m.View:
@@ -89,11 +77,11 @@ def shown(each: Any) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("game", ["corners", "the-edge"])
-async def test_ghosts_show_what_live_rivals_showed(timed: TimedServer, start_ms: int, game: str) -> None:
+async def test_ghosts_show_what_live_rivals_showed(timed: TimedServer, game: str) -> None:
     """At every moment, every view of a race has exactly what the rivals showed at that time of theirs."""
     async with sealed_race(timed, game) as race:
-        for step in range(1, 5):
-            timed.set_clock(start_ms + 20_000 * step)
+        for _ in range(4):
+            timed.advance(20_000)
             await play(race, 8)
         replay = await finish(race)
     against = open_against(timed, race.race_id)
@@ -107,8 +95,8 @@ async def test_ghosts_show_what_live_rivals_showed(timed: TimedServer, start_ms:
         assert {(ghost.outcome, ghost.home) for ghost in seen(timed, against.race).ghosts} == {("ready", 0)}
         await start(timed, dan, against.race)
         compared = set[tuple[object, ...]]()
-        for ms in range(0, 120_000, 5_000):
-            timed.set_clock(start_ms + 100_000 + ms)
+        for _ in range(24):
+            timed.advance(5_000)
             for view in (seen(timed, against.race), await eve.ask("watch", race=against.race)):
                 assert isinstance(view, m.View)
                 assert view.clock_ms

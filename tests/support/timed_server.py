@@ -33,8 +33,15 @@ class TimedServer(LoggedServer):
 
     def set_clock(self, at: int) -> None:
         """Set the clock, in milliseconds since the epoch."""
+        self._set_ahead(at - time.time_ns() // 1_000_000)
+
+    def advance(self, ms: int) -> None:
+        """Set the clock forward by some milliseconds, besides the time that passes."""
+        self._set_ahead(int(self._file.read_text()) + ms)
+
+    def _set_ahead(self, ms: int) -> None:
         draft = self._file.with_suffix(".draft")
-        draft.write_text(str(at - time.time_ns() // 1_000_000))
+        draft.write_text(str(ms))
         draft.replace(self._file)
 
     def noon(self, date: str) -> Day:
