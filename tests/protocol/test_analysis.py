@@ -1,10 +1,12 @@
 """Analysis: turning points by bisection, winning lines, and advice, in plays of all games."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from samedeal.analysis.advice import advise
 from samedeal.analysis.analysis import Analysis, analysed
-from samedeal.analysis.turning_point import TurningPoint, last_line, turn_of
+from samedeal.analysis.turning_point import Point, TurningPoint, last_line, turn_of
 from samedeal.computer.bots import BOTS, play
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
@@ -16,7 +18,6 @@ from samedeal.replays.bot_replay import replay_of, replay_of_line
 from samedeal.solver.solution import Solution
 from samedeal.solver.solve import solve
 from support.aces_up import AcesUp
-from support.agreement_of_turning_points import COMPARED, disagreement, lost_plays
 from support.finished_races import SIGNING_KEY
 from support.finished_races import finished as finished_race
 
@@ -33,6 +34,44 @@ def race_of_bot(slug: str, seed: str) -> Race:
 
 
 # Turning points.
+
+
+COMPARED = ("the-edge", "kings-in-the-corners", "corners")
+
+
+def lost_plays(slug: str, count: int) -> Iterator[list[Point]]:
+    """Yield the positions of plays of the bot that were not won."""
+    number = 0
+    while count:
+        run = play(GAMES[slug], f"turn {number}", 0)
+        number += 1
+        if not run.won:
+            count -= 1
+            yield last_line(GAMES[slug].from_seed(f"turn {number - 1}", **BOTS[slug].variant), run.moves)
+
+
+def disagreement(line: list[Point], budget: int) -> str:
+    """Return how bisection and the search from every position differ, or an empty text."""
+    known: dict[int, Solution] = {}
+
+    def search(position: Game) -> Solution:
+        (index,) = [index for index, point in enumerate(line) if point.position is position]
+        if index not in known:
+            known[index] = solve(position, budget)
+        return known[index]
+
+    turn = turn_of(line, search(line[0].position), search)
+    searched = len(known)
+    outcomes = [search(point.position).outcome for point in line]
+    last = max((index for index, outcome in enumerate(outcomes) if outcome == "won"), default=-1)
+    # A win that is found from a position can go through later ones, in which the same search finds none.
+    agrees = turn.last >= last and "lost" not in outcomes[: turn.last + 1] and searched <= len(line)
+    if turn.proven:
+        agrees &= outcomes[turn.last + 1] == "lost"
+    if turn.last > last:
+        agrees &= turn.winning[: turn.last] == line[turn.last].moves
+    won, lost = outcomes.count("won"), outcomes.count("lost")
+    return "" if agrees else f"{turn} of {len(line)} positions, {won} won and {lost} lost, the last win at {last}"
 
 
 @pytest.mark.parametrize("slug", COMPARED)

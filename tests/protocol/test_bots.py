@@ -4,7 +4,6 @@ from hashlib import sha256
 from itertools import islice, product
 from pathlib import Path
 from random import Random
-from statistics import median
 
 import pytest
 
@@ -15,9 +14,8 @@ from samedeal.computer.bots import BOTS, play, plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
-from samedeal.game import Game, Move
+from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.games.corner_stones import FIRSTS
 from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
@@ -32,10 +30,6 @@ PLAYS = [row for row in ROWS if len(row) == 8]
 EVERY_BOT = {bot.name: bot for bot in (*FIRST_BOTS.values(), *BOTS.values())}
 
 every_game = pytest.mark.parametrize("game", [GAMES[slug] for slug in BOTS], ids=BOTS)
-
-
-def liked(start: Game, last: Move = "") -> list[Move]:
-    return list(FIRST_BOTS[start.slug].strategy(Seen.of(start, {}), last, Words("test")))
 
 
 def test_every_bot_has_a_version_and_is_documented() -> None:
@@ -92,72 +86,6 @@ def test_a_bot_plays_the_variant_of_the_race_except_in_gallery() -> None:
         play(corners, "4", 0, {"cap": True})
 
 
-def test_corner_stones_bot_plays_home_and_looks_one_move_ahead() -> None:
-    luck = Random(7)
-    for seed in range(12):
-        at, last = GAMES["corner-stones"].from_seed(str(seed)), ""
-        for _ in range(30):
-            if at.over:
-                break
-            moves = at.moves()
-            onward = [move for move in moves if move != last[2:] + last[:2]] or list(moves)
-            ready = [move for move in onward if goes_home(at.after(move))]
-            assert liked(at, last) == (goes_home(at) or ready or onward)
-            last = luck.choice(moves)
-            at = at.after(last)
-
-
-def goes_home(at: Game) -> list[Move]:
-    return [move for move in at.moves() if move[2:] in FIRSTS]
-
-
-def test_number_cards_go_to_the_centre_first_then_to_the_rank_with_most_spare_cells() -> None:
-    assert liked(position(TheEdge, "hand: 3S\nstock: 4S\nb2: 2H")) == ["b3", "c2", "c3"]
-    centre = "hand: 3S\nstock: 4S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\n"
-    assert liked(position(TheEdge, centre + "a1: 5S\na2: JS\nb1: 5H")) == ["a3", "d2", "d3"]
-    assert liked(position(TheEdge, centre + "a2: 9S\nb1: 5H")) == ["a1", "a4", "d1", "d4"]
-
-
-def test_cells_of_ranks_with_equally_many_spare_cells_are_equally_good() -> None:
-    full = "hand: 3S\nstock: 4S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\na1: 5S\na2: JS\na3: 6S\nd2: JH\nb1: 5H"
-    assert liked(position(TheEdge, full)) == ["a4", "b4", "c1", "c4", "d1", "d4"]
-
-
-def test_face_cards_go_to_any_of_their_own_cells() -> None:
-    assert liked(position(TheEdge, "hand: KS\nstock: 4S\na4: KH")) == ["a1", "d1", "d4"]
-
-
-FULL = "a1: KS\na2: 4H\na3: JS\na4: KH\nb1: QS\nb2: 6H\nb3: 7D\nb4: QH\nc1: QD\nc2: 8S\nc3: 2D\nc4: 2S\n"
-
-
-@pytest.mark.parametrize("game", [TheEdge, KingsInTheCorners])
-def test_tens_and_pairs_that_free_the_edge_go_first(game: type[Game]) -> None:
-    assert liked(position(game, FULL + "d1: KD\nd2: TS\nd3: TD\nd4: KC\nstock: AS")) == ["a2+b2", "c2+c4", "d2-", "d3-"]
-
-
-def test_larger_groups_are_removed_only_if_nothing_else_can_be_and_nothing_has_been() -> None:
-    faces = "a1: KS\na4: KH\nb1: QS\nb4: QH\nc1: QD\nc4: QC\nd1: KD\nd4: KC\na2: JS\n"
-    numbers = "b2: 2H\nb3: 2D\nc2: 5S\nc3: 3C\na3: 3D\nd2: 4S\n"
-    assert liked(position(TheEdge, faces + numbers + "d3: 9D\nstock: AS")) == ["a3+c3+d2"]
-    assert liked(position(TheEdge, faces + numbers + "stock: AS")) == ["draw"]
-
-
-def test_corners_bot_plays_before_it_draws() -> None:
-    bases = "f1: 2S\nf2: 2H\nf3: TC\nf4: AD\n"
-    assert liked(position(GAMES["corners"], bases + "r1: 3S\nr3: 3H\nwaste: JC\nstock: 9S")) == ["r1", "r3", "w"]
-    assert liked(position(GAMES["corners"], bases + "r1: 9H\nstock: 9S")) == ["draw"]
-
-
-def test_gallery_bot_deals_when_nothing_is_playable_and_once_in_a_hundred_moves() -> None:
-    start = Gallery.from_seed("3", cap=False)
-    words = Words("impatience")
-    seen = Seen.of(start, {"cap": False})
-    dealt = [FIRST_BOTS["gallery"].strategy(seen, "", words) == ["deal"] for _ in range(5000)]
-    assert 25 < sum(dealt) < 80
-    cards = [move for move in start.moves() if move != "deal"]
-    assert cards == liked(start)
-
-
 def homes(slug: str, seeds: range, bot: Bot) -> list[int]:
     """Return the cards home in play 0 of some deals."""
     return [play(GAMES[slug], f"m{seed}", 0, bot=bot).home for seed in seeds]
@@ -182,20 +110,6 @@ def test_a_strategy_does_not_depend_on_cards_that_the_racer_has_not_seen(game: t
             at = at.after(last)
 
 
-def test_corner_stones_bot_brings_more_than_half_of_the_cards_home() -> None:
-    assert median(homes("corner-stones", range(9), BOTS["corner-stones"])) > 48
-
-
-def test_the_second_bot_of_gallery_is_better() -> None:
-    first, second = (sum(homes("gallery", range(60), bots["gallery"])) for bots in (FIRST_BOTS, BOTS))
-    assert second > first + 60
-
-
-def test_the_second_bot_of_corners_is_better() -> None:
-    first, second = (sum(homes("corners", range(60), bots["corners"])) for bots in (FIRST_BOTS, BOTS))
-    assert second > first + 60
-
-
 @pytest.mark.parametrize("refill", ["stock", "waste"])
 def test_corners_bot_plays_out_by_the_rules(refill: str) -> None:
     at: Game = GAMES["corners"].from_seed("7", refill=refill)
@@ -216,13 +130,6 @@ def test_corners_bot_plays_out_by_the_rules(refill: str) -> None:
             checked += 1
         at = at.after(at.moves()[0])
     assert checked > 50
-
-
-def test_gallery_bot_prefers_cards_that_can_be_followed_and_free_a_spot() -> None:
-    places = "a1: 2S\na2: 5D\nb1: 3H\nb2: 2D\n" + "t1: 5S\nt2: 8S\nt3: 6H KD\nt4: 6H\nstock: 4S"
-    start = position(Gallery, places)
-    assert {"b2", "t1", "t2"} & set(start.moves()) == {"b2", "t1"}
-    assert list(BOTS["gallery"].strategy(Seen.of(start, {}), "", Words("test"))) == ["b2"]
 
 
 def test_corner_stones_values_are_the_same_before_and_after_a_move() -> None:

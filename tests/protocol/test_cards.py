@@ -27,11 +27,6 @@ def test_a_pack_of_two_decks_is_one_after_the_other() -> None:
     assert pack(2) == pack() + pack()
 
 
-def test_king_and_ace_are_adjacent() -> None:
-    assert adjacent("KS", "AH")
-    assert adjacent("AH", "KS")
-
-
 def test_every_card_is_adjacent_to_two_cards_in_each_suit() -> None:
     for card in pack():
         assert {(rank_of(other) - rank_of(card)) % KING for other in pack() if adjacent(card, other)} == {1, 12}

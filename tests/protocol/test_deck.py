@@ -31,14 +31,6 @@ def test_a_recorded_deal(label: str) -> None:
     assert game.from_seed(seed) == game.dealt(cards)
 
 
-def test_an_unplayable_shuffle_is_followed_by_another_from_the_same_stream() -> None:
-    words, gallery = Words("gallery|66"), GAMES["gallery"]
-    first, second = words.shuffled(gallery.pack()), words.shuffled(gallery.pack())
-    assert not gallery.playable(first)
-    assert gallery.playable(second)
-    assert " ".join(second) == VECTORS["deals"]["gallery|66"]
-
-
 def test_a_word_beyond_the_largest_multiple_is_skipped() -> None:
     label, n = "biased", 2**31 + 1
     word = Words(label).below

@@ -5,7 +5,6 @@ import pytest
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
 from samedeal.race.race import OPEN_MS
-from samedeal.race.run import RESTART
 from samedeal.replays.bot_replay import TICK_MS, replay_of_line
 from samedeal.replays.timeline import steps
 from samedeal.wire import codec
@@ -36,22 +35,6 @@ def test_steps_reproduce_the_tables_of_the_fold(slug: str) -> None:
                 walked += 1
         assert next(own, None) is None
     assert walked == sum(isinstance(entry.event, Moved | Resigned) for entry in replay.entries)
-
-
-@every_game
-def test_a_new_attempt_starts_with_the_deal(slug: str) -> None:
-    log = opened(slug, seed="7")
-    timeline = steps(finished(slug, moves=150))
-    again = [step for racer in timeline.racers for step in racer.steps if step.move == RESTART]
-    assert log.race.header.seed == "7"
-    for racer in timeline.racers:
-        table = dict(timeline.table)
-        for step in racer.steps:
-            table |= step.changed
-            if step.move == RESTART:
-                assert table == timeline.table
-                assert step.attempt > 1
-    assert again or slug not in ("the-edge", "kings-in-the-corners")
 
 
 def test_a_cancelled_race_has_no_tables() -> None:

@@ -13,7 +13,7 @@ from samedeal.cards import BACK
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import Left, Moved, Readied, Resigned
+from samedeal.race.events import Left, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Seat
@@ -317,17 +317,6 @@ def test_a_standing_has_no_field_that_shows_a_card_or_a_move() -> None:
         *("place", "seat", "name", "bot", "outcome", "done"),
         *("home", "goal", "progress", "attempts", "ms"),
     }
-
-
-def test_viewing_does_not_change_the_race() -> None:
-    log = opened("gallery")
-    log.say(joined(log, 1))
-    log.say(Readied(seat=1))
-    before = log.race
-    for viewer in viewers(log.race):
-        assert seen_bytes(log.race, viewer) == seen_bytes(log.race, viewer)
-    assert log.race is before
-    assert Race.opened(before.header, SECRET).after_all(log.entries) == before
 
 
 def _runs(log: Logged) -> list[Run]:
