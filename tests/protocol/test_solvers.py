@@ -1,17 +1,27 @@
 """Solvers: every line wins under the rules, every proof of a loss holds, and budgets are kept."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from samedeal.cards import TEN, rank_of
+from samedeal.computer.bots import plays
+from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
+from samedeal.games.grid import CELLS
+from samedeal.games.kings_in_the_corners import KingsInTheCorners
+from samedeal.proof.verification import verify
+from samedeal.race.events import Closed, Counting, Dealt, Joined, Moved, Readied
+from samedeal.replays.replay import Replay
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
-from support.all_moves import can_be_won
-from support.winning_lines import CERTIFIED, certified_seeds, line_of, replay_of, wins
+from samedeal.wire import codec
+from support import javascript_verifier
+from support.finished_races import SECRET
+from support.races_by_hand import opened
 
 pytestmark = pytest.mark.tier(3)
 
@@ -58,6 +68,34 @@ def test_budgets_are_kept(slug: str) -> None:
 
 
 # Independent searches.
+
+
+def can_be_won(start: Game, limit: int) -> bool | None:
+    """Try all moves, with cells of the same label as equal and without suits. Return None after ``limit`` positions."""
+    seen, waiting = {_key(start)}, [start]
+    while waiting:
+        position = waiting.pop()
+        if position.won:
+            return True
+        for move in position.moves():
+            after = position.after(move)
+            if (key := _key(after)) not in seen:
+                seen.add(key)
+                waiting.append(after)
+        if len(seen) > limit:
+            return None
+    return False
+
+
+def _key(position: Game) -> int:
+    """Return the hash of what matters of a position on the grid."""
+    tops = position.table.top
+    held = sorted((_label(cell), rank_of(card)) for cell in CELLS if (card := tops(cell)))
+    return hash((tuple(held), len(position.table["stock"]), tops("hand"), "draw" in position.moves()))
+
+
+def _label(cell: str) -> str:
+    return KingsInTheCorners.labels.get(cell, "")
 
 
 on_the_grid = pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners"])
@@ -117,6 +155,44 @@ def test_a_proof_of_loss_in_gallery_needs_no_search() -> None:
 def test_every_deal_on_the_grid_is_decided(slug: str) -> None:
     deals = [GAMES[slug].from_seed(str(number)) for number in range(40)]
     assert {solve(deal, BUDGETS[slug]).outcome for deal in deals} == {"won", "lost"}
+
+
+# Lines of certified deals.
+
+
+CERTIFIED = ("the-edge", "kings-in-the-corners", "corners")
+
+
+def certified_seeds(game: type[Game], count: int) -> Iterator[str]:
+    """Yield the seeds of the certified deals of as many roots."""
+    for root in range(count):
+        yield f"line-{root}.{first(game, f'line-{root}', {}, 'certified/1')}"
+
+
+def line_of(game: type[Game], seed: str) -> tuple[Move, ...]:
+    """Return the winning line that certifies a deal: the solver's, or else the first play of the bot that wins."""
+    if line := solve(game.from_seed(seed), BUDGETS[game.slug]).line:
+        return line
+    return next(run.moves for run in plays(game, seed, range(20)) if run.won)
+
+
+def replay_of(game: type[Game], seed: str, line: tuple[Move, ...]) -> Replay:
+    """Return a race for one in which somebody plays a line."""
+    log = opened(game.slug, seed=seed, max_racers=1)
+    for event in (Joined(seat=1, player="player-1", name="solver"), Readied(seat=1), Counting()):
+        log.say(event)
+    log.say(Dealt(), log.race.options.start_delay_ms)
+    for move in line:
+        log.say(Moved(seat=1, move=move), 100)
+    log.say(Closed(secret=SECRET.hex()))
+    return log.replay()
+
+
+def wins(replay: Replay, folder: Path) -> bool:
+    """Return whether both verifiers accept a replay, and its racer wins."""
+    code, output = javascript_verifier.run_on(codec.encode(replay, "json").decode(), folder)
+    won = replay.standings[0].outcome == "won"
+    return won and all(fact.holds for fact in verify(replay)) and (code, output.splitlines()[-1][:8]) == (0, "verified")
 
 
 def test_lines_of_certified_deals_win_under_both_verifiers(tmp_path: Path) -> None:

@@ -2,10 +2,9 @@
 
 from contextlib import suppress
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal.race.events import (
     AnyEvent,
@@ -13,12 +12,10 @@ from samedeal.race.events import (
     Counting,
     Dealt,
     Entry,
-    Header,
     Joined,
     Left,
     Moved,
     Nonce,
-    Options,
     Readied,
     Resigned,
     Taken,
@@ -27,7 +24,8 @@ from samedeal.race.events import (
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
-from support.finished_races import DAY, OPENED_AT, SECRET, Logged
+from support import races_by_hand
+from support.finished_races import SECRET, Logged
 from support.races_by_hand import closed, running
 
 Kind = Literal["sealed", "friendly", "open", "daily"]
@@ -43,30 +41,17 @@ def nonce(seat: int, number: int) -> bytes:
 
 def opened(slug: str, kind: Kind, random: Random) -> Logged:
     """A race with random options before its first entry."""
-    options = Options(
-        limit_ms=random.choice((1_000, 360_000)),
-        max_racers=random.choice((1, 3, 8)),
-        undo=random.random() < 0.7,
-        attempts=random.choice((0, 2)),
-        filter="friendly/1" if kind == "friendly" else "any",
-        unlisted=random.random() < 0.3,
-    )
+    options: dict[str, Any] = {
+        "limit_ms": random.choice((1_000, 360_000)),
+        "max_racers": random.choice((1, 3, 8)),
+        "undo": random.random() < 0.7,
+        "attempts": random.choice((0, 2)),
+        "filter": "friendly/1" if kind == "friendly" else "any",
+        "unlisted": random.random() < 0.3,
+    }
     race_id = random.choice(("calm-otter-4217", "0123456789abcdef"))
-    daily = kind == "daily"
-    header = Header(
-        race=race_id,
-        game=slug,
-        rules=GAMES[slug].rules,
-        seed=random.choice(("1", "0123456789abcdef")) if kind == "open" else None,
-        daily=daily,
-        commitment=commitments.daily_commitment(slug, DAY, SECRET)
-        if daily
-        else commitments.commitment(race_id, SECRET),
-        salt="" if daily else "5a" * 16,
-        opened_at=OPENED_AT,
-        options=options,
-    )
-    return Logged(Race.opened(header, SECRET))
+    seed = random.choice(("1", "0123456789abcdef")) if kind == "open" else None
+    return races_by_hand.opened(slug, seed, race_id=race_id, daily=kind == "daily", **options)
 
 
 def random_race(slug: str, kind: Kind, random: Random) -> tuple[Race, Replay]:
