@@ -46,11 +46,11 @@ def all_requests(race: SealedRace) -> list[dict[str, Any]]:
 
 
 SUFFIXES = [
-    "",
-    *".json .msgpack .JSON .Json .MSGPACK .ndjson .txt .cast .svg .bin . .. .json.".split(),
-    *"%2ejson %2Emsgpack .j%73on %252ejson .json%00 %00 %00.json %0a .json%0d%0a %20 %2f".split(),
-    *"/ .json/ /.json /../{race}.json ;.json ;x=.json .json;x ?x=1 .json?form=msgpack #.json".split(),
-    *".json.msgpack .msgpack.json :log }:log * ?stage=over /entries /log /replay".split(),
+    *("", ".json", ".msgpack", ".JSON", ".Json", ".MSGPACK", ".ndjson", ".txt", ".cast", ".svg", ".bin", ".", ".."),
+    *(".json.", "%2ejson", "%2Emsgpack", ".j%73on", "%252ejson", ".json%00", "%00", "%00.json", "%0a", ".json%0d%0a"),
+    *("%20", "%2f", "/", ".json/", "/.json", "/../{race}.json", ";.json", ";x=.json", ".json;x", "?x=1"),
+    *(".json?form=msgpack", "#.json", ".json.msgpack", ".msgpack.json", ":log", "}:log", "*", "?stage=over"),
+    *("/entries", "/log", "/replay"),
 ]
 
 
