@@ -14,7 +14,7 @@ from samedeal.computer.bots import BOTS, play, plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
-from samedeal.game import Game
+from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
@@ -89,6 +89,17 @@ def test_a_bot_plays_the_variant_of_the_race_except_in_gallery() -> None:
 def homes(slug: str, seeds: range, bot: Bot) -> list[int]:
     """Return the cards home in play 0 of some deals."""
     return [play(GAMES[slug], f"m{seed}", 0, bot=bot).home for seed in seeds]
+
+
+def preferred(start: Game) -> list[Move]:
+    return list(FIRST_BOTS[start.slug].strategy(Seen.of(start, {}), "", Words("test")))
+
+
+def test_larger_groups_are_removed_only_if_nothing_else_can_be_and_nothing_has_been() -> None:
+    faces = "a1: KS\na4: KH\nb1: QS\nb4: QH\nc1: QD\nc4: QC\nd1: KD\nd4: KC\na2: JS\n"
+    numbers = "b2: 2H\nb3: 2D\nc2: 5S\nc3: 3C\na3: 3D\nd2: 4S\n"
+    assert preferred(position(TheEdge, faces + numbers + "d3: 9D\nstock: AS")) == ["a3+c3+d2"]
+    assert preferred(position(TheEdge, faces + numbers + "stock: AS")) == ["draw"]
 
 
 @every_game
