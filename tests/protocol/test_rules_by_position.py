@@ -266,6 +266,7 @@ def test_a_gallery_deal_needs_an_ace_or_a_base_in_its_row_among_the_spots() -> N
         # A card above its twin has to go onto it.
         ("a1: 2S\nb1: 5S\nt1: 5S TD 8S KH\nstock: 9S", "a1", "2S 5S"),
         ("a1: 2S\nb1: 5S\nt1: 5S TD JS KH\nstock: 9S", "a1", "2S 5S"),
+        ("a1: 2S\nb1: 5S\nt1: 5S JS\nstock: 9S", "a1", "2S 5S"),
         ("a1: 2S\nb1: 5S\nt1: 8S 5S TD KH\nstock: 9S", "a1", "2S"),
         ("a1: 2S\nb1: 5S\nt1: 5S 8H\nstock: 9S", "a1", "2S"),
         ("a1: 2S\nb1: 5S\nt1: 5S 9S\nstock: 9S", "a1", "2S"),
