@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pytest
 
 from project.test_architecture import SOURCES, top, tree
-from samedeal_server.jobs import worker
 
 COMPUTING = {
     "samedeal.analysis.advice": {"advise"},
@@ -73,19 +72,3 @@ def test_only_known_modules_start_processes(module: str) -> None:
     calls = {ast.unparse(node.func) for node in ast.walk(tree(module)) if isinstance(node, ast.Call)}
     started = {call for call in calls if call.rpartition(".")[2] in starting}
     assert not started or module in STARTING, started
-
-
-def test_bounded_processes_set_their_limits() -> None:
-    calls = {ast.unparse(node.func) for node in ast.walk(tree(PROCESS)) if isinstance(node, ast.Call)}
-    assert {"limit_process", "limit_cpu"} <= calls
-
-
-def test_bounded_processes_are_started_with_low_priority() -> None:
-    pool = tree("samedeal_server.jobs.pool")
-    calls = [ast.unparse(node.func) for node in ast.walk(pool) if isinstance(node, ast.Call)]
-    assert calls.count("lower_priority") == calls.count("asyncio.create_subprocess_exec") == 1
-
-
-def test_the_worker_has_no_other_tasks() -> None:
-    tasks = "deal par play par-chart bot-move replay steps ghosts verify stored-replay qr card pace board"
-    assert set(worker.TASKS) == {*tasks.split(), "solution", "analysis", "advice", "solution-replay", "solution-steps"}

@@ -154,14 +154,6 @@ async def test_clients_of_a_proxy_have_separate_limits(store_url: str, tmp_path:
         assert server.failures() == []
 
 
-async def test_untrusted_headers_do_not_evade_limits(store_url: str, tmp_path: Path) -> None:
-    limits = LIMITS | {"trusted_proxies": "192.0.2.0/24"}
-    with LoggedServer(store_url, tmp_path / "log", emptied=True, **limits).start() as server:
-        async with AsyncExitStack() as stack:
-            codes = [await handshake(server, stack, f"198.51.100.{number}") for number in range(4)]
-        assert codes == [101, 101, 429, 429]
-
-
 async def test_proxy_connections_are_not_limited(store_url: str, tmp_path: Path) -> None:
     """A proxy's connections are not limited; its clients' concurrent requests are."""
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **LIMITS).start() as server, ExitStack() as stack:

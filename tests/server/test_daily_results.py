@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from random import Random
 
-import msgspec
 import pytest
 from redis import Redis
 
@@ -152,33 +151,6 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
         assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
         last = await dailies.get(game, dailies.today, Page(skip=2, limit=5))
         assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
-
-
-@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_ties_are_broken_the_same_way_in_any_order(order: tuple[int, int]) -> None:
-    standing = Standing(
-        place=1,
-        seat=1,
-        name="Ada",
-        bot=False,
-        outcome="stuck",
-        done=True,
-        home=0,
-        goal=48,
-        progress=0,
-        attempts=1,
-        ms=0,
-    )
-    races = {
-        n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, (("ada", msgspec.structs.replace(standing, home=n)),))
-        for n in order
-    }
-    assert [(result.home, result.race) for result in results(races[n] for n in order)] == [(1, "race-1")]
-    equal = {n: DailyRace(f"race-{n}", False, "corners:1", 1000 + n, ((f"p{n}", standing),)) for n in order}
-    assert [(result.place, result.race) for result in results(equal[n] for n in order)] == [
-        (1, "race-1"),
-        (1, "race-2"),
-    ]
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"\x01", b"\x02", b"\x63"])

@@ -84,17 +84,6 @@ async def test_a_race_refused_before_its_countdown_can_start_later(redis_url: st
         assert (await counting(parts, 1, "10.0.0.1")).race.stage == "countdown"
 
 
-async def test_a_refused_race_has_not_started_and_holds_no_place(redis_url: str, gate: Gate) -> None:
-    async with process(redis_url) as parts:
-        for _ in range(MAX_SEARCHES_PER_ADDRESS):
-            await counting(parts, 1, "10.0.0.1")
-        with pytest.raises(Refused):
-            await counting(parts, 1, "10.0.0.1")
-        stages = [room.race.stage for room in parts.registry._rooms.values()]
-        assert sorted(stages) == ["countdown"] * MAX_SEARCHES_PER_ADDRESS + ["open"]
-        assert places(parts) == MAX_SEARCHES_PER_ADDRESS
-
-
 async def test_a_countdown_gets_a_place_even_if_the_queue_is_full(redis_url: str, gate: Gate) -> None:
     """The countdown started before a restart, or in another process."""
     async with process(redis_url) as parts:

@@ -128,15 +128,6 @@ async def test_a_backlog_does_not_delay_other_addresses(redis_url: str, gate: Ga
             await other.close()
 
 
-async def test_killing_a_server_ends_its_search(redis_url: str, gate: Gate) -> None:
-    with GatedServer(redis_url) as server:
-        assert server.process
-        async with backlog(server, gate, 1):
-            (pid,) = computing(server.process.pid, "gated_worker")
-            server.kill()
-            await until(lambda: not runs(pid))
-
-
 @pytest.mark.parametrize("target", ["/api/v1/deals/gallery:gone/par/0.json", "/api/v1/replays/{race}/steps"])
 async def test_a_job_ends_when_its_client_disconnects(redis_url: str, gate: Gate, target: str) -> None:
     with GatedServer(redis_url) as server:

@@ -86,13 +86,6 @@ async def test_the_store_starts_answers_and_stops(data_dir: Path) -> None:
     assert stores(data_dir) == []
 
 
-async def test_data_survives_a_stop(data_dir: Path) -> None:
-    async with EmbeddedStore(data_dir) as store:
-        write(store.url, "move", "1")
-    async with EmbeddedStore(data_dir) as store:
-        assert read(store.url, "move") == "1"
-
-
 async def test_a_copy_of_the_data_is_a_backup_even_if_its_last_entry_is_truncated(
     data_dir: Path, tmp_path: Path
 ) -> None:
@@ -131,16 +124,6 @@ async def test_only_the_owner_has_access_and_nothing_listens_on_tcp(store: Embed
     with Redis.from_url(store.url) as redis:
         listeners = [value for name, value in redis.info("server").items() if name.startswith("listener")]
         assert [listener["name"] for listener in listeners] == ["unix"]
-
-
-async def test_a_killed_store_restarts_with_its_data(store: EmbeddedStore) -> None:
-    write(store.url, "move", "1")
-    first = store.pid
-    assert first
-    os.kill(first, signal.SIGKILL)
-    await until_async(lambda: answers(store.url))
-    assert store.pid != first
-    assert read(store.url, "move") == "1"
 
 
 async def test_no_acknowledged_write_is_lost_when_the_store_is_killed(store: EmbeddedStore) -> None:
@@ -192,13 +175,19 @@ def test_the_store_does_not_receive_ctrl_c(server: Server, data_dir: Path) -> No
     assert os.getsid(pid) == pid
 
 
-def test_a_second_server_joins_and_takes_over_when_the_first_is_killed(server: Server, data_dir: Path) -> None:
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_second_server_joins_and_takes_over_when_the_first_ends(
+    is_killed: bool, server: Server, data_dir: Path
+) -> None:
     url = EmbeddedStore(data_dir).url
     first = server()
     second = server()
     [pid] = stores(data_dir)
     write(url, "move", "1")
-    first.kill()
+    if is_killed:
+        first.kill()
+    else:
+        first.communicate(timeout=50)
     until(lambda: stores(data_dir) not in ([], [pid]) and answers(url))
     assert read(url, "move") == "1"
     assert second.poll() is None
@@ -212,14 +201,6 @@ def test_stopping_a_second_server_does_not_stop_the_store(server: Server, data_d
     assert second.returncode == 0
     assert stores(data_dir) == [pid]
     assert answers(EmbeddedStore(data_dir).url)
-
-
-def test_a_second_server_takes_over_when_the_first_stops(server: Server, data_dir: Path) -> None:
-    first = server()
-    [pid] = stores(data_dir)
-    server()
-    first.communicate(timeout=50)
-    until(lambda: stores(data_dir) not in ([], [pid]) and answers(EmbeddedStore(data_dir).url))
 
 
 def test_servers_that_start_at_the_same_time_share_one_store(data_dir: Path) -> None:

@@ -1,9 +1,7 @@
 """The event stream of a race shows what a spectator sees, as it happens, within the limits of connections."""
 
 import asyncio
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -21,7 +19,7 @@ from samedeal_server.http.events import _Spectator
 from support.event_stream import EventStream
 from support.http_api import UNKNOWN, finish_race, problem
 from support.logged_server import Line, LoggedServer, request
-from support.rooms import finished, opened
+from support.rooms import opened
 from support.servers import Server, racers
 from support.stores import process, seat_for, until
 
@@ -92,19 +90,6 @@ async def test_stream_shows_no_more_than_the_race_permits(server: LoggedServer, 
                 assert (view.standings, event.standings) == ((), ())
             await ada.ask(m.Resign)
         assert (await stream.rest())[-1].standings
-
-
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
-async def test_curl_shows_events_at_once(server: LoggedServer) -> None:
-    race_id = server.create("corners")
-    command = ["curl", "-sN", f"{server.url}/api/v1/races/{race_id}/events"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as curl:
-        assert curl.stdout
-        assert b'"open"' in await asyncio.to_thread(curl.stdout.readline)
-        async with racers(server, "ada") as (ada,):
-            await ada.join(race_id)
-            assert b'"ada"' in await asyncio.to_thread(curl.stdout.readline)
-        curl.kill()
 
 
 async def test_streams_count_as_websocket_connections(server: LoggedServer) -> None:
@@ -210,11 +195,3 @@ async def test_a_slow_reader_gets_only_the_newest_state(redis_url: str) -> None:
         assert room.broadcast.has_listeners
         spectator.leave()
         assert not room.broadcast.has_listeners
-
-
-async def test_lines_end_with_the_race(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        lines = [line async for line in _Spectator(room, parts.registry).lines()]
-    assert len(lines) == 1
-    assert b'"stage":"over"' in lines[0]

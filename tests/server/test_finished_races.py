@@ -1,7 +1,5 @@
 """Finished races are archived as replays, and can be found."""
 
-from typing import Any
-
 import pytest
 from redis import Redis
 
@@ -11,7 +9,7 @@ from samedeal.race.events import Moved
 from samedeal_server.store.archive import Search
 from samedeal_server.store.race_log import LINGER_S
 from support.rooms import Later, finished, listed, opened
-from support.stores import contents, process, redis, seat_for, that, until
+from support.stores import process, redis, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -38,45 +36,6 @@ async def test_a_finished_race_is_archived_as_a_replay_that_verifies(redis_url: 
         with pytest.raises(Refused) as refused:
             await (await later.registry.room(race.id)).submit(that(Moved(seat=1, move="draw")))
         assert refused.value.code == "race-over"
-
-
-async def test_search_finds_finished_races_by_game_player_and_deal(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        corners = await finished(parts)
-        again = await finished(parts, seed="42")
-        gallery = await finished(parts, "gallery", seed="42")
-        hidden = await finished(parts, unlisted=True)
-        names = [room.race.id for room in (gallery, again, corners)]
-
-        async def found(**by: Any) -> list[str]:
-            return [ended.race for ended in await parts.archive.search(Search(**by), parts.clock.now())]
-
-        assert await found() == names
-        assert await found(game="corners") == names[1:]
-        assert await found(game="gallery") == names[:1]
-        assert await found(game="the-edge") == await found(game="*") == []
-        assert await found(deal="corners:42") == [again.race.id]
-        assert await found(deal=corners.race.deal) == [corners.race.id]
-        assert await found(player="player-1") == await found(player="player-2") == names
-        assert await found(player="player-3") == []
-        assert await found(limit=2) == names[:2]
-        assert await found(before=corners.race.id) == []
-        assert await found(before=gallery.race.id, limit=1) == [again.race.id]
-        with pytest.raises(Refused) as refused:
-            await found(game="corners", player="player-1")
-        assert refused.value.code == "bad-request"
-        (ended,) = await parts.archive.search(Search(deal=corners.race.deal), parts.clock.now())
-        assert (ended.game, ended.deal, ended.ended_at) == ("corners", corners.race.deal, corners.race.at)
-        assert ended.standings == corners.race.standings()
-        assert await parts.archive.has(hidden.race.id)
-
-
-async def test_archiving_a_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        before = contents(redis)
-        await parts.archive.add(room.race, await parts.log.read(room.race.id))
-        assert contents(redis) == before
 
 
 async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> None:

@@ -71,52 +71,32 @@ def test_invalid_body_is_refused(server: LoggedServer, body: bytes) -> None:
 INVALID_BODIES: list[tuple[dict[str, Any], str]] = [
     ({}, "`game`"),
     ({"game": None}, "$.game"),
-    ({"game": 5}, "$.game"),
-    ({"game": ["corners"]}, "$.game"),
     ({"game": "corners", "colour": "red"}, "`colour`"),
-    ({"game": "corners", "salt": "00" * 16}, "`salt`"),
     ({"game": "corners", "secret": "00" * 32}, "`secret`"),
-    ({"game": "corners", "race": UNKNOWN}, "`race`"),
-    ({"game": "corners", "commitment": "00" * 32}, "`commitment`"),
     ({"game": "corners", "seed": ""}, "$.seed"),
-    ({"game": "corners", "seed": 5}, "$.seed"),
     ({"game": "corners", "seed": "a|b"}, "$.seed"),
-    ({"game": "corners", "seed": "a\nb"}, "$.seed"),
     ({"game": "corners", "seed": "a\n"}, "$.seed"),
-    ({"game": "corners", "seed": "\0"}, "$.seed"),
-    ({"game": "corners", "seed": "\x7f"}, "$.seed"),
     ({"game": "corners", "seed": "x" * 129}, "$.seed"),
-    ({"game": "corners", "seed": "x" * 10_000}, "$.seed"),
     ({"game": "corners", "variant": {"cap": False}}, "cap"),
+    ({"game": "corners", "variant": {"refill": "bin"}}, "refill"),
     ({"game": "gallery", "variant": {"cap": "yes"}}, "cap"),
-    ({"game": "gallery", "variant": {"cap": "True"}}, "cap"),
     ({"game": "gallery", "variant": {"cap": 1}}, "$.variant"),
-    ({"game": "gallery", "variant": {"cap": None}}, "$.variant"),
     ({"game": "gallery", "variant": {"seed": "1"}}, "seed"),
     ({"game": "gallery", "variant": {"cls": "1"}}, "cls"),
-    ({"game": "gallery", "variant": {"": "1"}}, "''"),
     ({"game": "gallery", "variant": {"a b": "1"}}, "a b"),
     ({"game": "gallery", "variant": []}, "$.variant"),
     ({"game": "corners", "options": []}, "$.options"),
     ({"game": "corners", "options": {"colour": "red"}}, "`colour`"),
-    ({"game": "corners", "options": {"limit_ms": None}}, "$.options"),
     ({"game": "corners", "options": {"limit_ms": "5000"}}, "$.options.limit_ms"),
     ({"game": "corners", "options": {"limit_ms": 999}}, "$.options.limit_ms"),
-    ({"game": "corners", "options": {"limit_ms": -1}}, "$.options.limit_ms"),
     ({"game": "corners", "options": {"limit_ms": 7_200_001}}, "$.options.limit_ms"),
-    ({"game": "corners", "options": {"limit_ms": 10**30}}, "$.options"),
-    ({"game": "corners", "options": {"limit_ms": 5000.5}}, "$.options"),
-    ({"game": "corners", "options": {"limit_ms": True}}, "$.options.limit_ms"),
     ({"game": "corners", "options": {"max_racers": 0}}, "$.options.max_racers"),
     ({"game": "corners", "options": {"max_racers": 33}}, "$.options.max_racers"),
     ({"game": "corners", "options": {"start_delay_ms": -1}}, "$.options.start_delay_ms"),
     ({"game": "corners", "options": {"start_delay_ms": 60_001}}, "$.options.start_delay_ms"),
     ({"game": "corners", "options": {"undo": 1}}, "$.options.undo"),
-    ({"game": "corners", "options": {"undo": "no"}}, "$.options.undo"),
     ({"game": "corners", "options": {"attempts": -1}}, "$.options.attempts"),
     ({"game": "corners", "options": {"spectators": "all"}}, "$.options.spectators"),
-    ({"game": "corners", "options": {"spectators": False}}, "$.options.spectators"),
-    ({"game": "corners", "options": {"spectators": {"deep": []}}}, "$.options"),
 ]
 
 
@@ -192,19 +172,6 @@ def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> Non
 )
 def test_invalid_filter_is_refused(server: LoggedServer, query: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/races?{query}"), "bad-request")
-
-
-def test_race_is_shown_as_spectators_see_it(server: LoggedServer) -> None:
-    created = create(server, game="corners").json
-    view = request(server, "GET", f"/api/v1/races/{created['race']}").json
-    assert view == {
-        "t": "view",
-        "race": created["race"],
-        "n": 0,
-        "h": view["h"],
-        "stage": "open",
-        "header": created["header"],
-    }
 
 
 @pytest.mark.parametrize("name", [UNKNOWN, "CALM", "%00", "%2e%2e", "a%2fb", "x" * 65, "%7brace%7d", "*", "%ff", "a b"])

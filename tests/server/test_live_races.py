@@ -5,8 +5,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from redis import Redis
@@ -20,9 +18,7 @@ from samedeal.wire import messages as m
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.guests import Guest
 from samedeal_server.store.live_races import RaceFilter
-from samedeal_server.ws.session import Session
 from support.logged_server import LoggedServer, request
 from support.rooms import finished, listed, opened
 from support.servers import Server, racers
@@ -147,14 +143,6 @@ async def test_leaving_a_race_works_at_log_level_debug(server: LoggedServer) -> 
         assert isinstance(view, m.View)
         assert view.seat is None
         assert isinstance(await ada.join(race), m.View)
-
-
-async def test_a_message_without_a_handler_fails() -> None:
-    class Wave(m.Request, frozen=True, kw_only=True): ...
-
-    session = SimpleNamespace(_login=SimpleNamespace(guest=Guest("p", "Ada")), _room=object())
-    with pytest.raises(AssertionError, match="Expected code to be unreachable"):
-        await Session._respond(cast(Any, session), cast(Any, Wave(id=1)))
 
 
 # Limits.

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -13,8 +12,7 @@ from samedeal_server.store.connection import Store
 from samedeal_server.store.guests import Guest, Guests, digest
 from samedeal_server.store.login_codes import ALPHABET, EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
-from support.faulty_store import Valkey, compiled
-from support.stores import Wire, contents, holds, redis, store, until
+from support.stores import Wire, contents, holds, redis, store
 
 pytestmark = pytest.mark.tier(2)
 
@@ -42,14 +40,6 @@ async def attempt(codes: LoginCodes, code: str) -> Guest | None:
             raise
         return None
     return guest
-
-
-async def test_code_adds_a_device_with_its_own_token(guests: Guests, codes: LoginCodes) -> None:
-    ada, token = await guests.create("Ada")
-    guest, new = await codes.redeem(await codes.create(token))
-    assert guest == ada
-    assert new != token
-    assert await guests.authenticate(new) == await guests.authenticate(token) == ada
 
 
 async def test_code_works_once(guests: Guests, codes: LoginCodes) -> None:
@@ -105,18 +95,6 @@ async def test_the_store_has_no_codes(guests: Guests, codes: LoginCodes, redis: 
         assert not holds(redis, form)
 
 
-async def test_logging_out_cancels_the_code_of_that_device(guests: Guests, codes: LoginCodes) -> None:
-    ada, token = await guests.create("Ada")
-    _, on_phone = await codes.redeem(await codes.create(token))
-    code = await codes.create(token)
-    assert await guests.remove_token(token)
-    assert not await guests.remove_token(token)
-    assert await attempt(codes, code) is None
-    assert await attempt(codes, await codes.create(on_phone)) == ada
-    with pytest.raises(Refused, match="token"):
-        await codes.create(token)
-
-
 async def test_new_tokens_expire_like_others(store: Store, redis: Redis) -> None:
     guests = Guests(store, days=2)
     _, token = await guests.create("Ada")
@@ -137,31 +115,6 @@ async def test_code_expires_whether_it_was_used_or_not(guests: Guests, codes: Lo
         for key in redis.keys("login:player:*"):
             redis.pexpire(key, 0)
         assert await attempt(codes, code) is None
-
-
-async def test_code_expires_after_ten_minutes(tmp_path: Path) -> None:
-    library = compiled(tmp_path)
-    if library is None:
-        pytest.skip("a C compiler is needed to set the store's clock")
-    valkey = Valkey(tmp_path / "store", library)
-    await valkey.start()
-    store = Store(valkey.url)
-    try:
-        guests = Guests(store)
-        codes = LoginCodes(store, guests)
-        ada, token = await guests.create("Ada")
-        early, ahead_ms = await codes.create(token), 1000 * EXPIRE_S // 2
-        valkey.turn(ahead_ms=ahead_ms)
-        assert await attempt(codes, early) == ada
-        late = await codes.create(token)
-        assert await valkey.ask("TTL", f"login:player:{ada.player}") <= EXPIRE_S
-        valkey.turn(ahead_ms=ahead_ms + 1000 * EXPIRE_S)
-        await until(lambda: not valkey.redis.keys("login:*"))  # the store reads its clock now and then
-        assert await attempt(codes, late) is None
-        assert await guests.authenticate(token) == ada
-    finally:
-        await store.close()
-        await valkey.kill()
 
 
 async def test_one_of_many_simultaneous_attempts_succeeds(redis_url: str, store: Store, redis: Redis) -> None:
@@ -196,23 +149,6 @@ async def test_lost_reply_of_the_store_does_not_use_up_a_code(redis_url: str, re
             assert wire.lost == lost + 1
             assert guest == await guests.authenticate(on_phone) == ada
             assert await attempt(codes, code) is None
-        await store.close()
-
-
-async def test_unavailable_store_is_not_a_wrong_code(redis_url: str) -> None:
-    async with Wire(redis_url) as wire:
-        store = Store(wire.url)
-        guests = Guests(store)
-        codes = LoginCodes(store, guests)
-        ada, token = await guests.create("Ada")
-        code = await codes.create(token)
-        await wire.down()
-        for action in (codes.redeem(code), codes.create(token), guests.remove_token(token)):
-            with pytest.raises(Refused) as refused:
-                await action
-            assert refused.value.code == "store-unavailable"
-        await wire.up()
-        assert await attempt(codes, code) == ada
         await store.close()
 
 

@@ -356,9 +356,6 @@ def test_old_entries_are_deleted_unless_they_are_in_force(redis_url: str, tmp_pa
     ("path", "body", "code"),
     [
         ("bans", {"subject": ""}, "bad-request"),
-        ("bans", {"subject": "player:x"}, "bad-request"),
-        ("bans", {"subject": "address:nowhere"}, "bad-request"),
-        ("bans", {"subject": "name:\u202eeve"}, "bad-request"),
         ("bans", {"subject": "eve", "seconds": 0}, "bad-request"),
         ("bans", {"subject": "eve", "seconds": 10**10}, "bad-request"),
         ("bans", {"subject": "eve", "until": 1}, "bad-request"),

@@ -170,18 +170,6 @@ async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(redis_ur
         ]
 
 
-async def test_par_of_a_finished_daily_race_is_sealed_on_its_day(server: LoggedServer) -> None:
-    opening = {"game": "gallery", "daily": True, "options": {"max_racers": 1, "start_delay_ms": 0}}
-    race_id = request(server, "POST", "/api/v1/races", json.dumps(opening).encode()).json["race"]
-    async with racers(server, "ada") as (ada,):
-        await ada.join(race_id)
-        await ada.ask(m.Ready)
-        await ada.until(lambda view: view.stage == "running")
-        await ada.ask(m.Resign)
-        await ada.until(lambda view: view.stage == "over")
-    assert await all_sealed(*((server, f"/api/v1/races/{race_id}/par{more}") for more in ("", ".svg", "?seat=1")))
-
-
 # Sealed deals.
 
 

@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry, Header, Taken
 from samedeal.race.race import Race
 from samedeal_server.store.connection import Store, Word
-from samedeal_server.store.race_log import GATHER_S, IN_FLIGHT, LINGER_S, Behind, Lost, RaceLog
+from samedeal_server.store.race_log import GATHER_S, IN_FLIGHT, Behind, Lost, RaceLog
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
 from support.stores import Wire, calls, redis, store
@@ -89,12 +89,6 @@ async def test_appended_entries_are_read_from_any_number_on(log: RaceLog) -> Non
     await assert_holds(log, ENTRIES)
     for n in range(len(ENTRIES) + 2):
         assert await log.read(RACE, after=n) == list(ENTRIES[n:])
-
-
-async def test_entry_n_has_the_stream_id_n(log: RaceLog, redis: Redis) -> None:
-    await append(log, 1, 12)
-    ids = [id_ for id_, _ in redis.xrange(f"race:{{{RACE}}}:log") or ()]
-    assert ids == [f"{n}-0".encode() for n in range(1, 13)]
 
 
 async def test_a_wrong_predecessor_is_behind(log: RaceLog) -> None:
@@ -265,13 +259,6 @@ async def test_following_no_races_waits_and_returns_nothing(log: RaceLog) -> Non
     started = time.monotonic()
     assert await log.follow(dict) == {}
     assert time.monotonic() - started > 0.1
-
-
-async def test_a_discarded_log_expires(log: RaceLog, redis: Redis) -> None:
-    await append(log, 1, 2)
-    await log.discard(RACE)
-    assert all(0 < redis.ttl(f"race:{{{RACE}}}:{part}") <= LINGER_S for part in ("log", "head"))
-    await assert_holds(log, ENTRIES[:2])
 
 
 # Losses.

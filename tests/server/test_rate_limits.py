@@ -1,6 +1,5 @@
 """Rate limits of addresses, with a fake clock and with a real server."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,11 +102,6 @@ def test_new_races_are_limited_per_address(server: LoggedServer) -> None:
     assert [create(server) for _ in range(5)] == [201] * 4 + [429]
 
 
-@pytest.mark.parametrize("seed", ["a\u202eb", "\u200b", "\x9b31m", "a\u2028", "\ue000", "\ufeff1"])
-def test_seed_with_invisible_characters_is_refused(server: LoggedServer, seed: str) -> None:
-    assert create(server, seed=seed) == 400
-
-
 async def test_new_guests_are_limited_per_address(server: LoggedServer) -> None:
     async def say_hello(name: str, **known: str) -> m.FromServer:
         async with await Line.open(server) as line:
@@ -121,17 +115,6 @@ async def test_new_guests_are_limited_per_address(server: LoggedServer) -> None:
     assert (last.code, [isinstance(answer, m.Welcome) for answer in answers]) == ("too-many", [True] * 5 + [False])
     async with await Line.open(server) as line:  # known guests may return
         assert isinstance(await line.ask("hello", token=first.token), m.Welcome)
-
-
-async def test_wrong_tokens_are_limited_per_address(server: LoggedServer) -> None:
-    async def try_token(number: int) -> str:
-        async with await Line.open(server) as line:
-            answer = await line.ask("hello", token=f"sd_{number}")
-            assert isinstance(answer, m.Problem)
-            return answer.code
-
-    codes = await asyncio.gather(*(try_token(number) for number in range(8)))
-    assert sorted(codes) == ["bad-token"] * 3 + ["too-many"] * 5
 
 
 def test_open_races_are_limited(store_url: str, tmp_path: Path) -> None:

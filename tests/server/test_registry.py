@@ -2,21 +2,18 @@
 
 import asyncio
 import re
-from typing import Any
 
 import pytest
 from msgspec import structs
 from redis import Redis
 
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
-from samedeal.race.events import Closed, Moved, Options, Resigned
+from samedeal.race.events import Closed, Resigned
 from samedeal_server.races import opening, registry
-from samedeal_server.races.registry import RACE_ID, Registry, checked_game
-from support.finished_races import nonce
+from samedeal_server.races.registry import Registry
 from support.races_by_hand import opened as opened_by_hand
-from support.rooms import Later, finished, listed, opened
-from support.stores import KEY, holds, process, redis, run, seat_for, that, until
+from support.rooms import Later, finished, opened
+from support.stores import process, redis, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -30,34 +27,6 @@ async def refusal(race: str, registry: Registry) -> str:
 
 
 # Creating.
-
-
-async def test_a_new_race_has_a_readable_id_and_its_own_secret(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        one, other = await opened(parts), await opened(parts)
-        for room in (one, other):
-            assert re.fullmatch(r"[a-z]+-[a-z]+-\d{4}", room.race.id)
-            assert RACE_ID.fullmatch(room.race.id)
-            assert await parts.log.header(room.race.id) == room.race.header
-            assert await parts.log.head(room.race.id) == (0, room.race.digest)
-        assert one.race.id != other.race.id
-        assert one.race.secret != other.race.secret
-        assert one.race.header.commitment != other.race.header.commitment
-
-
-async def test_the_store_has_no_secret_of_an_unfinished_race(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        await run(room)
-        await room.submit(that(Moved(seat=1, move="draw")))
-        assert holds(redis, nonce(1).hex())
-        assert holds(redis, room.race.header.commitment)
-        for secret in (room.race.secret, KEY):
-            assert not holds(redis, secret)
-            assert not holds(redis, secret.hex())
-        for seat in (1, 2):
-            await room.submit(that(Resigned(seat=seat)))
-        await until(lambda: holds(redis, room.race.secret.hex()))
 
 
 async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,45 +45,7 @@ async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, mon
         assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
 
 
-@pytest.mark.parametrize(
-    ("slug", "variant", "seed"),
-    [
-        ("corners", {"cap": True}, None),
-        ("corners", {"refill": "bin"}, None),
-        ("corners", {"refill": True}, None),
-        ("gallery", {"cap": "True"}, None),
-        ("gallery", {"cap": 1}, None),
-        ("corners", {}, "a|b"),
-    ],
-)
-async def test_unknown_variants_and_bad_seeds_are_refused(
-    redis_url: str, redis: Redis, slug: str, variant: dict[str, Any], seed: str | None
-) -> None:
-    async with process(redis_url) as parts:
-        with pytest.raises(Refused) as refused:
-            await parts.registry.create(GAMES[slug], variant, seed, Options(limit_ms=60_000))
-        assert refused.value.code == "bad-request"
-        assert redis.keys() == []
-
-
-def test_checked_game_finds_games_by_slug() -> None:
-    assert checked_game("corners") is GAMES["corners"]
-    with pytest.raises(Refused, match="whist") as refused:
-        checked_game("whist")
-    assert refused.value.code == "not-found"
-
-
 # Finding.
-
-
-async def test_every_process_finds_the_current_race(redis_url: str) -> None:
-    async with process(redis_url) as here, process(redis_url) as there:
-        room = await opened(here)
-        assert await here.registry.room(room.race.id) is room
-        await run(room)
-        other_room = await there.registry.room(room.race.id)
-        assert other_room.race == room.race
-        assert await there.registry.room(room.race.id) is other_room
 
 
 async def test_concurrent_lookups_return_the_same_room(redis_url: str) -> None:
@@ -164,22 +95,6 @@ async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
 
 
 # Overdue races.
-
-
-async def test_races_that_ended_without_a_server_are_closed_later(redis_url: str) -> None:
-    async with process(redis_url) as before:
-        ended = await opened(before)
-        await run(ended)
-        await ended.submit(that(Moved(seat=1, move="draw")))
-        waiting = await opened(before)
-        await waiting.submit(seat_for(1))
-        races = ended.race, waiting.race
-    async with process(redis_url, started=True, clock=Later) as after:
-        rooms = [await after.registry.room(race.id) for race in races]
-        await until(lambda: all(room.race.closed for room in rooms))
-        assert [room.race.stage for room in rooms] == ["over", "cancelled"]
-        await until(lambda: all(room.is_archived for room in rooms))
-        assert await listed(after) == []
 
 
 async def test_a_running_race_without_connections_needs_no_room(
@@ -280,25 +195,6 @@ async def test_an_open_race_that_the_store_lost_is_written_again_before_its_room
         assert await parts.log.head(room.race.id) == (1, room.race.digest)
 
 
-async def test_an_unreadable_race_does_not_affect_others(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url, started=True) as parts:
-        bad, good = await opened(parts), await opened(parts)
-        await until(lambda: redis.zcard("races:due") == 2)
-        redis.xadd(f"race:{{{bad.race.id}}}:log", {"e": '[1,1,{"t":"unheard-of"}]', "h": "0" * 64}, id="1-0")
-        redis.hset(f"race:{{{bad.race.id}}}:head", mapping={"n": 1, "h": "0" * 64})
-        redis.zadd("races:due", {bad.race.id: 1})
-        async with process(redis_url, started=True) as other:
-            assert (await other.registry.room(good.race.id)).race.n == 0
-            await good.submit(seat_for(1))
-            there = await other.registry.room(good.race.id)
-            await until(lambda: there.race.n == 1)
-            assert good.race.id in await listed(other)
-            with pytest.raises(Refused) as refused:
-                await other.registry.room(bad.race.id)
-            assert refused.value.code == "unsupported-version"
-            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 1)
-
-
 async def test_a_process_follows_what_another_does(redis_url: str) -> None:
     async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
         mine = await opened(here)
@@ -312,18 +208,6 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
 
 
 # Lists.
-
-
-async def test_live_races_are_listed_newest_first_without_unlisted_ones(redis_url: str) -> None:
-    async with process(redis_url) as here, process(redis_url) as there:
-        rooms = []
-        for unlisted in (False, True, False, False):
-            rooms.append(await opened(here, unlisted=unlisted))
-            await until(lambda: here.clock.now() > rooms[-1].race.header.opened_at)
-        names = [room.race.id for room in rooms]
-        for parts in (here, there):
-            assert await listed(parts) == [names[3], names[2], names[0]]
-            assert await listed(parts, limit=2) == [names[3], names[2]]
 
 
 async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:

@@ -25,13 +25,10 @@ from samedeal.race.events import (
     Dealt,
     Joined,
     Left,
-    Moved,
     Nonce,
     Options,
     Readied,
     Resigned,
-    Taken,
-    Unreadied,
 )
 from samedeal.race.race import Race
 from samedeal.replays.bot_replay import replay_of
@@ -141,27 +138,6 @@ def test_commitments_of_zeros_round_trip() -> None:
         log.say(Closed(secret=SECRET.hex()))
         replay = log.replay()
         assert stored_replays.text(encode(replay)) == codec.encode(replay, "json")
-
-
-def test_replays_render_in_every_form() -> None:
-    replay = finished("corners")
-    assert stored_replays.render(encoded("corners"), "json") == codec.encode(replay, "json")
-    assert stored_replays.render(encoded("corners"), "msgpack") == codec.encode(replay, "msgpack")
-    assert stored_replays.render(encoded("corners"), "ndjson") == b"".join(replay.lines())
-
-
-def test_random_races_include_every_kind_of_race() -> None:
-    """Otherwise the tests with random races would prove little."""
-    races = [random_race(slug, kind, Random(luck)) for slug in GAMES for kind in KINDS for luck in range(40)]
-    assert {race.stage for race, _ in races} == {"over", "cancelled"}
-    outcomes = {standing.outcome for _, replay in races for standing in replay.standings}
-    assert outcomes >= {"timeout", "resigned", "scratched", "waiting", "ready"}
-    kinds = {type(entry.event) for _, replay in races for entry in replay.entries}
-    assert kinds == {Joined, Left, Readied, Unreadied, Counting, Nonce, Dealt, Moved, Taken, Resigned, Closed}
-    commitments_of_races = [
-        {entry.event.commitment for entry in replay.entries if isinstance(entry.event, Joined)} for _, replay in races
-    ]
-    assert any(len(values) > 1 for values in commitments_of_races)
 
 
 # Size.

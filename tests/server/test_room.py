@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from redis import Redis
 
-from samedeal.errors import IllegalMove, Refused
+from samedeal.errors import Refused
 from samedeal.proof.verification import verify
 from samedeal.race.events import (
     AnyEvent,
@@ -26,7 +26,6 @@ from samedeal_server.races.broadcast import MAX_STALENESS_MS
 from samedeal_server.races.room import Room
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
-from support.finished_races import SECRET
 from support.rooms import agrees, opened
 from support.stores import Heard, Wire, calls, process, redis, run, seat_for, that, until
 
@@ -36,16 +35,6 @@ SEATS = 20
 
 
 # Applying commands.
-
-
-async def test_submit_returns_after_the_entry_is_in_the_log(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        race = await room.submit(seat_for(1))
-        assert race is room.race
-        (entry,) = await agrees(room, parts.log)
-        assert entry.n == race.n == 1
-        assert abs(entry.at - parts.clock.now()) < 2_000
 
 
 async def test_a_command_that_has_already_taken_effect_adds_no_entry(redis_url: str) -> None:
@@ -188,16 +177,6 @@ async def test_closing_a_room_finishes_the_write_in_progress(redis_url: str) -> 
         await agrees(room, parts.log)
 
 
-async def test_an_illegal_move_raises_the_rule_it_breaks(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        await run(room)
-        with pytest.raises(IllegalMove, match="not a move in Corners"):
-            await room.submit(that(Moved(seat=1, move="nonsense")))
-        await room.submit(that(Moved(seat=1, move="draw")))
-        await agrees(room, parts.log)
-
-
 # Two processes.
 
 
@@ -319,19 +298,6 @@ async def test_countdown_deal_and_closing_happen_on_time(redis_url: str) -> None
         assert not room.is_idle
         room.broadcast.remove(heard)
         await until(lambda: room.is_idle)
-
-
-async def test_a_race_closes_with_the_last_resignation(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        await run(room)
-        await room.submit(that(Resigned(seat=1)))
-        await room.submit(that(Resigned(seat=2)))
-        assert room.race.closed
-        assert room.race.stage == "over"
-        with pytest.raises(Refused) as refusal:
-            await room.submit(that(Closed(secret=SECRET.hex())))
-        assert refusal.value.code == "race-over"
 
 
 async def test_a_race_that_ended_during_an_outage_is_closed_afterwards(redis_url: str) -> None:

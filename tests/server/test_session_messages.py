@@ -52,23 +52,13 @@ def deep(levels: int) -> list[Any]:
 RACE, HEX = "calm-otter-42", "0f" * 32
 NOT_OURS: list[tuple[object, str, int | None]] = [
     # the message, what the problem names, and the id that it answers
-    (None, "Expected `object`", None),
     ([], "Expected `object`", None),
-    ([[[[]]]], "Expected `object`", None),
     (5, "Expected `object`", None),
-    ("hello", "Expected `object`", None),
-    ({}, "`t`", None),
     ({"id": 8}, "`t`", 8),
     ({"t": "deal", "id": 8}, "$.t", 8),
-    ({"t": "MOVE", "id": 8}, "$.t", 8),
-    ({"t": 5, "id": 8}, "$.t", 8),
-    ({"t": None, "id": 8}, "$.t", 8),
     ({"t": "view", "id": 8}, "$.t", 8),
     ({"t": "ping"}, "`id`", None),
-    ({"t": "ping", "id": None}, "$.id", None),
     ({"t": "ping", "id": "8"}, "$.id", None),
-    ({"t": "ping", "id": 8.5}, "$.id", None),
-    ({"t": "ping", "id": True}, "$.id", None),
     ({"t": "ping", "id": -1}, "$.id", None),
     ({"t": "ping", "id": 2**53}, "$.id", None),
     ({"t": "ping", "id": 8, "seat": 2}, "`seat`", 8),
@@ -82,27 +72,18 @@ NOT_OURS: list[tuple[object, str, int | None]] = [
     ({"t": "join", "id": 8, "race": ""}, "$.race", 8),
     ({"t": "join", "id": 8, "race": "x" * 65}, "$.race", 8),
     ({"t": "join", "id": 8, "race": RACE, "commitment": "0F" * 32}, "$.commitment", 8),
-    ({"t": "join", "id": 8, "race": RACE, "commitment": HEX + "\n"}, "$.commitment", 8),
-    ({"t": "join", "id": 8, "race": RACE, "commitment": HEX + "0"}, "$.commitment", 8),
     ({"t": "join", "id": 8, "race": RACE, "bot": 1}, "$.bot", 8),
-    ({"t": "join", "id": 8, "race": RACE, "seat": 1}, "`seat`", 8),
     ({"t": "watch", "id": 8, "race": [RACE]}, "$.race", 8),
     ({"t": "ready", "id": 8, "ready": "yes"}, "$.ready", 8),
-    ({"t": "ready", "id": 8, "seat": 1}, "`seat`", 8),
     ({"t": "nonce", "id": 8, "nonce": "0f"}, "$.nonce", 8),
     ({"t": "move", "id": 8, "move": "draw"}, "`ply`", 8),
     ({"t": "move", "id": 8, "ply": 0}, "`move`", 8),
     ({"t": "move", "id": 8, "move": "", "ply": 0}, "$.move", 8),
-    ({"t": "move", "id": 8, "move": "d raw", "ply": 0}, "$.move", 8),
     ({"t": "move", "id": 8, "move": "draw\n", "ply": 0}, "$.move", 8),
-    ({"t": "move", "id": 8, "move": "dräw", "ply": 0}, "$.move", 8),
     ({"t": "move", "id": 8, "move": "x" * 65, "ply": 0}, "$.move", 8),
-    ({"t": "move", "id": 8, "move": ["draw"], "ply": 0}, "$.move", 8),
     ({"t": "move", "id": 8, "move": "draw", "ply": -1}, "$.ply", 8),
     ({"t": "move", "id": 8, "move": "draw", "ply": 2**31 + 1}, "$.ply", 8),
     ({"t": "move", "id": 8, "move": "draw", "ply": 0, "seat": 2}, "`seat`", 8),
-    ({"t": "resign", "id": 8, "player": "bo"}, "`player`", 8),
-    ({"t": "leave", "id": 8, "race": RACE}, "`race`", 8),
 ]
 
 
@@ -144,12 +125,6 @@ async def test_oversized_messages_are_refused_and_play_continues(server: LoggedS
         await line.send(line.written(longest | {"x": "x" * (4_090 - len(line.written(longest)))}))
         assert refused(await line.answer(8), "bad-message", "`x`")
         assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
-
-
-async def test_a_huge_message_closes_the_connection(server: LoggedServer, form: codec.Form) -> None:
-    async with await Line.open(server, form, "ada") as line:
-        await line.send(b"x" * 65_537)
-        assert await line.close_code() == 1009
 
 
 async def test_msgpack_in_a_text_frame_closes_the_connection(server: LoggedServer) -> None:

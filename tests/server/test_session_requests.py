@@ -4,13 +4,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
 
 from samedeal.proof import commitments
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
-from support.servers import Racer
 from support.sessions import alone, boarded, form, refused, server, strict, viewed
 
 pytestmark = pytest.mark.tier(2)
@@ -18,16 +16,6 @@ pytestmark = pytest.mark.tier(2)
 __all__ = ["form", "server", "strict"]
 
 NONCE, HEX = "5c" * 32, "0f" * 32
-
-
-async def test_unknown_races_are_not_found(server: LoggedServer, form: codec.Form) -> None:
-    names = ["calm-otter-42", "../races", "CALM-OTTER", "race:{x}:log", "*", "\0", "a b", "é", "..", "%2e", "x" * 64]
-    async with await Line.open(server, form, "ada") as line:
-        view = await alone(line, server)
-        for name in names:
-            for asked in ("join", "watch"):
-                assert refused(await line.ask(asked, race=name), "not-found", "not found")
-        assert viewed(await line.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
 async def test_requests_without_a_seat_are_refused(server: LoggedServer, form: codec.Form) -> None:
@@ -218,18 +206,6 @@ async def test_disconnected_players_do_not_delay_the_countdown(strict: LoggedSer
         assert [standing.name for standing in view.standings] == ["bo", "cy"]
 
 
-async def test_spectators_of_an_open_race_see_every_move(server: LoggedServer, form: codec.Form) -> None:
-    race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0, spectators="open")
-    async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
-        await ada.ask("join", race=race)
-        assert viewed(await ada.ask("ready")).stage == "running"
-        assert viewed(await bo.ask("watch", race=race)).boards
-        for ply in range(3):
-            boarded(await ada.ask("move", move="draw", ply=ply))
-        while not ((view := viewed(await bo.hear())).boards and view.boards[1].ply == 3):
-            pass
-
-
 async def test_a_refused_join_keeps_the_previous_seat(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as ada, await Line.open(server, form, "bo") as bo:
         full, own = await alone(ada, server), await alone(bo, server)
@@ -250,19 +226,6 @@ async def test_a_connection_can_switch_races(server: LoggedServer, form: codec.F
         back = viewed(await line.ask("join", race=first.race))
         assert (back.race, boarded(back).ply) == (first.race, 0)
         assert viewed(await line.ask("move", move="draw", ply=0)).race == first.race
-
-
-async def test_a_newer_connection_takes_over_the_seat(server: LoggedServer, form: codec.Form) -> None:
-    older = await Racer("ada").connect(server, form)
-    race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0)
-    await older.join(race)
-    await older.ask(m.Ready)
-    async with await Line.open(server, form) as newer:
-        await newer.ask("hello", token=older.token)
-        view = viewed(await newer.ask("join", race=race))
-        with pytest.raises(ConnectionClosed, match="4009"):
-            await older.until(lambda view: view.stage == "over")
-        assert viewed(await newer.ask("move", move="draw", ply=0)).n == view.n + 1
 
 
 async def test_the_deal_is_sent_even_if_a_request_is_refused_meanwhile(server: LoggedServer) -> None:

@@ -175,15 +175,6 @@ async def test_an_unreachable_store_is_reported_without_its_address(caplog: pyte
     assert f"{port}" not in caplog.text
 
 
-async def test_command_arguments_are_not_logged(own_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    one = Store(own_url)
-    with pytest.raises(Refused):
-        await one.ask("NO-SUCH-COMMAND", "a-token")
-    await one.close()
-    assert "the store answers with an error (" in caplog.text
-    assert "a-token" not in caplog.text
-
-
 async def test_arguments_of_pipelined_commands_are_not_logged(
     own_url: str, store: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -60,28 +60,6 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     PROBE: at_most(60),
 }
 """The lifetime of each key, by pattern. In the ids of finished races, `over-` is added at the start."""
-WRITERS = {
-    "admin_log.py",
-    "announcements.py",
-    "archive.py",
-    "checks.py",
-    "connection.py",
-    "copying.py",
-    "daily_results.py",
-    "guests.py",
-    "job_results.py",
-    "live_races.py",
-    "login_codes.py",
-    "player_races.py",
-    "race_log.py",
-    "reports.py",
-    "revocations.py",
-    "schema.py",
-    "signing_keys.py",
-    "successors.py",
-    "withdrawals.py",
-}
-"""The modules that write to the store."""
 
 
 def lifetime(key: str) -> Callable[[int], bool] | None:
@@ -177,13 +155,6 @@ def test_documented_keys_are_known() -> None:
             .replace("…", "x")
         )
         assert lifetime(example.replace("DIGEST", "0" * 64)), name
-
-
-def test_only_known_modules_write_to_the_store() -> None:
-    folder = Path(samedeal_server.__file__).parent
-    command = re.compile(r"\"(SET|SETEX|HSET|HSETNX|ZADD|SADD|XADD|INCR\w*|[LR]PUSH|APPEND|MSET|PFADD)\"|\.script\(")
-    writers = {file.name for file in folder.rglob("*.py") if command.search(file.read_text())}
-    assert writers == WRITERS
 
 
 def test_only_the_store_package_sends_commands() -> None:

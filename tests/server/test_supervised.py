@@ -1,14 +1,11 @@
 """Background loops continue after errors, and one bad race does not stop the sweep."""
 
-import ast
 import asyncio
 import logging
-from pathlib import Path
 
 import pytest
 from redis import Redis
 
-import samedeal_server
 from samedeal.errors import Refused
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.store.clock import Clock
@@ -16,26 +13,6 @@ from support.rooms import Later, opened
 from support.stores import process, run, until
 
 pytestmark = pytest.mark.tier(2)
-
-ENDLESS_LOOPS = {
-    "jobs/pool.py": {"_exchange"},  # until the job has a result
-    "ops/metrics.py": {"watch"},  # supervised
-    "ops/supervised.py": {"supervised"},
-    "races/bot_moves.py": {"_choose"},  # until a job succeeds
-    "races/ghosts.py": {"_load"},  # the same
-    "races/hosting.py": {"submit_join"},  # until the seat is not released meanwhile
-    "races/opening.py": {"new_header"},  # until an id is free
-    "races/registry.py": {"create"},  # the same
-    "races/rematches.py": {"ask"},  # until the last race of a chain
-    "races/room.py": {"_commit"},  # until no other process has written first
-    "store/checks.py": {"check_store"},  # until a deadline
-    "store/connection.py": {"_with_retries"},  # until a deadline
-    "store/erasure.py": {"step"},  # until a deadline
-    "store/embedded.py": {"_supervise"},  # if it fails, the server exits
-    "uvicorn_limits/timeouts.py": {"enforce_timeouts"},  # supervised
-    "ws/session.py": {"_receive_all"},  # until the connection ends
-}
-"""Every coroutine with an endless loop, with the reason why its errors are harmless."""
 
 
 async def test_a_supervised_loop_logs_errors_and_continues(caplog: pytest.LogCaptureFixture) -> None:
@@ -72,18 +49,6 @@ async def test_cancelled_repeats_a_swallowed_cancellation() -> None:
     await asyncio.sleep(0)
     await asyncio.wait_for(cancelled([task]), 60)
     assert swallowed == 3
-
-
-def test_all_endless_loops_of_the_server_are_listed() -> None:
-    folder = Path(samedeal_server.__file__).parent
-    endless: dict[str, set[str]] = {}
-    for file in folder.rglob("*.py"):
-        for function in ast.walk(ast.parse(file.read_text())):
-            if isinstance(function, ast.AsyncFunctionDef):
-                loops = [node for node in ast.walk(function) if isinstance(node, ast.While)]
-                if any(isinstance(loop.test, ast.Constant) and loop.test.value for loop in loops):
-                    endless.setdefault(str(file.relative_to(folder)), set()).add(function.name)
-    assert endless == ENDLESS_LOOPS
 
 
 @pytest.mark.parametrize(

@@ -162,15 +162,6 @@ INCOMPLETE = {
 }
 
 
-def test_incomplete_requests_time_out(server: LoggedServer) -> None:
-    with ExitStack() as stack:
-        clients = [stack.enter_context(Hostile(server)) for _ in INCOMPLETE]
-        for client, data in zip(clients, INCOMPLETE.values(), strict=True):
-            client.send(data)
-        for client in clients:
-            client.rest()
-
-
 @pytest.mark.parametrize("start", INCOMPLETE)
 def test_requests_sent_byte_by_byte_time_out(server: LoggedServer, start: str) -> None:
     with Hostile(server) as eve:
@@ -179,14 +170,6 @@ def test_requests_sent_byte_by_byte_time_out(server: LoggedServer, start: str) -
         while not gone([eve], 0.02):
             assert eve.flood(b"x", 1) in (0, 1)
             assert time.monotonic() - began < 30
-
-
-def test_websocket_without_a_first_message_closes_with_4001(server: LoggedServer) -> None:
-    with Hostile.shaken(server) as eve:
-        assert eve.close_code() == 4001
-    with Hostile.shaken(server) as eve:
-        eve.send(frame(TEXT, HELLO.encode())[:10])
-        assert eve.close_code() == 4001
 
 
 def answer(server: Server, data: bytes) -> tuple[int, bytes]:

@@ -151,22 +151,6 @@ async def test_a_race_is_written_once_per_count_and_only_while_it_is_watched(red
             assert (watched.watching, lonely.watching, ada.changes) == (0, 0, 0)
 
 
-async def test_a_count_neither_wakes_rooms_nor_waits_for_them(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with process(redis_url) as parts:
-        watched, lonely = await opened(parts), await opened(parts)
-        watchers, _ = counted(parts, watched, lonely)
-        watched.broadcast.add(Spectator())
-
-        def fail(*_: object) -> None:
-            raise AssertionError
-
-        for name in ("wake", "submit"):
-            monkeypatch.setattr(Room, name, fail)
-        await watchers.update()
-        assert (watched.watching, lonely.watching) == (1, 0)
-        monkeypatch.undo()
-
-
 async def test_counts_of_other_processes_are_added_until_they_expire(redis_url: str) -> None:
     async with process(redis_url, clock=Movable) as parts:
         room = await opened(parts)
