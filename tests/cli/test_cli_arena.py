@@ -14,7 +14,6 @@ import pytest
 
 from samedeal.computer.deal_filters import passes
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands import arena_races
 from samedeal_cli.commands.bot import MAX_REFUSALS
 
 pytestmark = pytest.mark.tier(2)
@@ -213,7 +212,3 @@ def is_running(pid: int) -> bool:
 def test_invalid_arguments(arguments: list[str], message: str) -> None:
     _, err = arena(*arguments, returns=2)
     assert message in err
-
-
-def test_number_of_processors_is_that_of_this_process() -> None:
-    assert 1 <= arena_races.processors() <= (os.cpu_count() or 1)

@@ -99,30 +99,19 @@ async def test_resent_request_that_was_already_executed_succeeds() -> None:
         assert (await connection.ready()).stage == "open"
 
 
-async def test_replaced_connection_does_not_reconnect() -> None:
+@pytest.mark.parametrize(("code", "says"), [(4009, "newer connection"), (4004, "you have logged out")])
+async def test_replaced_or_logged_out_connection_does_not_reconnect(code: int, says: str) -> None:
     async def script(peer: Peer) -> None:
         await peer.seat()
-        await peer.socket.close(4009, "replaced")
+        await peer.socket.close(code)
 
     async with server(script) as (url, received), Connection(url, RACE, name="ada") as connection:
-        with pytest.raises(Declined, match="newer connection"):
+        with pytest.raises(Declined, match=says):
             async for _ in connection:
                 pass
         with pytest.raises(Failure):
             await connection.move("draw")
     assert sum(isinstance(message, m.Join) for message in received) == 1
-
-
-async def test_connection_of_a_device_that_has_logged_out_does_not_reconnect() -> None:
-    async def script(peer: Peer) -> None:
-        await peer.seat()
-        await peer.socket.close(4004, "the device has logged out")
-
-    async with server(script) as (url, received), Connection(url, RACE, name="ada", token="sd_x") as connection:
-        with pytest.raises(Declined, match="you have logged out"):
-            async for _ in connection:
-                pass
-    assert sum(isinstance(message, m.Hello) for message in received) == 1
 
 
 async def test_logout_while_the_connection_is_lost_ends_it() -> None:

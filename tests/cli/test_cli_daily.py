@@ -158,10 +158,3 @@ def test_daily_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.Capt
     code, _, err = said(capsys, "daily", GAME, "--date", "2030-01-01")
     assert code == 4
     assert "366 days ahead" in err
-
-
-def test_daily_shows_one_game_of_today(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.noon("2027-04-05")
-    code, out, _ = said(capsys, "daily", "gallery", "--json")
-    assert code == 0
-    assert [each["game"] for each in json.loads(out[0])["daily"]] == ["gallery"]

@@ -187,17 +187,6 @@ def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str
     assert_nothing_left(environment)
 
 
-def test_program_can_join_the_open_race(environment: dict[str, str]) -> None:
-    with demo(environment, "--speed", 50, "--game", "the-edge") as process:
-        race = first_screen(process)["for a program"].split()[-3]
-        result = run(environment, "bot", race, "--speed", 100, "--wait", "0s", "--json")
-        assert result.returncode == 0, result.stderr
-        standings = json.loads(result.stdout)["standings"]
-        assert len(standings) == 3
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(50) == 0
-
-
 def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:
     second = environment | {"XDG_STATE_HOME": str(tmp_path / "second")}
     with demo(environment, "--port", 18640) as one, demo(second, "--port", 18640) as other:

@@ -171,22 +171,6 @@ def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Serve
     another.communicate()
 
 
-def test_refusals_show_their_code_and_exit_with_4(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("XDG_STATE_HOME", "SAMEDEAL_SERVER"):
-        monkeypatch.setenv(name, environment[name])
-    for args, code in (
-        (["join", "no-such-race"], "not-found"),
-        (["new", "corners", "--variant", "cap=off"], "bad-request"),
-    ):
-        assert main.exit_code(args) == 4
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert err.endswith(f"({code})\n")
-        assert err.count("\n") == 1
-
-
 def test_ls_lists_open_races(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], live: Server
 ) -> None:

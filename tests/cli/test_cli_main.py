@@ -106,26 +106,17 @@ def test_embedded_store_on_windows_names_wsl(
         (["new"], "Missing argument 'GAME'"),
         (["new", "corners", "--limit", "soon"], "'soon' is not a valid duration"),
         (["new", "corners", "--limit", "0s"], "'--limit': '0s' is out of range: the limit must be 1 s to 2 h"),
-        (["new", "corners", "--limit", "99999999m"], "the limit must be 1 s to 2 h"),
         (["solo", "corners", "--limit", "1ms"], "the limit must be 1 s to 2 h"),
         (
             ["new", "corners", "--start-delay", "10h"],
             "'--start-delay': '10h' is out of range: the countdown must be 0 s",
         ),
-        (["new", "corners", "--max", "x"], "'--max': 'x' is not a valid integer"),
         (["new", "corners", "--seed", ""], "a seed must have 1 to 128 characters"),
         (["new", "chess"], "unknown game 'chess'; the games are corner-stones"),
-        (["solo", "chess"], "unknown game 'chess'"),
-        (["solo", "corners:"], "the seed is missing"),
-        (["rules", "chess"], "unknown game 'chess'"),
         (["rules"], "Missing argument 'GAME'"),
         (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: no such directory"),
         (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
         (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
-        (["join", "no race"], "is not a valid race"),
-        (["join", "a-race", "--as", "a\x07"], "cannot contain"),
-        (["games", "--server", "ftp://x"], "is not a valid server address"),
-        (["games", "--color", "pink"], "Invalid value for '--color'"),
         (["logout", "nobody", "--server", NOBODY], "nobody was not found"),
     ],
 )
@@ -164,17 +155,6 @@ def test_global_options_are_accepted_before_and_after_the_command(capsys: pytest
         out, err = capsys.readouterr()
         assert len(json.loads(out)["games"]) == 5
         assert err == ""
-
-
-def test_flag_overrides_environment(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:2")
-    for args, server in (
-        (["ls", "races"], "http://127.0.0.1:2"),
-        (["--server", NOBODY, "ls", "races"], NOBODY),
-        (["ls", "races", "--server", NOBODY], NOBODY),
-    ):
-        assert main.exit_code(args) == 3
-        assert server in capsys.readouterr().err
 
 
 def test_games_without_a_server_lists_known_games(capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,15 +237,6 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     for code, meaning in EXIT_CODES.items():
         assert f"{code:>3}  {meaning}" in out
-
-
-def test_colour_precedence_is_flag_then_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Settings(color="always").colored
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    assert Settings().colored
-    assert not Settings(color="never").colored
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not Settings().colored
 
 
 def test_guests_are_stored_privately() -> None:

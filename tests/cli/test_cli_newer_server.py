@@ -8,7 +8,6 @@ from msgspec import json, msgpack, to_builtins
 
 from protocol.test_lenient import with_unknown_fields
 from samedeal.errors import Refused
-from samedeal.proof import receipts
 from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import codec
 from samedeal.wire import messages as m
@@ -84,17 +83,6 @@ async def test_receipts_preserve_unknown_header_fields(tmp_path: Path, monkeypat
     with pytest.raises(Refused, match=RACE) as refused:
         in_file(file)
     assert refused.value.code == "unsupported-version"
-
-
-async def test_receipts_of_a_known_header_are_unchanged(tmp_path: Path) -> None:
-    async def script(peer: Peer) -> None:
-        await seated(peer)
-        await peer.hear()
-
-    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=tmp_path) as connection:
-        assert connection.receipts.header == HEADER
-    (file,) = (tmp_path / "receipts").glob("*.ndjson")
-    assert file.read_bytes().splitlines(keepends=True)[0] == receipts.line(receipts.HeaderReceipt(HEADER))
 
 
 async def test_receipts_of_a_header_with_numbers_as_keys_are_stored(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 from cli.test_cli_race_app import until
 from samedeal.errors import Refused
 from samedeal_cli.commands.opened_replay import position_of
-from samedeal_cli.failure import Failure
 from samedeal_cli.full_screen.app import FullScreen
 from samedeal_cli.full_screen.race_screen import RaceScreen, practice_screen, practise_from
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
@@ -196,9 +195,3 @@ async def test_a_cancelled_search_ends_its_process(monkeypatch: pytest.MonkeyPat
     with pytest.raises(asyncio.CancelledError):
         await task
     await until(lambda: started[0].returncode not in (0, None))
-
-
-async def test_a_program_that_is_missing_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(Failure):
-        await Practice(WON).advice()

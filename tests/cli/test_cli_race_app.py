@@ -20,7 +20,7 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.full_screen import RaceApp, shown
-from support.servers import Racer, Reachable, Server, racers
+from support.servers import Reachable, Server, racers
 from support.tmux import SAMEDEAL, WAIT_S, Terminal, environment_at, tmux_only
 
 pytestmark = pytest.mark.tier(2)
@@ -141,37 +141,6 @@ async def test_only_changed_lines_are_redrawn(live: Server, monkeypatch: pytest.
         await pilot.pause()
         assert set(drawn) == {0}
         await pilot.press("q")
-
-
-async def test_one_key_creates_and_joins_a_rematch(live: Server) -> None:
-    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0, undo=False)
-    app = application(live, race, ready=True)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state.board)
-        await pilot.press("exclamation_mark", "y")
-        await until(lambda: app.state.stage == "over")
-        await pilot.press("n")
-        await until(lambda: app.state.race_id != race and app.state.header)
-        assert app.state.header
-        assert app.state.header.seed is None
-        assert not app.state.header.options.undo
-        assert app.state.race_id in shown(app)
-        await pilot.press("q")
-
-
-async def test_a_spectator_sees_the_tables_of_an_open_race(live: Server) -> None:
-    race = live.create("corners", seed="42", spectators="open", max_racers=1, start_delay_ms=0)
-    app = application(live, race, "zed", watching=True)
-    racer = await Racer("bo").connect(live)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state.stage == "open")
-        await racer.begin(race)
-        await until(lambda: "bo's table" in shown(app))
-        await racer.move("draw")
-        await until(lambda: app.state.board and app.state.board.ply == 1)
-        await pilot.press("space", "q")
-    assert racer.board.ply == 1
-    await racer.close()
 
 
 async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> None:

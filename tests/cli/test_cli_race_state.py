@@ -35,20 +35,6 @@ def keys(state: RaceState, *names: str) -> tuple[RaceState, list[Command]]:
 
 
 @every_game
-def test_every_legal_move_can_be_made_by_keys_alone(slug: str) -> None:
-    for steps in (0, 5, 19, 40, 70):
-        state = racing(slug, steps=steps)
-        for move in state.selection.moves:
-            assert move in state.typeable
-            spelt = replace(state, auto_drop=False)
-            commands: list[Command] = []
-            for place in spelt.selection.parse(move).places or ("",):
-                spelt, played = keys(spelt, spelt.selection.keys.get(place, "space"))
-                commands += played
-            assert (commands or keys(spelt, "enter")[1]) == [PlayMove(move)]
-
-
-@every_game
 def test_every_place_can_be_reached_by_the_arrows(slug: str) -> None:
     state = racing(slug)
     seen: set[str | None] = set()
@@ -268,13 +254,6 @@ def test_news_lists_racers_and_stages() -> None:
     assert [event.text for event in lobby("corners").news] == ["cy (bot) is ready"]
     assert "the race is over" in [event.text for event in finished("corners").news]
     assert racing("corners").news[-1].ms == 0
-
-
-def test_messages_update_clock_size_and_connection() -> None:
-    state = replace(racing("corners"), left_ms=12_000, width=100, height=40, connection_error="gone")
-    assert (state.left_ms, state.width, state.height, state.connection_error) == (12_000, 100, 40, "gone")
-    assert replace(state, connection_error="").connection_error == ""
-    assert state.elapsed_ms == 288_000
 
 
 def test_a_small_screen_accepts_only_quit() -> None:

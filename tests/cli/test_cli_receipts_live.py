@@ -1,8 +1,7 @@
-"""Receipts of whole races against a real server, with killed clients and full disks."""
+"""Receipts of whole races against a real server, with killed clients."""
 
 import asyncio
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from samedeal.proof.signature import public_key
-from samedeal.race.events import Moved
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
 from support.receipt_files import fact, other_last_move, rewritten, written
@@ -29,18 +27,9 @@ class Person:
         self.state = folder / "samedeal"
         self._environment = os.environ | {"XDG_STATE_HOME": str(folder), "PYTHONWARNINGS": "error"}
 
-    def start(self, *arguments: str, at_most: int | None = None) -> "subprocess.Popen[str]":
-        """Start a command that can write at most `at_most` bytes to a file."""
-
-        def limited() -> None:
-            if at_most is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (at_most, at_most))
-
-        command = [*SAMEDEAL, *arguments]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(
-            command, env=self._environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True, preexec_fn=limited
-        )
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        command, pipe = [*SAMEDEAL, *arguments], subprocess.PIPE
+        return subprocess.Popen(command, env=self._environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *arguments: str) -> tuple[int, str]:
         process = self.start(*arguments)
@@ -143,20 +132,3 @@ def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_pat
         type_in(alone, "deal", "resign")
         ended(alone)
         assert len(list((ada.state / "receipts").iterdir())) == 2
-
-
-def test_race_is_played_to_the_end_on_a_full_disk(redis_url: str, tmp_path: Path) -> None:
-    ada = Person(tmp_path / "ada")
-    ada.state.mkdir(parents=True)
-    (ada.state / "nonces.opened").write_text(f"{64 * '0'}\n" * 20)
-    with Server(redis_url) as game:
-        race = game.create("corners", max_racers=1, start_delay_ms=300)
-        player = ada.start("join", f"{game.url}/r/{race}", "--ready", at_most=1_200)
-        type_in(player, *["draw"] * 20, "resign")
-        output = ended(player)
-        assert output.count("no more receipts of this race are stored: File too large") == 1
-        assert output.count("cannot record that your nonce for this race was revealed: File too large") == 1
-        replay = asyncio.run(game.replay(race))
-        assert sum(isinstance(entry.event, Moved) for entry in replay.entries) == 20
-        assert 3 < ada.digests(race) < 20
-        assert ada.run("verify", f"{game.url}/r/{race}")[0] == 0

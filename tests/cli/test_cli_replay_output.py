@@ -18,7 +18,7 @@ from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import codec
 from samedeal_cli.full_screen.replay_view import draw_screen
-from samedeal_cli.render.canvas import BOLD, PLAIN, Canvas, Span, Style
+from samedeal_cli.render.canvas import BOLD, Canvas, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
 from samedeal_cli.render.phrases import outcome_phrase, result_phrase
 from samedeal_cli.render.picture import draw_picture, picture_svg
@@ -307,26 +307,6 @@ def test_export_refuses_options_of_other_formats(words: list[Any], why: str, fil
     result = run("export", file, *words)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert why in result.stderr
-
-
-def test_changes_turn_one_canvas_into_another() -> None:
-    before, after = Canvas(30, 3), Canvas(30, 3)
-    before.write(0, 0, "the same")
-    after.write(0, 0, "the same")
-    before.write(1, 0, "名前 here")
-    after.write(1, 0, "a 前 here")
-    after.write(1, 20, "far")
-    after.write(2, 3, "x", BOLD)
-    assert list(after.changes(before)) == [
-        (1, 0, [Span("a ", PLAIN)]),
-        (1, 20, [Span("far", PLAIN)]),
-        (2, 3, [Span("x", BOLD)]),
-    ]
-    for row, column, spans in list(after.changes(before)):
-        for span in spans:
-            column = before.write(row, column, span.text, span.style)
-    assert list(before.rows()) == list(after.rows())
-    assert not list(after.changes(before))
 
 
 def test_a_long_race_can_be_exported(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from samedeal.race.events import Closed, Dealt, Moved, Nonce, Resigned
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
 from samedeal_cli.commands.timecode import Moment, parse_moment
-from samedeal_cli.state.recording import Recording, Track
+from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import SPEEDS, Player
 from support import races_by_hand
 from support.finished_races import finished, nonce
@@ -44,23 +44,6 @@ def at_the_fold(state: Player, replay: Replay) -> bool:
         ):
             return False
     return True
-
-
-@pytest.mark.parametrize("slug", sorted(GAMES))
-def test_every_step_matches_the_fold(slug: str) -> None:
-    replay = finished(slug, 60)
-    races = list(replay.races())
-    recording = Recording.of(replay)
-    for track in recording.tracks:
-        moved = [
-            race for race, entry in zip(races[1:], replay.entries, strict=True)
-            if isinstance(entry.event, Moved) and entry.event.seat == track.standing.seat
-        ]  # fmt: skip
-        assert len(track.steps) == len(moved) + 1
-        for step, race in zip(track.steps[1:], moved, strict=True):
-            run = races_by_hand.run_of(race, track.standing.seat)
-            assert (step.n, step.move, step.game) == (race.n, run.moves[-1], run.game)
-            assert step.at == race.at - (race.started_at or 0)
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
@@ -346,22 +329,3 @@ def test_a_scratched_racer_is_not_shown() -> None:
     log.say(Dealt(), log.race.options.start_delay_ms)
     recording = Recording.of(races_by_hand.closed(log).replay())
     assert [track.standing.seat for track in recording.tracks] == [1, 3]
-
-
-def test_a_long_race_keeps_only_its_tables() -> None:
-    """The memory for a move does not depend on the number of moves before it."""
-    log, random = races_by_hand.running(2, slug="corners", seed="42", limit_ms=7_200_000), Random(1)
-    for _ in range(2_500):
-        for seat in (1, 2):
-            moves = races_by_hand.run_of(log.race, seat).game.moves()
-            log.say(Moved(seat=seat, move=random.choice(moves) if moves else RESTART), random.choice((0, 40, 900)))
-    replay = races_by_hand.closed(log).replay()
-    state = player(replay)
-    assert [len(track.steps) for track in state.recording.tracks] == [2_501, 2_501]
-    for track in state.recording.tracks:
-        assert isinstance(track, Track)
-        assert not any(hasattr(step, "past") or hasattr(step, "moves") for step in track.steps)
-    last = list(replay.races())[-1]
-    end = state.on_key("end")
-    assert end.step.game == races_by_hand.run_of(last, 1).game
-    assert state.track.index(state.go_to_text("m1250").n) == 1_250

@@ -198,19 +198,6 @@ def test_picking_another_place_makes_a_move_that_the_rules_refuse(slug: str) -> 
                     game.after(move)
 
 
-def test_a_pile_and_its_target_are_picked_in_turn() -> None:
-    game = after("corner-stones")
-    source, targets = next(
-        (place, selected.choices)
-        for place in selection(game).choices
-        if (selected := selection(game).pick(place)[0]).picks
-    )
-    selected, move = selection(game).pick(source)
-    assert (selected.picks, move) == ((source,), None)
-    assert selected.pick(targets[1]) == (selection(game), source + targets[1])
-    assert selected.pick(source) == (selection(game), None)
-
-
 def test_a_card_with_one_target_is_played_at_once() -> None:
     game = after("corner-stones", seed="1")
     lone = next(

@@ -24,14 +24,6 @@ WINS = json.loads((ROOT / "vectors.json").read_text())["wins"]
 BY_KEYS = 15
 """The number of moves at the start, and at the end, that are made with keys; the others are played as such."""
 FOOTER_KEYS = {"space": "Space {}", "enter": "Enter best drop"}
-KEYS = {
-    "corner-stones": (187, 374),
-    "the-edge": (65, 78),
-    "corners": (119, 119),
-    "kings-in-the-corners": (72, 88),
-    "gallery": (51, 51),
-}
-"""The numbers of moves and of keys of each session."""
 SIZES = {
     "corner-stones": (80, 24),
     "the-edge": (60, 20),
@@ -125,17 +117,3 @@ async def test_a_session_wins_a_game_with_keys_that_are_shown(slug: str, live: S
         assert app.state.me.outcome == "won"
         await pilot.press("q")
     assert app.failure is None
-
-
-@pytest.mark.parametrize("slug", GAMES)
-def test_a_session_needs_as_many_keys_as_before(slug: str) -> None:
-    moves = list(session(slug))
-    assert (len(moves), sum(len(keys) for _, *keys in moves)) == KEYS[slug]
-
-
-def test_a_key_that_the_frame_does_not_show_is_noticed() -> None:
-    lines = ["", "────", " 1 a1   2 b1 ", "────", "Enter best drop"]
-    assert_shown(lines, "2", "b1", "b1")
-    for key, place in (("1", "b1"), ("1", "c1"), ("space", None)):
-        with pytest.raises(AssertionError):
-            assert_shown(lines, key, place, "draw")
