@@ -1,30 +1,22 @@
 """The win rates in the documentation: they follow from the results, wins replay, and runs continue where they ended."""
 
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from random import Random
 
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
 from bench import report, winnability
-from bench.winnability import METHODS, Method, Results, Row, replayed, searched
-from samedeal.game import Game
+from bench.winnability import METHODS, Method, Results, Row, replayed
 from samedeal.games.catalogue import GAMES
-from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
 from samedeal.solver import grid
-from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
-from samedeal.solver.solve import solve
 
 pytestmark = pytest.mark.tier(2)
 
 KINGS = "kings-in-the-corners"
 with_lines = pytest.mark.parametrize("slug", [slug for slug, method in METHODS.items() if not method.is_exact])
-exact = pytest.mark.parametrize("slug", [slug for slug, method in METHODS.items() if method.is_exact])
 
 
 # The committed results.
@@ -52,81 +44,7 @@ def test_every_win_replays(slug: str) -> None:
         assert replayed(slug, row).won == (row.outcome == "won")
 
 
-@exact
-def test_decided_deals_are_decided_in_the_same_way_again(slug: str) -> None:
-    rows = Results(slug).rows
-    for deal in range(1, 31):
-        assert searched(slug, deal, rows[deal].budget) == rows[deal]
-
-
-def test_losses_in_gallery_are_proved_again() -> None:
-    rows = list(Results("gallery").rows.values())[:40]
-    lost = [row.deal for row in rows if row.outcome == "lost"]
-    assert lost == [row.deal for row in rows if is_lost(Gallery.from_seed(str(row.deal)))]
-    assert lost
-
-
 # Independent checks of the searches with beams, on positions near the end.
-
-
-def late_positions(slug: str, count: int) -> Iterator[Game]:
-    """Yield positions near the end of the first winning lines, after a few random moves."""
-    random = Random(slug)
-    won = (row for row in Results(slug).rows.values() if row.outcome == "won")
-    for row in islice(won, count):
-        moves = random.randrange(4, 15)
-        position = replayed(slug, row._replace(line=row.line[:-moves]))
-        for _ in range(random.randrange(moves)):
-            if (after := position.after(random.choice(position.moves()))).over:
-                break
-            position = after
-        yield position
-
-
-def can_be_won(start: Game, limit: int = 3_000) -> bool | None:
-    """Try all moves. Return None after ``limit`` positions."""
-    seen, waiting = {_key(start)}, [start]
-    while waiting and len(seen) < limit:
-        position = waiting.pop()
-        if position.won:
-            return True
-        for after in map(position.after, position.moves()):
-            if (key := _key(after)) not in seen:
-                seen.add(key)
-                waiting.append(after)
-    return None if waiting else False
-
-
-def _key(position: Game) -> tuple[object, ...]:
-    return *position.table.piles.values(), *position.notes.values()
-
-
-@with_lines
-def test_searches_agree_with_a_search_of_all_moves(slug: str) -> None:
-    compared = list[bool]()
-    for position in late_positions(slug, 60):
-        expected = can_be_won(position)
-        found = solve(position, 20_000).outcome
-        if expected is not None:
-            compared.append(expected)
-            assert found in ("open", "won" if expected else "lost")
-    assert compared.count(True) > 3
-
-
-def test_proof_of_loss_in_gallery_agrees_with_a_search_of_all_moves() -> None:
-    positions = (position for position in late_positions("gallery", 60) if isinstance(position, Gallery))
-    found = {(can_be_won(position), is_lost(position)) for position in positions}
-    assert {(True, False), (False, True)} <= found
-    assert (True, True) not in found
-
-
-def test_no_position_on_a_winning_line_of_gallery_is_proved_lost() -> None:
-    won = [row for row in Results("gallery").rows.values() if row.outcome == "won"]
-    for row in won[:20]:
-        positions = (replayed("gallery", row._replace(line=row.line[:moves])) for moves in range(0, len(row.line), 9))
-        for position in positions:
-            assert isinstance(position, Gallery)
-            assert not is_lost(position)
 
 
 # Runs.
@@ -180,19 +98,6 @@ def test_each_pass_searches_open_deals_with_a_larger_budget(folder: Path, monkey
     rows = Results(KINGS).rows
     assert [(row.budget, row.positions) for row in rows.values()] == [(1_000, 7)] * 2
     assert (folder / f"{KINGS}.csv").read_text(encoding="utf-8").count("\n") == 3, "a finished run leaves one row each"
-
-
-def test_run_stops_when_its_time_is_over(folder: Path) -> None:
-    assert run(KINGS, "--deals", "6", "--seconds", "0") == []
-    assert (folder / f"{KINGS}.csv").exists()
-
-
-def test_line_that_does_not_win_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = solve(GAMES["corners"].from_seed("1"), 20_000).line
-    lie = METHODS["corners"]._replace(search=lambda start, budget: Solution("won", 1, line[:-1]))
-    monkeypatch.setitem(METHODS, "corners", lie)
-    with pytest.raises(AssertionError, match="corners 1"):
-        run("corners", "--deals", "2")
 
 
 def test_merged_results_keep_what_says_most(folder: Path) -> None:
