@@ -119,7 +119,7 @@ async def test_banned_name_is_refused_in_every_spelling(server: LoggedServer, ot
     week_ms = 7 * 86_400_000
     logged = admin(server, "GET", "log?limit=1").json["entries"][0]
     assert ban["until"] == logged["until"]
-    assert 0 <= logged["at"] + week_ms - ban["until"] < 600_000
+    assert abs(logged["at"] + week_ms - ban["until"]) < 600_000
     change(server, "unban", subject="MALLORY")
 
 

@@ -6,7 +6,7 @@ from playwright.async_api import Browser
 from support.browser import IN_BROWSER, open_page
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 BLOCK_STORAGE = """
     for (const name of ["localStorage", "sessionStorage"]) {
         Object.defineProperty(window, name, { get() {

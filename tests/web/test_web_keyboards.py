@@ -6,7 +6,7 @@ from playwright.async_api import Browser
 from support.browser import IN_BROWSER, join_race, open_page, solo, wait_for_deal
 from support.servers import Server
 
-pytestmark = [IN_BROWSER, pytest.mark.tier(2)]
+pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 COUNT_MOVES = """
     window.moves = 0;
     const send = WebSocket.prototype.send;

@@ -21,6 +21,7 @@ from support.browser import (
     tap,
     tap_moves,
     wait_for_ply,
+    wait_until,
     window,
 )
 from support.servers import Server
@@ -137,7 +138,7 @@ async def test_preferences_survive_a_reload(server: Server, page: Page) -> None:
     assert dark != light
     await page.select_option("#preference-suits", "two")
     await page.reload()
-    assert await page.evaluate(ground) == dark
+    await wait_until(page, f"{ground} === '{dark}'")
     assert await page.evaluate("document.documentElement.dataset.suits") == "two"
 
 

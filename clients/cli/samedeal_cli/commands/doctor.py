@@ -104,7 +104,7 @@ def _program() -> Iterator[Finding]:
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
     matches = map(_REQUIREMENT.match, metadata.requires("samedeal") or ())
-    found = [match for match in matches if match and match["which"] != "dev"]
+    found = [match for match in matches if match and match["which"] not in ("dev", "test")]
     libraries = {match["name"]: not match["extra"] for match in found}  # several extras can have the same one
     for name, needed in libraries.items():
         try:
