@@ -10,8 +10,8 @@ from samedeal.arena import players
 from samedeal.arena.arena_results import ArenaRace, RacerScore, Z, pair, table, wilson
 from samedeal.arena.gallery_playout import gallery
 from samedeal.arena.offline_race import TICK_MS, OfflineRace
-from samedeal.arena.players import PLAYERS, SolverPlayer, plays
-from samedeal.arena.playouts import playouts, unseen_cards
+from samedeal.arena.players import PLAYERS, WORLDS, SolverPlayer, plays
+from samedeal.arena.playouts import PLAYOUTS, playouts, unseen_cards
 from samedeal.cards import BACK
 from samedeal.computer.bot import Seen
 from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
@@ -20,14 +20,17 @@ from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
-from samedeal.game import Game
+from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
+from samedeal.games.corner_stones import CornerStones
 from samedeal.games.gallery import Gallery
+from samedeal.games.kings_in_the_corners import KingsInTheCorners
+from samedeal.games.the_edge import TheEdge
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.views import view
 from support.aces_up import AcesUp
-from support.positions import position
+from support.positions import on_grid, position
 
 
 def played(game: str, seed: str, names: Sequence[str], moves: int = 400) -> tuple[OfflineRace, tuple[Standing, ...]]:
@@ -174,6 +177,59 @@ def test_gallery_playouts_play_whatever_can_be_played() -> None:
     while moves := end.moves():
         end = end.after(moves[0])
     assert ends == {end.home - start.home}
+
+
+GRID = "KS QS QH KH  JS {} 8S JH  JC 4H 3C JD  KC QC {} {}"
+"""Ten face cards in their cells. The cards in b2, c4 and d4 are to be set."""
+
+
+def test_grid_playouts_end_like_the_game() -> None:
+    for c4, d4, hand, stock, edge, kings in (
+        ("9S", "9D", "3S", "8D 8C 9H 9C", 3, 0),  # 3S, 3C and 4H can be removed together in The Edge
+        ("QD", ".", "9C", "8C 8D KD", 3, 1),  # with all face cards, The Edge is won
+    ):
+        for game, expected in ((TheEdge, edge), (KingsInTheCorners, kings)):
+            assert placed(on_grid(game, GRID.format(".", c4, d4), hand=hand, stock=stock), "b2") == expected
+
+
+def test_grid_playouts_continue_after_a_removal_and_after_a_draw() -> None:
+    full = on_grid(TheEdge, GRID.format("3S", "AS", "9D"), stock="8H 8C 8D KD")
+    removed = full.after("b2+b3+c3")
+    assert [placed(full, "b2+b3+c3"), placed(removed, "c4+d4"), placed(removed, "draw")] == [4, 4, 0]
+
+
+def placed(start: Game, move: Move) -> int:
+    return PLAYOUTS[start.slug](Seen.of(start, {}))(move, start.table["stock"], Words("a"))
+
+
+def test_corner_stones_playouts_end_where_no_card_can_be_moved() -> None:
+    foundations = "u1: AS\nu2: AH\nu3: AC\nu4: AD\nd1: KS\nd2: KH\nd3: KC\nd4: KD\n"
+    start = position(CornerStones, foundations + "l1: 2S 7D\nc1: 6S\nc2: 9S\nc3: JS\nc4: KS")
+    assert PLAYOUTS["corner-stones"](Seen.of(start, {}))("l1c1", (), Words("a")) == start.home + 1
+
+
+def test_solver_searches_a_deal_that_it_knows_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[tuple[Move, ...]] = [()]
+    monkeypatch.setattr(players, "_line", lambda game: lines.pop())  # fails the second time
+    race, player = OfflineRace(GAMES["corner-stones"], "7", ["ada"], 4), SolverPlayer("solver")
+    for _ in range(2):
+        race.make(1, player.choose(race.next_tick()[1], race.run(1)))
+        race.next_tick()
+        race.make(1, RESTART)
+    assert lines == []
+
+
+def test_solver_plays_a_line_that_it_finds_for_one_order_of_the_unseen_cards(monkeypatch: pytest.MonkeyPatch) -> None:
+    race, player = OfflineRace(GAMES["corners"], "225", ["ada"], 9), SolverPlayer("solver")
+    for move in ("draw", "draw", "draw", RESTART):
+        player.choose(race.next_tick()[1], race.run(1))
+        race.make(1, move)
+    lines = [(), ("r2", "draw"), *[()] * (WORLDS - 2)]
+    monkeypatch.setattr(players, "_line", lambda game: lines.pop(0))
+    for expected in ("r2", "draw"):
+        assert player.choose(race.next_tick()[1], race.run(1)) == expected
+        race.make(1, expected)
+    assert lines == []
 
 
 def test_solver_plays_a_win_once_it_has_seen_all_cards() -> None:

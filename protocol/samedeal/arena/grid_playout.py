@@ -22,7 +22,10 @@ def the_edge(position: Seen) -> Callable[[Move, Pile, Words], int]:
 
 
 def kings_in_the_corners(position: Seen) -> Callable[[Move, Pile, Words], int]:
-    """Return a function that plays from a move on, given the stock, and returns how many cards it places."""
+    """Return a function that plays from a move on, given the stock, and returns how many cards it places.
+
+    A card in hand must not be a face card: all its cells are equal, so there is nothing to compare.
+    """
     return _playout(position, may_draw=False)
 
 
@@ -42,10 +45,7 @@ def _playout(position: Seen, *, may_draw: bool) -> Callable[[Move, Pile, Words],
         world = _World(may_draw, [held.copy() for held in cards], free.copy(), faces.copy())
         if hand:
             world.free[CLASS_OF[move]] -= 1
-            if rank_of(hand) <= TEN:
-                world.cards[CLASS_OF[move]][rank_of(hand)] += 1
-            else:
-                world.faces[CLASS_OF[move]] += 1
+            world.cards[CLASS_OF[move]][rank_of(hand)] += 1
         elif move != "draw":
             for cell in move.removesuffix("-").split("+"):
                 world.cards[CLASS_OF[cell]][rank_of(tops(cell) or "")] -= 1

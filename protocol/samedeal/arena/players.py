@@ -161,8 +161,10 @@ class SolverPlayer(_Attempting):
             world = _with_stock(game, playouts.with_unseen(position, order))
             if line := _line(world):
                 met = _where_unseen_cards_come(world, line, len(unseen))
+                stock = met.table["stock"]
+                known = stock[len(unseen) :]
                 wins = sum(
-                    solve(_with_stock(met, other[: len(met.table["stock"])]), QUICK_BUDGET).outcome == "won"
+                    solve(_with_stock(met, (*other[: len(stock)], *known)), QUICK_BUDGET).outcome == "won"
                     for other in orders
                 )
                 if wins > most:
@@ -186,7 +188,7 @@ def _with_stock(position: Game, stock: Pile) -> Game:
 
 
 def _where_unseen_cards_come(position: Game, line: tuple[Move, ...], unseen: int) -> Game:
-    """Return the position on a line in which only so many cards are left in the stock."""
+    """Return the position on a line in which only so many cards are left in the stock, or else the last one."""
     for move in line:
         if len(position.table["stock"]) <= unseen:
             break
