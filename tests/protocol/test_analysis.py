@@ -145,7 +145,9 @@ def test_undo_and_restart_begin_another_line() -> None:
     ],
 )
 def test_turning_points_in_words(step: int | None, is_end: bool, proven: bool, text: str) -> None:
-    assert TurningPoint(seat=1, step=step, is_end=is_end, proven=proven).described() == text
+    turning_point = TurningPoint(seat=1, step=step, is_end=is_end, proven=proven)
+    assert turning_point.described() == text
+    assert turning_point.brief() == ("" if step is None else text.partition(";")[0])
 
 
 # Races.
@@ -250,6 +252,27 @@ def test_a_mistake_is_named() -> None:
     assert bad.text == (
         "The game cannot be won from here. The last move was a mistake: you could still have won before it."
     )
+
+
+WON, LOST, OPEN = Solution("won", 9, ("r2",)), Solution("lost", 9), Solution("open", 1_234)
+NOT_FOUND = "No win was found from here (1,234 positions looked at)."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "was_mistake", "text"),
+    [
+        (WON, OPEN, None, f"{NOT_FOUND} A win was found before the last move, so that move may have been a mistake."),
+        (OPEN, OPEN, None, f"{NOT_FOUND} No win was found before the last move, either."),
+        (LOST, LOST, False, "The game cannot be won from here. It was already lost before the last move."),
+    ],
+)
+def test_advice_claims_no_more_than_was_found(
+    before: Solution, after: Solution, was_mistake: bool | None, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deal = GAMES["corners"].from_seed("225")
+    monkeypatch.setattr("samedeal.analysis.advice.solve", lambda at, budget: before if at is deal else after)
+    advice = advise(deal, ["draw"], {})
+    assert (advice.outcome, advice.was_mistake, advice.text) == (after.outcome, was_mistake, text)
 
 
 def test_advice_refuses_illegal_moves() -> None:

@@ -14,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment, server_nonce
 from samedeal.proof.verification import verify
 from samedeal.race.due import NEVER, due, due_at, released_at
-from samedeal.race.events import SERVER, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned
+from samedeal.race.events import SERVER, Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned
 from samedeal.race.run import RESTART
 from samedeal.race.server_bots import (
     SERVER_BOTS,
@@ -176,6 +176,14 @@ def test_a_race_against_a_bot_verifies(slug: str) -> None:
     log.say(Resigned(seat=1))
     assert not people_playing(log.race)
     assert all(fact.holds for fact in verify(closed(log).replay()))
+
+
+def test_a_bot_stops_playing_when_the_time_is_up() -> None:
+    log = with_server_bot(moves=3)
+    assert [seat.number for seat in bots_playing(log.race)] == [2]
+    log.say(Closed(secret=SECRET.hex()), log.race.options.limit_ms)
+    assert not run_of(log.race, 2).done
+    assert not bots_playing(log.race)
 
 
 def test_a_bot_restarts_where_it_can_and_then_resigns() -> None:

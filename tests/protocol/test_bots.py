@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from samedeal.cards import BACK
+from samedeal.cards import BACK, TEN, pack, rank_of
 from samedeal.computer import corner_stones_bot, corners_bot
 from samedeal.computer.bot import Bot, Seen
 from samedeal.computer.bots import BOTS, play, plays
@@ -19,6 +19,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
+from samedeal.solver.solve import solve
 from samedeal.values import replace
 from support.positions import position
 
@@ -171,9 +172,26 @@ def test_beginners_bring_fewer_cards_home(game: type[Game]) -> None:
     assert beginner < regular - 2 * len(deals)
 
 
-def test_experts_on_the_grid_place_where_most_orders_of_the_coming_cards_fit() -> None:
+@pytest.mark.parametrize(("seed", "refill"), [("8", "stock"), ("14", "waste")])
+def test_experts_at_corners_begin_a_winning_line_once_they_know_the_stock(seed: str, refill: str) -> None:
+    at, differs = GAMES["corners"].from_seed(seed, refill=refill), set[bool]()
+    while at.moves():
+        seen = Seen.of(at, {"refill": refill})
+        expert, regular = (LEVELS[name]["corners"].strategy(seen, "", Words("a")) for name in ("expert", "regular"))
+        has_choice = at.notes["pass"] != "1 of 3" and len(at.moves()) > 1
+        line = solve(at, 5_000).line if has_choice else ()
+        assert list(expert) == list(line[:1] or regular)
+        differs.add(list(expert) != list(regular))
+        at = at.after(at.moves()[0])
+    assert differs == {True, False}
+
+
+@pytest.mark.parametrize("discarded", [0, 29])  # with 29, the card in hand is the last number
+def test_experts_on_the_grid_place_where_most_orders_of_the_coming_cards_fit(discarded: int) -> None:
     centre = "hand: 3S\nb2: 2H\nb3: 2S\nc2: 2D\nc3: 2C\n"
     edge = "a1: 5S\na4: 6S\nd1: 5H\na2: JS\na3: JH\nd2: JC\nb1: 9S\nb4: 8S\nc1: 9H\n"
-    start = position(KingsInTheCorners, centre + edge + "stock: JD QS KS QH KH")
+    numbers = [card for card in pack() if rank_of(card) <= TEN and card not in centre + edge]
+    piles = f"discard: {' '.join(numbers[:discarded])}\nstock: JD QS KS QH KH"
+    start = position(KingsInTheCorners, centre + edge + piles)
     expert = LEVELS["expert"]["kings-in-the-corners"]
     assert list(expert.strategy(Seen.of(start, {}), "", Words("test"))) == ["d3"]

@@ -8,6 +8,7 @@ from samedeal.errors import Refused
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import (
     AnyEvent,
+    Closed,
     Counting,
     Dealt,
     Joined,
@@ -19,10 +20,18 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.requests import SeatRequest, join_events, remove_events, seat_events, start_events
+from samedeal.race.requests import (
+    SeatRequest,
+    closing_event,
+    expulsion_events,
+    join_events,
+    remove_events,
+    seat_events,
+    start_events,
+)
 from samedeal.race.run import RESTART, UNDO
 from samedeal.wire import messages as m
-from support.finished_races import Logged, nonce
+from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import play, refused
 from support.races_by_hand import closed, counting, joined, opened, run_of, running
 
@@ -249,6 +258,22 @@ def test_the_host_removes_a_player_once() -> None:
     assert remove_events(log.race, 2, "player-1") == []
     with pytest.raises(Refused, match="before the countdown"):
         remove_events(running().race, 2, "player-1")
+
+
+def test_the_server_takes_seats_before_the_countdown_and_resigns_for_racers_who_play() -> None:
+    log = opened()
+    log.say(joined(log, 1))
+    assert expulsion_events(log.race, "player-1", resigns=False) == [closing_event(log.race)] == [Left(seat=1)]
+    assert expulsion_events(log.race, "elsewhere", resigns=True) == []
+    log = running()
+    assert expulsion_events(log.race, "player-2", resigns=False) == []
+    assert expulsion_events(log.race, "player-2", resigns=True) == [Resigned(seat=2)]
+    for seat in (1, 2):
+        assert closing_event(log.race) == Resigned(seat=seat)
+        log.say(Resigned(seat=seat))
+    timed_out = running()
+    timed_out.say(Closed(secret=SECRET.hex()), timed_out.race.options.limit_ms)
+    assert {closing_event(race) for race in (counting().race, log.race, timed_out.race)} == {None}
 
 
 def test_latecomers_are_refused_with_the_reason() -> None:

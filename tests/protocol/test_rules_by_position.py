@@ -193,6 +193,9 @@ def test_a_face_card_goes_to_its_own_cells(game: type[Game], card: str, cells: s
 
 def test_groups_that_make_ten_can_be_removed() -> None:
     assert {"a3-", "c3-", "d2+d3", "a4+b4", "a4+b2+c4+d3", "b2+b3+c2+d3"} <= set(EDGE.moves())
+    assert EDGE.why("c3-") == "TD makes ten alone."
+    assert EDGE.why("a4+b4") == "2H and 8D make ten."
+    assert EDGE.why("b2+b3+c2+d3") == "2S and 4S and 3S and AH make ten."
     assert not {"a4+b2+b3", "draw"} & set(EDGE.moves())
     assert {"a3-", "draw"} - set(EDGE.after("c3-").moves()) == set()
     assert KINGS.moves() == ("a3-", "b3+d2", "b3+d3", "c2+d2", "c2+d3", "c3-", "c4+d4")

@@ -137,6 +137,8 @@ def test_card_of_each_stage() -> None:
     assert words(shared(ADA, BO, standing(3, "Cy", attempts=0)))[3:] == [
         *("The race is over", "1", "won in 4:12.3", "Ada", "2", "31 of 44 home", "Bo"),
     ]
+    analysed = shared(ADA, BO, turning_points={2: "could win until move 5"})
+    assert words(analysed)[-3:] == ["31 of 44 home", "could win until move 5", "Bo"]
     crowd = words(shared(*(standing(seat, "N") for seat in range(1, 33))))
     assert crowd[-4:] == ["3", "31 of 44 home", "N #3", "and 29 more"]
 

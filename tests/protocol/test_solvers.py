@@ -12,11 +12,14 @@ from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
+from samedeal.games.corners import Corners
 from samedeal.games.grid import CELLS
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Counting, Dealt, Joined, Moved, Readied
 from samedeal.replays.replay import Replay
+from samedeal.solver import corner_stones, corners, gallery
+from samedeal.solver.solution import Solution
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
 from samedeal.wire import codec
 from support import javascript_verifier
@@ -145,6 +148,19 @@ def test_a_beam_that_leaves_nothing_out_proves_a_loss() -> None:
     assert set(outcomes) == {"lost", "open"}
 
 
+def test_beams_that_have_left_something_out_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (corner_stones, gallery):
+        monkeypatch.setattr(module, "WIDTHS", (1,))
+    found = [solve(GAMES[slug].from_seed("3"), 1_000_000) for slug in ("corner-stones", "gallery")]
+    found.append(corners.search(Corners.from_seed("3"), 1_000_000, (1,)))
+    assert all(solution.outcome == "open" and solution.nodes < 1_000_000 for solution in found)
+
+
+def test_a_complete_beam_that_ends_at_the_maximum_length_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corner_stones, "MAX_MOVES", 2)
+    assert solve(GAMES["corner-stones"].from_seed("1"), 100_000).outcome == "open"
+
+
 def test_a_proof_of_loss_in_gallery_needs_no_search() -> None:
     found = [solve(GAMES["gallery"].from_seed(str(number)), 1_000) for number in range(1, 30)]
     assert [number for number, solution in enumerate(found, start=1) if solution.outcome == "lost"] == [1, 11, 14, 17]
@@ -201,9 +217,12 @@ def test_lines_of_certified_deals_win_under_both_verifiers(tmp_path: Path) -> No
             assert wins(replay_of(GAMES[slug], seed, line_of(GAMES[slug], seed)), tmp_path)
 
 
-def test_a_line_that_does_not_win_is_noticed(tmp_path: Path) -> None:
+def test_a_line_that_does_not_win_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deal, line = first_won("corners", 20_000)
     seed = next(str(number) for number in range(100) if GAMES["corners"].from_seed(str(number)) == deal)
     assert wins(replay_of(GAMES["corners"], seed, line), tmp_path)
     with pytest.raises(Refused):
         replay_of(GAMES["corners"], seed, line[:-1])  # it cannot be closed before its end
+    monkeypatch.setitem(SOLVERS, "corners", lambda start, budget: Solution("won", 1, line[:-1]))
+    with pytest.raises(AssertionError, match="the line does not win"):
+        solve(deal, 1)

@@ -110,6 +110,16 @@ def test_a_racer_sees_their_table_and_legal_moves(slug: str) -> None:
     assert board.undo == run_of(log.race).may(UNDO)
 
 
+def test_a_board_of_somebody_who_plays_alone_is_that_of_a_racer_after_the_same_moves() -> None:
+    log = running(slug="corner-stones")
+    deal, moves = run_of(log.race).game, list[str]()
+    for _ in range(3):
+        board = views.view(log.race, 1, log.race.at, legal=True, guidance=True).board
+        assert views.board_after(deal, moves) == board
+        moves.append(run_of(log.race).game.moves()[0])
+        play(log, 1, moves[-1])
+
+
 @every_game
 def test_boards_have_guidance_only_on_request(slug: str) -> None:
     log = running(slug=slug, spectators="open")
