@@ -32,8 +32,9 @@ DEALS ?= 100
 TYPESCRIPT := 7.0.2
 VENV ?= .venv
 BIN := $(VENV)/bin
-# More workers than two cores, because tests wait; those of tiers 2 and 3 most of the time.
-DISTRIBUTED := -n 5 --dist worksteal
+# More workers than two cores, because many tests wait. With even more, work of the server that only runs on an idle
+# processor takes too long.
+DISTRIBUTED := -n 4 --dist worksteal
 ALL := test test-more tier-3 coverage pythons torture simulate weakened fuzz agree conformance
 PART ?= $(ALL)
 PYTHONS ?= python3.12 python3.13 python3.14
@@ -48,7 +49,7 @@ demo: $(VENV)/has-all
 
 test: $(VENV)/has-all,test
 	@echo 'Tier 1 of the tests takes about two minutes; `make test-more` runs the next one.'
-	$(BIN)/pytest --tier 1 -n 3 --dist worksteal $(ARGS)
+	$(BIN)/pytest --tier 1 $(DISTRIBUTED) $(ARGS)
 
 test-more: $(VENV)/has-all,dev
 	$(BIN)/pytest --tier 2 $(DISTRIBUTED) $(ARGS)

@@ -17,7 +17,7 @@ from samedeal_cli.state.selection import Selection
 from support.full_screen import RaceApp, shown
 from support.servers import Server
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 ROOT = Path(__file__).parents[1]
 WINS = json.loads((ROOT / "vectors.json").read_text())["wins"]

@@ -30,7 +30,7 @@ from support.servers import Server, racers
 from support.sixth_game import sixth_game
 from support.stores import process, run, that, until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 SIGNING_KEY = "a5" * 32
 QUICK = {"corner-stones": "t2", "gallery": "t74"}

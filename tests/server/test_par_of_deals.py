@@ -25,7 +25,7 @@ from support.par_requests import SIGNING_KEY, address, computed, own_store, par_
 from support.servers import Server, racers
 from support.stores import process, until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 __all__ = ["own_store", "server"]
 

@@ -26,7 +26,7 @@ from support.par_requests import address, all_sealed, computed, finished_race, o
 from support.servers import racers
 from support.stores import Process, process, until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 __all__ = ["own_store", "server"]
 

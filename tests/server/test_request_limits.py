@@ -117,6 +117,7 @@ def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> No
 
 
 @pytest.mark.parametrize(("verifier", "times"), [(False, 8), (True, 5)])
+@pytest.mark.tier(3)
 def test_default_limits_allow_loading_the_page_several_times(
     verifier: bool, times: int, store_url: str, tmp_path: Path
 ) -> None:

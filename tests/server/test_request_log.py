@@ -85,6 +85,7 @@ async def test_access_log_has_web_sockets_when_they_end(server: LoggedServer) ->
     await eventually(lambda: bool(lines(server, request="socket-1", path="/ws", status=101, client="192.0.2.4")))
 
 
+@pytest.mark.tier(3)
 async def test_limit_is_logged_with_the_address_and_in_a_bounded_volume(redis_url: str, tmp_path: Path) -> None:
     settings = {"log_format": "json", "trusted_proxies": PROXY, "log_records_per_minute": "7"}
     settings |= {"races_per_minute": "1", "log_level": "info"}

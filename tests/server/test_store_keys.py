@@ -66,6 +66,7 @@ def lifetime(key: str) -> Callable[[int], bool] | None:
     return next((lifetime for pattern, lifetime in LIFETIMES.items() if re.fullmatch(pattern, key)), None)
 
 
+@pytest.mark.tier(3)
 async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Path) -> None:
     with (
         Redis.from_url(redis_url) as redis,

@@ -9,6 +9,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.text_table import with_cards
 from support.browser import IN_BROWSER, SOLO, find_violations, overflow, resign, start_race, tap_moves, wait_for_ply
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 LOSS = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
@@ -60,7 +61,7 @@ async def test_the_end_states_its_cause_and_the_comparison_with_the_computer(ser
     await resign(page)
     cause = await page.inner_text(".end .cause")
     assert cause.replace("\ufe0e", "") == "Lost: no free cell for J♦"
-    await page.wait_for_selector("text=/^Better than [0-9]+% of the computer/")
+    await page.wait_for_selector("text=/^Better than [0-9]+% of the computer/", timeout=LIMIT_S * 1000)
 
 
 async def test_gallery_marks_are_shown_and_described(server: Server, page: Page) -> None:
