@@ -37,7 +37,7 @@ FOLDERS = ["web", "system", "faults", "project", "cli", "server", "protocol"]
 MAX_CPU_S = 5.0
 """CPU time that a test of tier 1 may take (s), if it is not in EXPENSIVE."""
 EXPENSIVE = {
-    "tests/web/test_web_racing.py::test_race_can_be_won_by_tapping",
+    "tests/protocol/test_altered_replays.py::test_every_entry_is_protected",  # the first one makes all replays
 }
 """Tests of tier 1 that are worth more than MAX_CPU_S."""
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
