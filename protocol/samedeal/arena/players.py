@@ -160,13 +160,9 @@ class SolverPlayer(_Attempting):
         for order in orders:
             world = _with_stock(game, playouts.with_unseen(position, order))
             if line := _line(world):
-                met = _where_unseen_cards_come(world, line, len(unseen))
-                stock = met.table["stock"]
-                known = stock[len(unseen) :]
-                wins = sum(
-                    solve(_with_stock(met, (*other[: len(stock)], *known)), QUICK_BUDGET).outcome == "won"
-                    for other in orders
-                )
+                met, wins = _where_unseen_cards_come(world, line, len(unseen)), 0
+                if (left := len(met.table["stock"])) <= len(unseen):  # else the line ends before they come
+                    wins = sum(solve(_with_stock(met, other[:left]), QUICK_BUDGET).outcome == "won" for other in orders)
                 if wins > most:
                     most, self._line, self._expected = wins, list(reversed(line)), world
 
