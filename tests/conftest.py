@@ -165,19 +165,30 @@ def _own_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 
 @pytest.fixture(scope="session")
-def store_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def store_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A running store. It stops when its input is closed, even if the tests are killed."""
     yield from kept_store(tmp_path_factory.mktemp("store"))
 
 
+@pytest.fixture(scope="module")
+def store_url(store_of_session: str) -> str:
+    """A store that is empty when the tests of a module begin."""
+    return emptied(store_of_session)
+
+
 @pytest.fixture
 def redis_url(store_url: str) -> str:
-    """The emptied store."""
-    with Redis.from_url(store_url) as redis:
+    """A store that is empty when a test begins."""
+    return emptied(store_url)
+
+
+def emptied(url: str) -> str:
+    """Delete everything in a store, and return its address."""
+    with Redis.from_url(url) as redis:
         redis.flushall()
         redis.function_flush()
         redis.script_flush()
-    return store_url
+    return url
 
 
 def kept_store(data_dir: Path) -> Iterator[str]:
