@@ -1,6 +1,7 @@
 """Analysis: turning points by bisection, winning lines, and advice, in plays of all games."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 
@@ -23,6 +24,7 @@ from support.finished_races import finished as finished_race
 
 pytestmark = pytest.mark.tier(2)
 
+Outcome = Literal["won", "lost", "open"]
 SEEDS = {"corner-stones": "t2", "the-edge": "t2", "corners": "t1", "kings-in-the-corners": "t2", "gallery": "t3"}
 """Deals that the solver wins quickly. The bot loses three of them."""
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -99,11 +101,11 @@ def test_bisection_agrees_with_a_search_from_every_position(slug: str) -> None:
 def test_the_last_win_is_found_whatever_is_open(outcomes: str, last: int, proven: bool) -> None:
     deal = GAMES["corners"].from_seed("1")
     line = last_line(deal, play(GAMES["corners"], "1", 0).moves[: len(outcomes) - 1])
-    words = {"w": "won", "l": "lost", "o": "open"}
+    words: dict[str, Outcome] = {"w": "won", "l": "lost", "o": "open"}
 
     def search(position: Game) -> Solution:
         (index,) = [index for index, point in enumerate(line) if point.position is position]
-        return Solution(words[outcomes[index]], 1, ("x",) if outcomes[index] == "w" else ())  # type: ignore[arg-type]
+        return Solution(words[outcomes[index]], 1, ("x",) if outcomes[index] == "w" else ())
 
     turn = turn_of(line, search(deal), search)
     assert (turn.last, turn.proven) == (last, proven)
@@ -179,9 +181,9 @@ def test_a_racer_who_won_is_a_witness() -> None:
 
 
 def test_texts_say_what_is_known() -> None:
-    def text(outcome: str, positions: int, *line: str) -> str:
-        fields = {"game": "corners", "deal": "corners:1", "variant": {}, "line": line}
-        return Analysis(outcome=outcome, positions=positions, **fields).text  # type: ignore[arg-type]
+    def text(outcome: Outcome, positions: int, *line: str) -> str:
+        found = Analysis(game="corners", deal="corners:1", variant={}, outcome=outcome, positions=positions, line=line)
+        return found.text
 
     assert text("won", 10, "draw", "w") == "This deal could be won in 2 moves."
     assert text("lost", 1_234) == "This deal cannot be won: an exhaustive search of 1,234 positions found no win."
