@@ -61,12 +61,8 @@ export class Connection {
     return this.request({ t: "ready", ready });
   }
 
-  /** Moves are sent one at a time: each waits for the previous response. */
   move(move) {
-    const previous = this.moving ?? Promise.resolve();
-    const send = () => this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
-    this.moving = previous.catch(() => {}).then(send);
-    return this.moving;
+    return this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
   }
 
   resign() {

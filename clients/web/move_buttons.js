@@ -4,12 +4,11 @@ import { button, confirmAction } from "./dom.js";
 import { capitalized } from "./phrases.js";
 
 export class MoveButtons {
-  /** `press(move)` makes a move, including "undo" and "restart"; the latter asks first. */
-  constructor(table, { press, question }) {
+  /** `question` is asked before a restart. */
+  constructor(table, { question }) {
     this.table = table;
-    this.press = press;
-    const restart = () => confirmAction(question, () => press("restart"));
-    this.undo = button("Undo", () => press("undo"), { "aria-keyshortcuts": "u", class: "big" });
+    const restart = () => confirmAction(question, () => table.make("restart"));
+    this.undo = button("Undo", () => table.make("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stock = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
     this.complete = button("Move", () => this.completeMove(), {
       "aria-label": "Make this move",
@@ -37,16 +36,18 @@ export class MoveButtons {
   }
 
   draw() {
-    if (this.stockMove && !this.stock.disabled) this.press(this.stockMove);
+    if (this.stockMove && !this.stock.disabled) this.table.make(this.stockMove);
   }
 
   completeMove() {
     const { complete } = this.table.selection;
-    if (complete) this.press(complete.move);
+    if (!complete) return;
+    this.table.clearSelection();
+    this.table.make(complete.move);
   }
 
   onKey({ key }) {
-    if (key === "u" && !this.undo.disabled) this.press("undo");
+    if (key === "u" && !this.undo.disabled) this.table.make("undo");
     else if (key === "d") this.draw();
     else if (key === "m") this.completeMove();
     else if (key === "Escape") this.table.clearSelection();

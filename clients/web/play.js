@@ -65,10 +65,7 @@ export class PlayPage {
   createButtons() {
     const { page } = this;
     const resign = () => page.run("resign", () => page.connection.resign());
-    this.buttons = new MoveButtons(this.table, {
-      press: (move) => this.press(move),
-      question: "Restart this deal? The clock keeps running.",
-    });
+    this.buttons = new MoveButtons(this.table, { question: "Restart this deal? The clock keeps running." });
     this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign));
     return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, this.resignButton);
   }
@@ -210,7 +207,6 @@ export class PlayPage {
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
-    this.table.element.classList.add("waiting");
     try {
       const { board: after } = await connection.move(move);
       this.practice?.played(move);
@@ -223,17 +219,8 @@ export class PlayPage {
       return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      announce(error.message);
       return error.message;
-    } finally {
-      this.table.element.classList.remove("waiting");
     }
-  }
-
-  /** Sends the move of a button. */
-  async press(move) {
-    const refusal = await this.move(move);
-    if (refusal) this.showRefusal(refusal);
   }
 
   showRefusal(text) {

@@ -43,7 +43,7 @@ export class PracticePage {
     this.table = new Table(game, { play: (move) => this.move(move), label: `Your ${game.title} table` });
     this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
     this.note = h("p", { class: "note" });
-    this.buttons = new MoveButtons(this.table, { press: (move) => this.press(move), question: "Restart this deal?" });
+    this.buttons = new MoveButtons(this.table, { question: "Restart this deal?" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
     const copy = button("Copy link", () => copyText(location.href, "Link copied."));
@@ -118,7 +118,6 @@ export class PracticePage {
 
   async go(moves) {
     const before = this.board;
-    this.table.element.classList.add("waiting");
     try {
       this.show(moves, await this.fetchBoard(moves));
       const change = changeSentence(before.table, this.board.table);
@@ -127,16 +126,8 @@ export class PracticePage {
       return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      announce(error.message);
       return error.message;
-    } finally {
-      this.table.element.classList.remove("waiting");
     }
-  }
-
-  /** Makes the move of a button. */
-  async press(move) {
-    this.showRefusal(await this.move(move));
   }
 
   showRefusal(text) {

@@ -4,6 +4,7 @@ import { cardElement } from "./cards.js";
 import { announce, fill, h, motionIsOff } from "./dom.js";
 import { layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
+import { MoveQueue } from "./queue.js";
 import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
@@ -11,12 +12,13 @@ const DOUBLE_TAP_MS = 350;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
 const REFUSAL_MS = 6000;
+const MOVABLE = ".card:last-of-type:not(.back, .moving)";
 const MAX_CARDS = 14; // in a fan
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
 const phone = matchMedia("(max-width: 559px)");
 
 export class Table {
-  /** `play(move)` plays a legal move and may return a promise. Without it, the table is read-only. */
+  /** `play(move)` sends a move, and resolves to the reason if it is refused. Without it, the table is read-only. */
   constructor(game, { play = null, label = game.title, small = false, simple = false } = {}) {
     this.game = game;
     this.simple = simple;
@@ -24,6 +26,7 @@ export class Table {
     this.piles = new Map();
     this.board = null;
     this.selection = new Selection();
+    this.queue = new MoveQueue(this);
     this.element = h("div", { class: `table${small ? " small" : ""}`, role: "group", "aria-label": label });
     this.build();
     this.listen();
@@ -55,14 +58,16 @@ export class Table {
     const moved = before && animate && !motionIsOff() ? this.findMoves(before, board.table) : [];
     this.board = board;
     const moves = this.play ? (board.moves ?? []) : [];
+    const { picked } = this.selection;
     this.selection = new Selection(
       moves.map((move) => this.parse(move)),
       this.game.foundations,
     );
-    for (const place of this.order) {
-      const [old, cards] = [before?.[place], board.table[place] ?? []];
-      if (!old || old.join() !== cards.join() || marks[place] !== oldMarks[place]) this.draw(place, cards, marks[place]);
-    }
+    const isChanged = (place) => before?.[place]?.join() !== (board.table[place] ?? []).join();
+    const kept = this.selection.withPicked(picked);
+    if (!picked.some(isChanged) && kept.candidates.length) this.selection = kept;
+    for (const place of this.order)
+      if (isChanged(place) || marks[place] !== oldMarks[place]) this.draw(place, board.table[place] ?? [], marks[place]);
     this.element.dataset.ply = board.ply ?? "";
     this.element.inert = false;
     this.highlight();
@@ -142,8 +147,9 @@ export class Table {
     card.parentElement.animate([{ zIndex: 15 }, { zIndex: 15 }], GLIDE); // over the other piles
   }
 
-  /** Shakes a pile's top card after a refusal and shows the reason next to it until the next tap. */
+  /** Shakes a pile's top card after a refusal, and announces the reason and shows it until the next tap. */
   refuse(text, place = null) {
+    announce(text);
     const pile = this.piles.get(place) ?? this.element;
     const shaken = pile.querySelector(".card:last-of-type, .empty");
     if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
@@ -235,12 +241,9 @@ export class Table {
     else if (!possible) announce(`${place} cannot move now`);
   }
 
-  /** Makes a move, or attempts an illegal one, to show why the server refuses it next to a pile. */
-  async make(move, place) {
-    const card = this.anticipate(move);
-    const refusal = await this.play(move);
-    if (card) this.release(card);
-    if (refusal) this.refuse(refusal, place);
+  /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `card` was dragged there. */
+  make(move, place = null, card = null) {
+    return this.queue.add(move, place, this.anticipate(move) ?? card);
   }
 
   /** Lets the card of a legal move glide to its target before the server responds. Returns the card, if any. */
@@ -249,7 +252,7 @@ export class Table {
     if (!legal) return null;
     const { kind, places } = legal;
     const [from, to] = kind === "carry" ? places : kind === "tap" ? ["hand", places[0]] : [];
-    const card = from !== to && this.piles.get(from)?.querySelector(".card:last-of-type:not(.back)");
+    const card = from !== to && this.piles.get(from)?.querySelector(MOVABLE);
     if (!card) return null;
     const here = card.getBoundingClientRect();
     const [there, step] = this.landing(to);
@@ -274,7 +277,7 @@ export class Table {
 
   /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
   release(card) {
-    if (!card.isConnected) return;
+    if (!card?.isConnected) return;
     card.classList.remove("dragged", "moving");
     this.place(card, "");
   }
@@ -306,7 +309,7 @@ export class Table {
       pile.focus({ preventScroll: true });
     }
     const start = { x: event.clientX, y: event.clientY };
-    const card = this.play && pile.querySelector(".card:last-of-type:not(.back)");
+    const card = this.play && pile.querySelector(MOVABLE);
     let dragged = false;
     let shown = false;
     const held = setTimeout(() => (shown = this.showPile(place)), HOLD_MS);
@@ -343,7 +346,7 @@ export class Table {
   }
 
   /** Ends a drag: makes the move, or attempts it, and releases the card. */
-  async drop(place, card, { type, clientX, clientY }) {
+  drop(place, card, { type, clientX, clientY }) {
     this.clearSelection();
     const under = document
       .elementsFromPoint(clientX, clientY)
@@ -352,10 +355,10 @@ export class Table {
     const target = type === "pointerup" && this.piles.has(under) ? under : null;
     const move = target && this.selection.dragMove(place, target);
     const attempt = target && !move && this.selection.attempt([place, target]);
-    if (move) await this.make(move, target);
-    else if (attempt) this.make(attempt, target);
+    if (move) return void this.make(move, target, card);
+    if (attempt) this.make(attempt, target);
     else announce(target ? `${place} cannot go to ${target}` : "Card returned.");
-    this.release(card);
+    return this.release(card);
   }
 
   /** Shows all cards of a pile side by side, the top card last. Returns whether there are cards to show. */

@@ -1,6 +1,6 @@
 // The page's connection, table and selection without a browser, for tests/web/test_web_all_orders.py. Each line of
 // standard input is an event. The response is a line with the messages to the server, the moves made, the number of
-// moves that were answered, and the refusals that are shown.
+// moves that were answered and that wait, and the refusals that are shown.
 
 import { createInterface } from "node:readline";
 
@@ -10,6 +10,7 @@ const element = {
   removeEventListener() {},
   setAttribute() {},
   replaceChildren() {},
+  classList: { add() {}, remove() {} },
   dataset: {},
   createElement: () => element,
   getElementById: () => element,
@@ -75,13 +76,17 @@ class BlindTable extends Table {
 
   anticipate() {}
 
+  make(move, place) {
+    out.made.push(move);
+    return super.make(move, place);
+  }
+
   refuse(text) {
     out.refusals.push(text);
   }
 }
 
 async function play(move) {
-  out.made.push(move);
   try {
     await connection.move(move);
     return null;
@@ -125,5 +130,5 @@ for await (const line of createInterface({ input: process.stdin })) {
   now += 1000; // no tap is the second half of a double tap
   events[name](argument);
   await new Promise(setImmediate);
-  console.log(JSON.stringify(out));
+  console.log(JSON.stringify({ ...out, waiting: table.queue.moves.length }));
 }
