@@ -87,21 +87,29 @@ export async function fetchText(path) {
 }
 
 const SILENT_MS = 40_000; // the server sends an empty line at least every 15 s
+const ANSWER_MS = 10_000; // an idle connection that died silently is only noticed by the request that uses it
 
-/** Yields the objects of a stream of JSON lines. Ends early if the server is silent for SILENT_MS. Throws ApiError. */
+/** Yields the objects of a stream of JSON lines. Ends early if the server is silent. Throws ApiError. */
 export async function* fetchLines(path) {
-  const response = await send(`/api/v1${path}`);
-  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const timer = setTimeout(() => reader.cancel(), SILENT_MS);
-    const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
+  const silence = new AbortController();
+  const abortIn = (ms) => setTimeout(() => silence.abort(), ms);
+  let timer = abortIn(ANSWER_MS);
+  try {
+    const response = await send(`/api/v1${path}`, { signal: silence.signal });
+    if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      clearTimeout(timer);
+      timer = abortIn(SILENT_MS);
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
+      if (done) return;
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      yield* lines.filter(Boolean).map((line) => JSON.parse(line));
+    }
+  } finally {
     clearTimeout(timer);
-    if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop();
-    yield* lines.filter(Boolean).map((line) => JSON.parse(line));
   }
 }
 

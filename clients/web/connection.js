@@ -12,7 +12,9 @@ const FORMAT = 2; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;
 const NONCE_RETRY_MS = 300;
+const SILENT_MS = 25_000; // after this time without a message, a visible page asks whether the server is still there
 const RESPONSE_MS = 5000; // after this time without a response, the connection counts as dead
+const LOST = "Connection lost. Reconnecting…";
 const ASLEEP_MS = 10_000;
 const TEMPORARY = new Set(["store-unavailable", "too-many"]);
 
@@ -135,10 +137,19 @@ export class Connection {
     });
   }
 
-  /** Reconnects if the server does not respond: a dead connection is not always reported. */
+  /** Reconnects if the server does not respond, and pings it if it is silent: a dead connection is not always reported,
+   *  and browsers do not show the pings of the protocol. */
   startWatchdog() {
     clearTimeout(this.watchdog);
-    this.watchdog = setTimeout(() => this.entered && this.pending.size && this.reopen(), RESPONSE_MS);
+    this.watchdog = setTimeout(() => this.onSilence(), this.pending.size ? RESPONSE_MS : SILENT_MS);
+  }
+
+  onSilence() {
+    if (!this.entered) return;
+    if (this.pending.size) {
+      this.setStatus("lost", LOST);
+      this.reopen();
+    } else if (document.visibilityState !== "hidden") this.request({ t: "ping" }).catch(() => {});
   }
 
   /** Reconnects at once when the device wakes up or is back online. */
@@ -151,6 +162,7 @@ export class Connection {
     this.asleepAt = null;
     const down = this.status === "lost" || this.status === "connecting";
     if (down || (this.status === "up" && (slept || type === "online"))) this.reopen();
+    else this.startWatchdog();
   }
 
   // Connecting.
@@ -178,6 +190,7 @@ export class Connection {
     socket.onmessage = ({ data }) => {
       if (socket === this.socket) this.receive(JSON.parse(data));
       if (this.entered) clearTimeout(timeout);
+      this.startWatchdog();
     };
     socket.onclose = ({ code, reason }) => {
       clearTimeout(timeout);
@@ -221,7 +234,7 @@ export class Connection {
     const wait = BACKOFF_MS[Math.min(this.tries, BACKOFF_MS.length - 1)] * (0.5 + Math.random() / 2);
     this.tries += 1;
     this.retry = setTimeout(() => this.open(), wait);
-    return this.setStatus(this.view ? "lost" : "connecting", "Connection lost. Reconnecting…");
+    return this.setStatus(this.view ? "lost" : "connecting", LOST);
   }
 
   // Messages from the server.
@@ -235,6 +248,7 @@ export class Connection {
     }
     if (message.t === "reaction") return this.onReaction(message);
     if (message.t === "problem") return this.onProblem(message);
+    if (message.t === "pong") return this.settle(message.re, ({ resolve }) => resolve());
     return undefined;
   }
 
@@ -263,7 +277,6 @@ export class Connection {
         pending.resent = true;
         this.send(pending.message);
       }
-      this.startWatchdog();
     }
     this.revealNonce();
     this.settle(view.re, ({ resolve }) => resolve(view));

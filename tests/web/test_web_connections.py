@@ -1,5 +1,6 @@
 """The page in a real browser: reconnecting, several tabs, rivals and spectators."""
 
+import asyncio
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from support.browser import (
     resign,
     solo,
     start_race,
+    take_seat,
     tap_moves,
     wait_for_deal,
     wait_for_ply,
@@ -130,6 +132,28 @@ async def test_page_reconnects_at_once_when_the_phone_wakes_up(server: Server, c
         await tap_moves(page, ["r2"])
         await wait_for_ply(page, 1)
         assert not watched.errors
+
+
+@pytest.mark.parametrize("state", ["hidden", "visible"])
+async def test_only_a_visible_page_pings_a_silent_server(state: str, server: Server, page: Page) -> None:
+    pongs = asyncio.Semaphore(0)
+
+    def on_frame(frame: str | bytes) -> None:
+        if '"pong"' in str(frame):
+            pongs.release()
+
+    page.on("websocket", lambda socket: socket.on("framereceived", on_frame))
+    await page.clock.install()
+    await take_seat(page, server, server.create("corners"))
+    await page.evaluate(SHOW, state)
+    for _ in range(3):
+        await page.clock.fast_forward(30_000)
+        if state == "visible":
+            await pongs.acquire()
+    async with page.expect_websocket():
+        await page.evaluate("dispatchEvent(new Event('online'))" if state == "visible" else f"({SHOW})('visible')")
+    await page.wait_for_selector(".dot.up")
+    assert pongs.locked()
 
 
 async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, page: Page) -> None:
