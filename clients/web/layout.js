@@ -89,3 +89,14 @@ export function nearestPile(piles, place, dx, dy) {
   }
   return nearest;
 }
+
+/** Where a card that comes to a pile will be: the box of its last card or space, and the distance from it. */
+export function landing(pile) {
+  const last = pile.querySelector(".card:last-of-type");
+  const step = last && pile.matches(".fans, .hangs") ? parseFloat(getComputedStyle(last).getPropertyValue("--step")) : 0;
+  const isFan = pile.classList.contains("fans");
+  return [
+    (last ?? pile.querySelector(".empty") ?? pile).getBoundingClientRect(),
+    { x: isFan ? step : 0, y: isFan ? 0 : step },
+  ];
+}

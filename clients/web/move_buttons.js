@@ -1,6 +1,7 @@
 // The buttons and keys that make moves at a table: undo, draw, restart, and "Move" for piles that could be more.
 
 import { button, confirmAction } from "./dom.js";
+import { actionOf } from "./keys.js";
 import { capitalized } from "./phrases.js";
 
 export class MoveButtons {
@@ -46,10 +47,9 @@ export class MoveButtons {
     this.table.make(complete.move);
   }
 
-  onKey({ key }) {
-    if (key === "u" && !this.undo.disabled) this.table.make("undo");
-    else if (key === "d") this.draw();
-    else if (key === "m") this.completeMove();
-    else if (key === "Escape") this.table.clearSelection();
+  onKey(event) {
+    const undo = () => this.undo.disabled || this.table.make("undo");
+    const Escape = () => this.table.clearSelection();
+    actionOf(event, { u: undo, d: () => this.draw(), m: () => this.completeMove(), Escape })?.();
   }
 }

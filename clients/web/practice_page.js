@@ -32,7 +32,7 @@ export class PracticePage {
     this.build(main);
     this.show(moves, board);
     this.table.focus();
-    document.addEventListener("keydown", (event) => this.onKey(event));
+    document.addEventListener("keydown", (event) => this.buttons.onKey(event));
     window.addEventListener("hashchange", async () => this.showRefusal(await this.play(linkedMoves)));
   }
 
@@ -132,12 +132,6 @@ export class PracticePage {
 
   showRefusal(text) {
     if (text) this.table.refuse(text);
-  }
-
-  onKey(event) {
-    const typing = /^(INPUT|SELECT|TEXTAREA|SUMMARY)$/.test(event.target.tagName);
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    this.buttons.onKey(event);
   }
 
   // The computer's advice.

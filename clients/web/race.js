@@ -51,7 +51,7 @@ export class RacePage {
     const title = h("span", { class: "what" }, this.game.title, h("span", { class: "id" }, ` · ${this.raceId}`));
     fillHeader(title, this.clock, this.dot);
     setInterval(() => this.tick(), TICK_MS);
-    document.addEventListener("keydown", (event) => this.onKey(event));
+    document.addEventListener("keydown", (event) => this.panel?.onKey?.(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
     this.counts = h("p", { class: "counts" }, await this.firstResult());
     if (this.watching) this.start({ watch: true });
@@ -209,12 +209,6 @@ export class RacePage {
     this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
     this.panel?.tick?.(left);
     this.caller.tick(left);
-  }
-
-  onKey(event) {
-    const typing = /^(INPUT|SELECT|TEXTAREA|SUMMARY)$/.test(event.target.tagName);
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    this.panel?.onKey?.(event);
   }
 
   /** Runs an action unless it is already running, and shows the server's refusal, if any. */

@@ -3,6 +3,7 @@
 import { showAnalysis } from "./analysis.js";
 import { fetchGames, fetchJson } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
+import { actionOf } from "./keys.js";
 import { raceAgainst } from "./opening.js";
 import { showPar } from "./par.js";
 import { displayNames, formatClock, outcomeText } from "./phrases.js";
@@ -19,7 +20,8 @@ const SKIP_LEAD_MS = 500;
 const MAX_TABLES = 4;
 const STOPS = ["think", "again", "turn", "last"]; // the markers that a key leads to
 const KEYS =
-  "Keys: space plays, ← → previous and next move, ↑ ↓ cards home, [ ] markers, < > speed, 0 to 9, Home and End seek.";
+  "Keys: space plays, ← → previous and next move, [ ] markers, < > speed, 0 to 9 seek; on the slider also ↑ ↓ cards " +
+  "home, Home and End.";
 
 export class ReplayPage {
   constructor(raceId) {
@@ -101,7 +103,6 @@ export class ReplayPage {
         this.stop();
         this.seek(Number(this.slider.value));
       },
-      onkeydown: (event) => event.stopPropagation() || this.onKey(event),
     });
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.note = h("p", { class: "note" });
@@ -367,25 +368,23 @@ export class ReplayPage {
   }
 
   onKey(event) {
-    const { key, target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|TEXTAREA|SUMMARY)$/.test(target.tagName)) return;
-    if (key === " " && target.tagName === "BUTTON") return;
-    const actions = {
-      " ": () => this.togglePlay(),
+    const { target } = event;
+    const seek = (part) => () => this.seek(part * this.steps.ms);
+    const jump = (by, kinds) => () => this.jump(by, kinds);
+    const action = actionOf(event, {
+      ...Object.fromEntries([...Array(10).keys()].map((digit) => [digit, seek(digit / 10)])),
+      // Outside the player, these keys scroll the page.
+      ...(target.closest(".player") && { Home: seek(0), End: seek(1), ArrowUp: jump(-1), ArrowDown: jump(1) }),
+      ...(!target.closest("button, a") && { " ": () => this.togglePlay() }),
       ArrowLeft: () => this.step(-1),
       ",": () => this.step(-1),
       ArrowRight: () => this.step(1),
       ".": () => this.step(1),
-      ArrowUp: () => this.jump(-1),
-      ArrowDown: () => this.jump(1),
-      "[": () => this.jump(-1, STOPS),
-      "]": () => this.jump(1, STOPS),
+      "[": jump(-1, STOPS),
+      "]": jump(1, STOPS),
       "<": () => this.changeSpeed(-1),
       ">": () => this.changeSpeed(1),
-      Home: () => this.seek(0),
-      End: () => this.seek(this.steps.ms),
-    };
-    const action = /^\d$/.test(key) ? () => this.seek((this.steps.ms * Number(key)) / 10) : actions[key];
+    });
     if (!action) return;
     event.preventDefault();
     action();

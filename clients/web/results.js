@@ -3,6 +3,7 @@
 import { showAnalysis } from "./analysis.js";
 import { ApiError, fetchDaily, fetchJson, fetchText } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
+import { actionOf } from "./keys.js";
 import { percent, showPar } from "./par.js";
 import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { reportButton } from "./reports.js";
@@ -37,8 +38,8 @@ export class ResultsPage {
     announce(wish);
   }
 
-  onKey({ key }) {
-    if (key === "n" || key === "N") this.rematch({ ready: key === "N" });
+  onKey(event) {
+    actionOf(event, { n: () => this.rematch({ ready: event.shiftKey }) })?.();
   }
 
   cancelled() {

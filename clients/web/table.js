@@ -2,7 +2,8 @@
 
 import { cardElement } from "./cards.js";
 import { announce, fill, h, motionIsOff } from "./dom.js";
-import { layOut, nearestPile } from "./layout.js";
+import { actionOf } from "./keys.js";
+import { landing, layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
 import { MoveQueue } from "./queue.js";
 import { parseMove, Selection } from "./selection.js";
@@ -255,24 +256,12 @@ export class Table {
     const card = from !== to && this.piles.get(from)?.querySelector(MOVABLE);
     if (!card) return null;
     const here = card.getBoundingClientRect();
-    const [there, step] = this.landing(to);
+    const [there, step] = landing(this.piles.get(to));
     const [x, y] = (card.style.translate || "0px 0px").split(" ").map(parseFloat);
     const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
     this.place(card, `${offset[0]}px ${offset[1]}px`);
     card.classList.add("moving");
     return card;
-  }
-
-  /** Where a card that comes to a pile will be: the box of its last card or space, and the distance from it. */
-  landing(place) {
-    const pile = this.piles.get(place);
-    const last = pile.querySelector(".card:last-of-type");
-    const step = last && pile.matches(".fans, .hangs") ? parseFloat(getComputedStyle(last).getPropertyValue("--step")) : 0;
-    const isFan = pile.classList.contains("fans");
-    return [
-      (last ?? pile.querySelector(".empty") ?? pile).getBoundingClientRect(),
-      { x: isFan ? step : 0, y: isFan ? 0 : step },
-    ];
   }
 
   /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
@@ -375,18 +364,26 @@ export class Table {
 
   onKey(event) {
     const place = placeOf(event.target);
-    if (!place || event.altKey || event.ctrlKey || event.metaKey) return;
-    const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    if (steps[event.key]) this.moveFocus(place, ...steps[event.key]);
-    else if (event.key === "Enter" || event.key === " ") this.tap(place);
-    else if (event.key === "Escape" || event.key === "Backspace") this.clearSelection();
-    else if (event.key === "h") {
-      const move = this.selection.homeMove(this.selection.picked[0] ?? place);
-      if (move) this.make(move, place);
-      else announce("That card cannot go home now.");
-    } else if (event.key === "s") announce(pileSentence(place, this.board?.table[place] ?? []));
-    else return;
+    const action = actionOf(event, {
+      ArrowLeft: () => this.moveFocus(place, -1, 0),
+      ArrowRight: () => this.moveFocus(place, 1, 0),
+      ArrowUp: () => this.moveFocus(place, 0, -1),
+      ArrowDown: () => this.moveFocus(place, 0, 1),
+      Enter: () => this.tap(place),
+      " ": () => this.tap(place),
+      Backspace: () => this.clearSelection(),
+      h: () => this.sendHome(this.selection.picked[0] ?? place),
+      s: () => announce(pileSentence(place, this.board?.table[place] ?? [])),
+    });
+    if (!place || !action) return;
     event.preventDefault();
+    action();
+  }
+
+  sendHome(place) {
+    const move = this.selection.homeMove(place);
+    if (move) this.make(move, place);
+    else announce("That card cannot go home now.");
   }
 
   /** Moves the focus to the nearest pile in a direction. */

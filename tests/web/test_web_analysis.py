@@ -103,7 +103,7 @@ async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server
     await page.click("a:text-is('Watch how')")
     await page.wait_for_url(f"{server.url}/solution/{race_id}")
     await page.wait_for_selector(".replay .checks .verdict:has-text('Verified ✓ Every move')")
-    await page.keyboard.press("End")
+    await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
     goal = GAMES[SLUG].goal
     assert f"{goal}/{goal} won" in await page.inner_text(".tables figcaption")
@@ -123,7 +123,7 @@ async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server:
         await page.keyboard.press("]")
     assert (await address(page)).endswith(f"#m{step}")
     assert f"bo {turn['text']}" in await page.inner_text(".player .note")
-    await page.keyboard.press("Home")
+    await page.press(".scrubber", "Home")
     await page.click(f".list a:text-is('{turn['text']}')")
     await page.wait_for_selector(f".player .note:has-text('move {step} of')")
     assert not await find_violations(page)

@@ -30,7 +30,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         for page in (bo.page, eve.page):
             await page.wait_for_selector("text=ada wants a rematch with The Edge.")
             await check_layout(page)
-        await bo.page.keyboard.press("N")
+        await bo.page.keyboard.press("Shift+N")
         await bo.page.wait_for_selector("#ready:text-is('Not ready')")
         await bo.page.wait_for_selector(".duel:has-text('0.5 : 0.5')")
         await eve.page.click("button:text-is('Join the rematch')")

@@ -10,7 +10,7 @@ from playwright.async_api import Page, Route
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, WINS, Tab, solo, window
+from support.browser import IN_BROWSER, WINS, Tab, solo, wait_until, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, racers
 
@@ -31,7 +31,7 @@ async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, pag
     await page.keyboard.press("ArrowRight")
     await page.wait_for_selector("text=/move 13 of/")
     assert page.url.endswith("#m13")
-    await page.keyboard.press("End")
+    await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/move {len(moves)} of/")
     assert "48/48" in await page.inner_text(".tables figcaption")
     box = await page.locator(".scrubber").bounding_box()
@@ -63,8 +63,29 @@ async def test_replay_shows_two_tables_on_one_clock(server: Server, page: Page) 
     await page.wait_for_selector(".tables .table")
     await page.click(".side li:not(.chosen) button")
     assert await page.locator(".tables .table").count() == 2
-    await page.keyboard.press("End")
+    await page.press(".scrubber", "End")
     assert await page.locator(".tables figcaption .count").all_inner_texts()
+
+
+@window(1024, 768)
+async def test_keys_outside_the_player_keep_their_meaning(server: Server, page: Page) -> None:
+    race_id = solo(server, "corners")
+    async with racers(server, "bo") as (bo,):
+        await bo.begin(race_id)
+        await bo.move(WINS["corners"]["moves"][0])
+        await bo.ask(m.Resign)
+    await server.replay(race_id)
+    await page.goto(f"{server.url}/replay/{race_id}")
+    await page.wait_for_selector(".checks .verdict")
+    await page.press("#skip", "Space")
+    assert not await page.is_checked("#skip")
+    assert await page.inner_text(".player .first") == "Play"
+    await page.evaluate("document.activeElement.blur()")
+    await page.keyboard.press("End")
+    await wait_until(page, "scrollY > 0")
+    assert await page.inner_text(".player .note") == "The deal"
+    await page.keyboard.press("Home")
+    await wait_until(page, "scrollY === 0")
 
 
 async def both_outcomes(page: Page) -> dict[str, str]:
