@@ -1,6 +1,7 @@
 // Keys: what a key means, on every keyboard.
 
 const FIELDS = "input:not([type=range]), select, textarea, summary";
+const root = document.documentElement;
 const BRACKETS = { BracketLeft: "[", BracketRight: "]" };
 
 /**
@@ -14,3 +15,7 @@ export function actionOf({ key, code, target, ctrlKey, altKey, metaKey }, action
   if (/^[a-z]$/i.test(key)) return actions[key.toLowerCase()];
   return actions[key] ?? actions[BRACKETS[code] ?? code.replace(/^Key|^Digit/, "").toLowerCase()];
 }
+
+// Scripts focus piles, too, and browsers then show a frame, which looks like that of a legal move. It is for keys only.
+document.addEventListener("keydown", () => root.toggleAttribute("data-keys", true), true);
+document.addEventListener("pointerdown", () => root.toggleAttribute("data-keys", false), true);

@@ -309,6 +309,20 @@ async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> 
         assert not await find_violations(page)
 
 
+async def test_focused_pile_has_a_frame_and_a_name_only_after_a_key(server: Server, page: Page) -> None:
+    seen = """() => {
+        const pile = document.activeElement;
+        return [pile.className.includes("pile"), getComputedStyle(pile).outlineStyle,
+            getComputedStyle(pile.querySelector(".name")).opacity];
+    }"""
+    await open_table(page, server, "corners")
+    assert await page.evaluate(seen) == [True, "none", "0"]
+    await page.keyboard.press("ArrowRight")
+    assert await page.evaluate(seen) == [True, "solid", "1"]
+    await tap(page, "stock")
+    assert await page.evaluate(seen) == [True, "none", "0"]
+
+
 async def test_focus_follows_the_page_to_the_name_and_after_joining(server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/r/{server.create('corners')}")
     await page.wait_for_selector("#name:focus")
