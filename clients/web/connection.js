@@ -1,6 +1,6 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
-import { ApiError } from "./api.js";
+import { ApiError, fetchText } from "./api.js";
 import { ROOT } from "./root.js";
 import { withLevels } from "./standings.js";
 import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces, saveReceipts } from "./storage.js";
@@ -15,6 +15,10 @@ const NONCE_RETRY_MS = 300;
 const SILENT_MS = 25_000; // after this time without a message, a visible page asks whether the server is still there
 const RESPONSE_MS = 5000; // after this time without a response, the connection counts as dead
 const LOST = "Connection lost. Reconnecting…";
+const MAX_FAILURES = 3; // then the page looks for the cause
+const BLOCKED =
+  "This page has loaded, but its WebSocket connection fails. Your network or a proxy may block WebSockets. " +
+  "Try another network, or turn off your VPN. If you run this server, check that its proxy passes WebSockets. Trying again…";
 const ASLEEP_MS = 10_000;
 const TEMPORARY = new Set(["store-unavailable", "too-many"]);
 
@@ -234,7 +238,17 @@ export class Connection {
     const wait = BACKOFF_MS[Math.min(this.tries, BACKOFF_MS.length - 1)] * (0.5 + Math.random() / 2);
     this.tries += 1;
     this.retry = setTimeout(() => this.open(), wait);
+    if (!this.view && this.tries >= MAX_FAILURES) return this.explain();
     return this.setStatus(this.view ? "lost" : "connecting", LOST);
+  }
+
+  /** Says why there is no connection: if HTTP works, something between here and the server blocks WebSockets. */
+  async explain() {
+    const reason = await fetchText("/page/version").then(
+      () => BLOCKED,
+      () => LOST,
+    );
+    if (!this.view && !this.ended) this.setStatus("connecting", reason);
   }
 
   // Messages from the server.
