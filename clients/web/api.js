@@ -1,6 +1,6 @@
 // Requests to the server's HTTP API.
 
-import { sleep } from "./dom.js";
+import { sleep, sleepUntilAwake } from "./dom.js";
 import { ROOT } from "./root.js";
 import { guest, store, stored } from "./storage.js";
 
@@ -12,6 +12,30 @@ export class ApiError extends Error {
     this.code = code;
     /** @type {string | null} The name that was refused, if any. */
     this.refusedName = null;
+    /** When the server asks to try again, in ms. */
+    this.retryMs = 0;
+  }
+
+  /** Whether the same request may succeed later. */
+  get isTemporary() {
+    return this.code === "unreachable" || TEMPORARY.includes(this.status);
+  }
+}
+
+const TEMPORARY = [429, 502, 503, 504];
+const BACKOFF_MS = [1000, 2000, 4000, 8000, 15_000];
+
+/** Repeats a request until it succeeds or is refused for good: less and less often, and at once when the device is back
+ *  online or the page is visible again. `onProblem(error)` is called after each failure. */
+export async function keepTrying(request, onProblem) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isTemporary) throw error;
+      onProblem(error);
+      await sleepUntilAwake(Math.max(error.retryMs, BACKOFF_MS[tries] ?? BACKOFF_MS.at(-1)));
+    }
   }
 }
 
@@ -43,15 +67,18 @@ export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
 const MAX_POLLS = 300;
 
 /** Like fetchJson, for results that take time: requests them again while they are not ready. `onWait(progress)` is
- *  called each time. Returns null as soon as `isWanted` says no. Throws ApiError.
+ *  called each time, and `onProblem(error)` while the server cannot be reached. Returns null as soon as `isWanted` says
+ *  no. Throws ApiError.
  *  @param {string} path
- *  @param {{ body?: any, onWait?: (progress: any) => void, isWanted?: () => boolean }} [options] */
-export async function fetchWhenReady(path, { onWait = () => {}, isWanted = () => true, ...options } = {}) {
+ *  @param {{ body?: any, onWait?: (progress: any) => void, onProblem?: (error: ApiError) => void,
+ *    isWanted?: () => boolean }} [options] */
+export async function fetchWhenReady(path, { onWait, onProblem, isWanted = () => true, ...options } = {}) {
   for (let polls = 0; polls < MAX_POLLS; polls++) {
-    const { status, data, retryMs } = await fetchStatusAndJson(path, options);
+    const request = async () => (isWanted() ? fetchStatusAndJson(path, options) : { data: null });
+    const { status, data, retryMs } = await keepTrying(request, (error) => onProblem?.(error));
     if (!isWanted()) return null;
     if (status !== 202) return data;
-    onWait(data);
+    onWait?.(data);
     await sleep(retryMs);
   }
   throw new ApiError(202, "", "The computer is still searching. Try again later.");
@@ -60,7 +87,7 @@ export async function fetchWhenReady(path, { onWait = () => {}, isWanted = () =>
 /** Like fetchJson, but also returns the status, for results that may not be ready yet (202), and when to retry.
  *  @param {string} path
  *  @param {{ body?: any, token?: string }} [options] */
-export async function fetchStatusAndJson(path, { body, token } = {}) {
+async function fetchStatusAndJson(path, { body, token } = {}) {
   const response = await send(`/api/v1${path}`, {
     method: body === undefined ? "GET" : "POST",
     headers: token ? { Authorization: `Bearer ${token}` } : {},
@@ -127,7 +154,9 @@ async function send(path, options = {}) {
 
 function errorFrom(response, problem) {
   const detail = problem?.detail ?? `The server sent status ${response.status}.`;
-  return new ApiError(response.status, problem?.code ?? "", detail);
+  const error = new ApiError(response.status, problem?.code ?? "", detail);
+  error.retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0);
+  return error;
 }
 
 /** Returns how long the lobby holds the seat of a disconnected player, in seconds, or null if unknown. */
@@ -166,8 +195,15 @@ export async function loadModule(path) {
   try {
     return await import(path);
   } catch (error) {
-    throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${error.message}). Reload it.`);
+    await fetchText("/page/version"); // throws if the server cannot be reached or refuses requests for a while
+    throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${error.message}).`);
   }
+}
+
+/** Loads a module that the page can do without. Returns what `use` returns, or null if the module cannot be loaded. */
+export async function loadOptional(path, use) {
+  const loaded = await loadModule(path).catch(() => null);
+  return loaded && use(loaded);
 }
 
 let games = null;

@@ -79,6 +79,19 @@ export function confirmAction(question, action) {
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Like sleep, but returns at once when the device is back online or the page is visible again. */
+export async function sleepUntilAwake(ms) {
+  const listening = new AbortController();
+  const { signal } = listening;
+  const awake = new Promise((resolve) => {
+    const wake = (event) => document.visibilityState === "visible" && resolve(event);
+    window.addEventListener("online", wake, { signal });
+    document.addEventListener("visibilitychange", wake, { signal });
+  });
+  await Promise.race([sleep(ms), awake]);
+  listening.abort();
+}
+
 /** Copies a text and announces it. Without HTTPS, where there is no clipboard API, it uses execCommand. */
 export async function copyText(text, message) {
   try {

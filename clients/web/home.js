@@ -2,7 +2,7 @@
 
 import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
 import { CustomRace } from "./custom_race.js";
-import { button, fill, h } from "./dom.js";
+import { button, fill, h, sleepUntilAwake } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { displayNames, finishText, formatTime, ordinal } from "./phrases.js";
 import { lastGame } from "./storage.js";
@@ -20,10 +20,9 @@ export class HomePage {
     const element = h("div", { class: "home" }, this.hero());
     fill(main, element);
     // Everything below appears at once, so that nothing shifts.
-    const [games] = await Promise.all([fetchGames(), this.refresh(), this.fetchDaily()]);
+    const [games] = await Promise.all([fetchGames(), this.refresh()]);
     this.games = games;
-    this.showLists();
-    this.showDaily();
+    this.show();
     const { open, running, results } = this.lists;
     element.append(
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
@@ -36,7 +35,14 @@ export class HomePage {
       ),
       h("details", { class: "custom" }, h("summary", {}, "Custom race"), new CustomRace(games).element),
     );
-    setInterval(() => document.visibilityState === "visible" && this.refresh(), REFRESH_MS);
+    this.keepFresh();
+  }
+
+  async keepFresh() {
+    for (;;) {
+      await sleepUntilAwake(REFRESH_MS);
+      if (document.visibilityState === "visible") await this.refresh();
+    }
   }
 
   hero() {
@@ -102,18 +108,22 @@ export class HomePage {
 
   // The lists.
 
+  /** Requests the lists, and today's deals until they are known. */
   async refresh() {
+    const requests = [fetchJson("/races?limit=50"), fetchJson("/replays?limit=8"), this.today ?? fetchAsGuest("/daily?limit=3")];
     try {
-      const [{ races }, { replays }] = await Promise.all([fetchJson("/races?limit=50"), fetchJson("/replays?limit=8")]);
+      const [{ races }, { replays }, today] = await Promise.all(requests);
       this.found = { races, replays };
+      this.today = today;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.found = { error: error.message };
     }
-    if (this.games) this.showLists();
+    if (this.games) this.show();
   }
 
-  showLists() {
+  show() {
+    this.showDaily();
     const { races = [], replays = [], error } = this.found;
     const { open, running, results } = this.lists;
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
@@ -140,23 +150,11 @@ export class HomePage {
     return h("li", {}, link, " ", h("bdi", {}, displayNames(result.standings).get(best.seat)), ` ${count}${finishText(best)}`);
   }
 
-  async fetchDaily() {
-    try {
-      this.today = (await fetchAsGuest("/daily?limit=3")).daily;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.dailyProblem = error.message;
-    }
-  }
-
   showDaily() {
-    if (!this.today) return fill(this.daily, h("li", {}, this.dailyProblem));
-    fill(
-      this.daily,
-      this.today.map((day) => this.dailyRow(day)),
-    );
-    const sealed = this.today.length ? `Sealed until ${formatTime(this.today[0].reveals_at)}. ` : "";
-    return fill(this.dailyNote, sealed, h("a", { href: "/daily" }, "All results and earlier days"));
+    const { daily = [] } = this.today ?? {};
+    updateList(this.daily, daily, (day) => this.dailyRow(day), this.found.error ?? "");
+    const sealed = daily.length ? `Sealed until ${formatTime(daily[0].reveals_at)}. ` : "";
+    fill(this.dailyNote, this.today && [sealed, h("a", { href: "/daily" }, "All results and earlier days")]);
   }
 
   dailyRow({ game, results, players, yours }) {

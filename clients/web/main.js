@@ -1,7 +1,7 @@
 // Routing: opens the page that belongs to the address. The server preloads the module of its route.
 
-import { ApiError, loadModule } from "./api.js";
-import { fill, h, homeLink, notice } from "./dom.js";
+import { ApiError, keepTrying, loadModule } from "./api.js";
+import { button, fill, h, homeLink, notice } from "./dom.js";
 import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
 import { pagePath } from "./root.js";
@@ -32,13 +32,15 @@ const TITLES = {
   "deal-sealed": "Not available yet",
   "illegal-move": "This link does not lead to a table",
   unreachable: "Connection failed",
+  "too-many": "Please wait",
+  "store-unavailable": "Please wait",
 };
 
 async function open() {
   await firstFrame();
   document.getElementById("top").append(preferencesMenu());
   showConnection();
-  await openPage();
+  await openPage(document.getElementById("main"));
   document.querySelector("footer").hidden = false; // after the content, so that it does not shift
 }
 
@@ -50,19 +52,35 @@ function firstFrame() {
   });
 }
 
-async function openPage() {
-  const main = document.getElementById("main");
-  const route = ROUTES.find(([pattern]) => pattern.test(pagePath()));
+async function openPage(main) {
+  const [pattern, page] = ROUTES.find(([path]) => path.test(pagePath())) ?? [];
+  const show = (error) => fill(main, failure(error));
   try {
-    if (!route) throw new ApiError(404, "not-found", "This page does not exist.");
-    const [pattern, page] = route;
-    await (await page(...pattern.exec(pagePath()).slice(1))).open(main);
+    if (!page) throw new ApiError(404, "not-found", "This page does not exist.");
+    const parts = pattern.exec(pagePath()).slice(1);
+    await keepTrying(async () => (await page(...parts)).open(main), show);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const retry = [404, 410].includes(error.status) ? null : h("a", { class: "button", href: location.href }, "Try again");
-    const title = TITLES[error.code] ?? "Something went wrong";
-    fill(main, notice(title, error.message, retry, homeLink({ class: "button first" })));
+    show(error);
   }
 }
 
+function failure(error) {
+  const title = TITLES[error.code] ?? "Something went wrong";
+  const text = error.isTemporary ? `${error.message} Trying again…` : error.message;
+  const again = [404, 410].includes(error.status) ? null : h("a", { class: "button", href: location.href }, "Try again");
+  return notice(title, text, again, homeLink({ class: "button first" }));
+}
+
+/** Shows errors that nothing else handles: otherwise a button that fails would seem to do nothing.
+ *  @param {any} event */
+function showError({ message, error, reason = error }) {
+  const text = `Something went wrong: ${reason?.message ?? reason ?? message}`;
+  const reload = button("Reload", () => location.reload());
+  document.querySelector("body > .banner")?.remove();
+  document.getElementById("top").after(h("p", { class: "banner", role: "alert" }, text, reload));
+}
+
+window.addEventListener("error", showError);
+window.addEventListener("unhandledrejection", showError);
 open().then(startServiceWorker);

@@ -1,8 +1,7 @@
 // Opening a race, from the front page, from the deals of the day and from a replay.
 
 import { ApiError, fetchAsGuest, fetchJson } from "./api.js";
-import { goTo } from "./root.js";
-import { goToRace, guest, PREFIX, saveLastGame } from "./storage.js";
+import { goToRace, saveLastGame } from "./storage.js";
 
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
@@ -12,8 +11,7 @@ export async function createRace(body, problem) {
   try {
     const { race } = await fetchAsGuest("/races", { body });
     saveLastGame(body.game);
-    if (guest()) sessionStorage.setItem(`${PREFIX}in.${race}`, "1");
-    goTo(`/r/${race}`);
+    goToRace(race);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     problem.textContent = error.message;

@@ -1,10 +1,8 @@
 // Par: the computer's results on the deal of a race.
 
-import { ApiError, fetchStatusAndJson } from "./api.js";
-import { fill, h, sleep } from "./dom.js";
+import { ApiError, fetchWhenReady } from "./api.js";
+import { fill, h } from "./dom.js";
 
-const POLL_MS = 700;
-const MAX_POLLS = 300;
 const MAX_BARS = 24;
 
 export const percent = (share) => `${Math.round(100 * share)}%`;
@@ -14,19 +12,15 @@ export const percent = (share) => `${Math.round(100 * share)}%`;
  * comparison with the computer, if there is one.
  */
 export async function showPar(section, raceId, seat = null, name = "You") {
+  const onWait = ({ of, done }) => {
+    const bar = h("progress", { max: of, value: done, "aria-label": "games played by the computer" });
+    fill(section, h("h2", {}, "Par"), h("p", {}, "The computer is playing this deal: ", bar, ` ${done} of ${of}`));
+  };
   try {
-    for (let polls = 0; polls < MAX_POLLS; polls++) {
-      const { status, data } = await fetchStatusAndJson(`/races/${raceId}/par`);
-      if (status === 200) {
-        const racer = data.racers.find((candidate) => candidate.seat === seat);
-        fill(section, parContent(data, racer, name));
-        return racer;
-      }
-      const bar = h("progress", { max: data.of, value: data.done, "aria-label": "games played by the computer" });
-      const progress = h("p", {}, "The computer is playing this deal: ", bar, ` ${data.done} of ${data.of}`);
-      fill(section, h("h2", {}, "Par"), progress);
-      await sleep(POLL_MS);
-    }
+    const data = await fetchWhenReady(`/races/${raceId}/par`, { onWait });
+    const racer = data.racers.find((candidate) => candidate.seat === seat);
+    fill(section, parContent(data, racer, name));
+    return racer;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     fill(section);

@@ -14,8 +14,9 @@ import {
   outcomeText,
   withCards,
 } from "./phrases.js";
-import { isPractice, Practice } from "./practice.js";
+import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
+import { isPractice } from "./storage.js";
 import { Table } from "./table.js";
 
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for

@@ -3,17 +3,15 @@
 import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
 import { withCards } from "./phrases.js";
-import { goToRace, PREFIX } from "./storage.js";
+import { goToRace, savePractice } from "./storage.js";
 
 const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
-
-const keyOf = (raceId) => `${PREFIX}practice.${raceId}`;
 
 /** Opens a solo race on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {
   const body = { game: slug, seed: practice.seed, options: SOLO };
   const { race } = await fetchAsGuest("/races", { body });
-  sessionStorage.setItem(keyOf(race), "1");
+  savePractice(race);
   goToRace(race);
 }
 
@@ -36,9 +34,6 @@ export function markPiles(table, move = "") {
   const places = move ? table.parse(move).places : [];
   for (const [place, pile] of table.piles) pile.classList.toggle("wanted", places.includes(place));
 }
-
-/** Whether a race was opened to practise in this tab. */
-export const isPractice = (raceId) => sessionStorage.getItem(keyOf(raceId)) !== null;
 
 export class Practice {
   constructor(game, table) {

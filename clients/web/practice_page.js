@@ -1,7 +1,6 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
-import { ApiError, fetchGames, fetchJson, fetchWhenReady } from "./api.js";
-import { celebrate } from "./celebration.js";
+import { ApiError, fetchGames, fetchJson, fetchWhenReady, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h } from "./dom.js";
 import { MoveButtons } from "./move_buttons.js";
 import { advice, capitalized, cardName, changeSentence, counted, outcomeText, withCards } from "./phrases.js";
@@ -106,7 +105,8 @@ export class PracticePage {
     const next = () => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move];
     const won = this.board.outcome === "won";
     const refusal = await this.play(next);
-    if (!refusal && !won && this.board.outcome === "won") celebrate(() => {});
+    if (!refusal && !won && this.board.outcome === "won")
+      loadOptional("./celebration.js", ({ celebrate }) => celebrate(() => {}));
     return refusal;
   }
 

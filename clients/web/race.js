@@ -1,8 +1,7 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, fetchDaily, fetchGames, fetchJson, isOutdated } from "./api.js";
+import { ApiError, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule, loadOptional } from "./api.js";
 import { Caller } from "./calling.js";
-import { celebrate } from "./celebration.js";
 import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
@@ -10,8 +9,7 @@ import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { countsText, displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
-import { ResultsPage } from "./results.js";
-import { guest, PREFIX } from "./storage.js";
+import { dropSeat, guest, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -22,7 +20,7 @@ const STATUS = {
   replaced: "open elsewhere",
   ended: "disconnected",
 };
-const PANELS = { open: LobbyPage, countdown: PlayPage, running: PlayPage, over: ResultsPage, cancelled: ResultsPage };
+const PANELS = { open: LobbyPage, countdown: PlayPage, running: PlayPage }; // with the results, once they are loaded
 const WATCH_INSTEAD = ["untimely", "race-full", "race-over", "not-seated", "not-allowed"];
 
 export class RacePage {
@@ -54,10 +52,18 @@ export class RacePage {
     document.addEventListener("keydown", (event) => this.panel?.onKey?.(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
     this.counts = h("p", { class: "counts" }, await this.firstResult());
+    this.loadResults();
     if (this.watching) this.start({ watch: true });
     else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view);
+  }
+
+  /** Loads the results page in advance: invitations do not wait for it, and races end with the page they began with. */
+  async loadResults() {
+    const { ResultsPage } = await keepTrying(() => loadModule("./results.js"), () => {});
+    Object.assign(PANELS, { over: ResultsPage, cancelled: ResultsPage });
+    if (this.connection?.over) this.onChange();
   }
 
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
@@ -77,22 +83,20 @@ export class RacePage {
     return yours && yours.race !== this.raceId ? countsText(yours) : "";
   }
 
-  /** Whether this tab had a seat in the race, so that a reload returns to it. */
+  /** Whether this browser had a seat in the race, so that a reload returns to it. */
   get hadSeat() {
-    return sessionStorage.getItem(`${PREFIX}in.${this.raceId}`) !== null;
+    return seatIn(this.raceId) !== null;
   }
 
   set hadSeat(value) {
-    if (value) sessionStorage.setItem(`${PREFIX}in.${this.raceId}`, "1");
-    else sessionStorage.removeItem(`${PREFIX}in.${this.raceId}`);
+    if (value !== this.hadSeat) (value ? saveSeat : dropSeat)(this.raceId);
   }
 
   /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
   getReady() {
-    if (maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting")
-      return this.run("ready", () => this.connection.ready());
-    if (sessionStorage.getItem(`${PREFIX}in.${this.raceId}`) !== "ready") return undefined;
-    this.hadSeat = true;
+    const isSolo = maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting";
+    if (!isSolo && !seatIn(this.raceId)?.ready) return undefined;
+    saveSeat(this.raceId);
     return this.run("ready", () => this.connection.ready());
   }
 
@@ -126,11 +130,12 @@ export class RacePage {
     if (!connection.watch && !connection.over) this.hadSeat = true;
     this.announceChanges();
     const Panel = PANELS[view.stage];
+    if (!Panel && connection.over) return undefined; // until the results page is loaded
     if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
     if (!(this.panel instanceof Panel)) {
       this.panel = new Panel(this);
       // The results say so themselves.
-      this.counts.hidden = !this.counts.textContent || this.panel instanceof ResultsPage;
+      this.counts.hidden = !this.counts.textContent || connection.over;
       fill(this.main, this.counts, this.evening, this.panel.element);
       this.loadEvening();
     }
@@ -239,7 +244,7 @@ export class RacePage {
     }
     const before = this.previous?.get(view.seat);
     if (before && before.outcome !== "won" && mine?.outcome === "won") {
-      celebrate((frequencies) => this.caller.play(frequencies));
+      loadOptional("./celebration.js", ({ celebrate }) => celebrate((tones) => this.caller.play(tones)));
     }
     const now = performance.now();
     const quiet = now - (this.placeNewsAt ?? -PLACE_NEWS_MS) > PLACE_NEWS_MS;

@@ -1,7 +1,6 @@
 // The replay page: several racers' tables on one clock, move by move, with verification, par and analysis.
 
-import { showAnalysis } from "./analysis.js";
-import { fetchGames, fetchJson } from "./api.js";
+import { fetchGames, fetchJson, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { actionOf } from "./keys.js";
 import { raceAgainst } from "./opening.js";
@@ -83,7 +82,9 @@ export class ReplayPage {
   }
 
   async showTurns() {
-    const analysis = await showAnalysis(this.analysis, this.raceId, { names: this.names, variant: this.steps.variant });
+    const facts = { names: this.names, variant: this.steps.variant };
+    const show = ({ showAnalysis }) => showAnalysis(this.analysis, this.raceId, facts);
+    const analysis = await loadOptional("./analysis.js", show);
     if (!analysis) return;
     this.turns = new Map(analysis.racers.map((racer) => [racer.seat, racer]));
     this.showTables();

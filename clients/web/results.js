@@ -1,7 +1,6 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { showAnalysis } from "./analysis.js";
-import { ApiError, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { ApiError, fetchDaily, fetchJson, fetchText, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { actionOf } from "./keys.js";
 import { percent, showPar } from "./par.js";
@@ -126,7 +125,10 @@ export class ResultsPage {
       if (!(error instanceof ApiError)) throw error;
       fill(this.verification, h("p", {}, error.message));
     }
-    showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
+    const names = displayNames(connection.standings);
+    loadOptional("./analysis.js", ({ showAnalysis }) =>
+      showAnalysis(this.analysis, raceId, { names, variant: header.variant }),
+    );
     const comparison = await showPar(this.par, raceId, mine?.seat);
     const differs = comparison && (comparison.worse || comparison.better);
     if (differs) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);

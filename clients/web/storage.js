@@ -1,28 +1,37 @@
-// Data stored in this browser: the player's identity, nonces and preferences.
+// Data stored in this browser: the player, seats, nonces and preferences. No other module uses its storages.
 
 import { goTo, ROOT } from "./root.js";
 
 /** The start of all keys. Servers below other paths of the same host share the storage. */
-export const PREFIX = `samedeal${ROOT}.`;
-const fallback = new Map(); // used until the page closes if the browser stores nothing
+const PREFIX = `samedeal${ROOT}.`;
 
-function read(name) {
-  try {
-    return JSON.parse(localStorage.getItem(PREFIX + name) ?? "null") ?? fallback.get(name) ?? null;
-  } catch {
-    return fallback.get(name) ?? null;
-  }
+/** One of the browser's storages. What it does not store, because it is blocked or full, is lost with the page.
+ *  @param {"localStorage" | "sessionStorage"} kind */
+function storage(kind) {
+  const unstored = new Map();
+  return {
+    read(name) {
+      if (unstored.has(name)) return unstored.get(name);
+      try {
+        return JSON.parse(globalThis[kind].getItem(PREFIX + name) ?? "null");
+      } catch {
+        return null;
+      }
+    },
+    write(name, value) {
+      try {
+        if (value === null) globalThis[kind].removeItem(PREFIX + name);
+        else globalThis[kind].setItem(PREFIX + name, JSON.stringify(value));
+        unstored.delete(name);
+      } catch {
+        unstored.set(name, value);
+      }
+    },
+  };
 }
 
-function write(name, value) {
-  fallback.set(name, value);
-  try {
-    if (value === null) localStorage.removeItem(PREFIX + name);
-    else localStorage.setItem(PREFIX + name, JSON.stringify(value));
-  } catch {
-    // Private windows and full disks: the value is lost when the page closes.
-  }
-}
+const { read, write } = storage("localStorage");
+const tab = storage("sessionStorage");
 
 /** The server's last answer, for use while offline. */
 export const stored = (name) => read(`server.${name}`);
@@ -74,9 +83,33 @@ export function markOpened(raceId, player, known) {
 export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${player}`, value);
 
 /** The receipts that this tab has received in a race before it was reloaded. */
-export const savedReceipts = (raceId) => JSON.parse(sessionStorage.getItem(`${PREFIX}receipts.${raceId}`) ?? "[]");
-export const saveReceipts = (raceId, receipts) =>
-  sessionStorage.setItem(`${PREFIX}receipts.${raceId}`, JSON.stringify([...receipts]));
+export const savedReceipts = (raceId) => tab.read(`receipts.${raceId}`) ?? [];
+export const saveReceipts = (raceId, receipts) => tab.write(`receipts.${raceId}`, [...receipts]);
+
+/** Whether a race was opened to practise in this tab. */
+export const isPractice = (raceId) => tab.read(`practice.${raceId}`) !== null;
+export const savePractice = (raceId) => tab.write(`practice.${raceId}`, true);
+
+const MAX_SEATS = 8;
+
+/** The player's seats by race, in the order in which they were taken; `ready` means to get ready at once. */
+function seats() {
+  const own = ([, { player }]) => player === (guest()?.player ?? null);
+  return new Map(Object.entries(read("seats") ?? {}).filter(own));
+}
+
+/** The races in which the player has a seat, as far as this browser knows, the newest first. */
+export const seatedRaces = () => [...seats().keys()].reverse();
+export const seatIn = (raceId) => seats().get(raceId) ?? null;
+
+export function saveSeat(raceId, { ready = false } = {}) {
+  const others = [...seats()].filter(([race]) => race !== raceId);
+  const seat = { player: guest()?.player ?? null, ready };
+  write("seats", Object.fromEntries([...others, [raceId, seat]].slice(-MAX_SEATS)));
+}
+
+export const dropSeat = (raceId) =>
+  seatIn(raceId) && write("seats", Object.fromEntries([...seats()].filter(([race]) => race !== raceId)));
 
 function newNonce() {
   return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -84,6 +117,6 @@ function newNonce() {
 
 /** Goes to a race and takes a seat there without asking; with `ready`, the player is ready at once. */
 export function goToRace(raceId, { ready = false } = {}) {
-  sessionStorage.setItem(`${PREFIX}in.${raceId}`, ready ? "ready" : "1");
+  saveSeat(raceId, { ready });
   goTo(`/r/${raceId}`);
 }

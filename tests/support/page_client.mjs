@@ -46,8 +46,6 @@ const stubs = {
   document: element,
   window: element,
   location: { protocol: "http:", host: "race.test" },
-  localStorage: { getItem: () => null, setItem() {} },
-  sessionStorage: { getItem: () => null },
   matchMedia: () => ({ matches: true }),
   performance: { now: () => now },
   WebSocket: Socket,

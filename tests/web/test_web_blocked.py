@@ -22,7 +22,6 @@ BLOCK_STORAGE = """
 """Do as a browser that blocks all cookies: reading either storage throws."""
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F3")
 @pytest.mark.parametrize(("button", "wanted"), [("Join", "#ready"), ("Watch", ".standings")])
 async def test_races_can_be_entered_without_storage(
     button: str, wanted: str, server: Server, chromium: Browser
@@ -46,7 +45,6 @@ async def test_other_pages_work_without_storage(server: Server, chromium: Browse
         assert not tab.errors
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F2")
 @pytest.mark.parametrize("file", ["celebration.js", "analysis.js"])
 async def test_invitation_opens_without_the_files_that_it_does_not_need(
     file: str, server: Server, chromium: Browser
@@ -56,3 +54,32 @@ async def test_invitation_opens_without_the_files_that_it_does_not_need(
         await tab.page.goto(f"{server.url}/r/{server.create('corners')}")
         await tab.page.wait_for_selector("#name, h1:text-is('Connection failed')")
         assert await tab.page.locator("#name").count() == 1
+
+
+async def test_page_waits_for_a_file_that_the_server_refuses(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        await tab.page.route("**/lobby.js", lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}))
+        await tab.page.goto(f"{server.url}/r/{server.create('corners')}")
+        await tab.page.wait_for_selector("text=A part of this page could not be loaded")
+        await tab.page.unroute("**/lobby.js")
+        await tab.page.wait_for_selector("#name")
+
+
+async def test_page_says_so_if_its_first_file_is_missing(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        await tab.page.route("**/main.js", lambda route: route.abort())
+        await tab.page.goto(server.url, wait_until="domcontentloaded")
+        await tab.page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")
+        await tab.page.wait_for_selector("text=This page is taking a while to load")
+
+
+@pytest.mark.parametrize(
+    "fault", ["setTimeout(() => { throw Error('broken') })", "void Promise.reject(Error('broken'))"]
+)
+async def test_page_shows_errors_that_nothing_handles(fault: str, server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        await tab.page.goto(server.url)
+        await tab.page.wait_for_selector("footer:not([hidden])", state="attached")
+        await tab.page.evaluate(fault)
+        await tab.page.wait_for_selector("[role=alert]:has-text('Something went wrong: broken')")
+        assert await tab.page.is_visible("[role=alert] button:text-is('Reload')")

@@ -104,7 +104,7 @@ def test_modules_import_only_files_of_the_page() -> None:
         normpath(f"{dirname(name)}/{imported}".removeprefix("/"))
         for name, path in paths.items()
         if name.endswith(("js", "mjs"))
-        for imported in re.findall(r'(?:from |loadModule\()"(.*?)"', path.read_text(encoding="utf-8"))
+        for imported in re.findall(r'(?:from |load\w+\()"(.*?)"', path.read_text(encoding="utf-8"))
     }
     assert imports >= {"dom.js", "verify.js", "verify/proof.mjs", "verify/games/cards.mjs"}
     assert imports <= set(paths)

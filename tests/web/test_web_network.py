@@ -159,7 +159,6 @@ async def test_page_notices_a_connection_that_died_silently(kind: str, server: S
         raise AssertionError("the page still shows a player who has left")
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="P-F9")
 async def test_race_reloaded_offline_recovers_when_it_is_online(server: Server, chromium: Browser) -> None:
     race = server.create("corners", seed=WIN["seed"], **SOLO)
     async with Proxy(server.url) as proxy, open_page(chromium, service_workers="allow") as watched:

@@ -43,9 +43,8 @@ async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(
     names = "document.querySelectorAll('link[rel=modulepreload]')"
     preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
     loaded = {url for url in tab.requested if url.endswith(("js", "mjs"))}
-    own = {url for url in loaded if not url.endswith("worker.js")}
-    # On /verify, a worker loads modules, too.
-    assert preloaded < loaded if own != loaded else preloaded == loaded, path
+    # On /verify, a worker loads modules, too; the page of a race loads that of its results in the background.
+    assert preloaded <= loaded if path.startswith(("/r/", "/w/", "/verify")) else preloaded == loaded, path
     assert all(VERSION.search(url) for url in preloaded)
 
 
