@@ -5,7 +5,7 @@ import { CustomRace } from "./custom_race.js";
 import { button, fill, h, sleepUntilAwake } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { displayNames, finishText, formatTime, ordinal } from "./phrases.js";
-import { lastGame } from "./storage.js";
+import { lastGame, seatIn } from "./storage.js";
 import { Table } from "./table.js";
 
 const REFRESH_MS = 5000;
@@ -136,7 +136,8 @@ export class HomePage {
   raceRow({ race, game, stage, racers, max_racers: most }) {
     const isOpen = stage === "open";
     const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
-    const [href, action] = isOpen ? [`/r/${race}`, "Join"] : [`/w/${race}`, "Watch"];
+    const seated = seatIn(race) ? [`/r/${race}`, "Back"] : null;
+    const [href, action] = seated ?? (isOpen ? [`/r/${race}`, "Join"] : [`/w/${race}`, "Watch"]);
     const link = h("a", { class: "button", href, "aria-label": `${action} ${this.titleOf(game)}, ${race}` }, action);
     return h("li", { class: "split" }, h("span", {}, h("b", {}, this.titleOf(game)), ` ${race}, ${text}`), link);
   }

@@ -1,10 +1,11 @@
 // Routing: opens the page that belongs to the address. The server preloads the module of its route.
 
-import { ApiError, keepTrying, loadModule } from "./api.js";
+import { ApiError, keepTrying, loadModule, loadOptional } from "./api.js";
 import { button, fill, h, homeLink, notice } from "./dom.js";
 import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
 import { pagePath } from "./root.js";
+import { seatedRaces } from "./storage.js";
 
 /** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
@@ -40,6 +41,7 @@ async function open() {
   await firstFrame();
   document.getElementById("top").append(preferencesMenu());
   showConnection();
+  if (seatedRaces().length) loadOptional("./way_back.js", ({ showWayBack }) => showWayBack());
   await openPage(document.getElementById("main"));
   document.querySelector("footer").hidden = false; // after the content, so that it does not shift
 }

@@ -26,7 +26,7 @@ from support.browser import (
     wait_for_ply,
 )
 from support.faulty_proxy import Proxy
-from support.servers import Server, racers
+from support.servers import Racer, Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHOW = """(state) => {
@@ -73,6 +73,55 @@ async def test_second_tab_takes_over_the_seat(server: Server, page: Page) -> Non
     await page.click("text=Use this window")
     await page.wait_for_selector('.table[data-ply="1"]')
     await second.page.wait_for_selector("text=This race is open in another window")
+
+
+@pytest.mark.parametrize("options", [{}, {"unlisted": True}, {"max_racers": 2}])
+async def test_all_pages_lead_back_to_a_race_until_it_is_over(
+    options: dict[str, object], server: Server, page: Page
+) -> None:
+    race_id = solo(server, "corners", **options)
+    back = f".way-back a[href='/r/{race_id}']"
+    async with racers(server, "bo") as (bo,):
+        if "max_racers" in options:
+            await bo.join(race_id)
+            await bo.ask(m.Ready)
+        await start_race(page, server, race_id)
+        await tap_moves(page, ["r2"])
+        await wait_for_ply(page, 1)
+        await page.click(".brand")
+        await page.wait_for_selector(back)
+        assert (await page.title()).startswith("▶ ")
+        for path in (f"/w/{race_id}", "/rules/corners"):
+            await page.goto(server.url + path)
+            await page.wait_for_selector(back)
+        await page.click(back)
+        await page.wait_for_selector('.table[data-ply="1"]')
+        assert not await page.is_visible(".way-back")
+        await page.goto(server.url)
+        await page.wait_for_selector(back)
+        ada = Racer("ada")
+        ada.token = await page.evaluate("JSON.parse(localStorage.getItem('samedeal.guest')).token")
+        await ada.connect(server)
+        await ada.join(race_id)
+        await ada.ask(m.Resign)
+        await ada.close()
+        if "max_racers" in options:
+            await bo.ask(m.Resign)
+    await page.evaluate(SHOW, "visible")
+    await page.wait_for_selector(back, state="hidden")
+    assert not (await page.title()).startswith("▶ ")
+    await page.reload()
+    await page.wait_for_selector("footer:not([hidden])")
+    assert await page.evaluate("localStorage.getItem('samedeal.seats')") == "{}"
+
+
+async def test_seat_that_was_left_has_no_way_back(server: Server, page: Page) -> None:
+    race_id = server.create("corners")
+    await take_seat(page, server, race_id)
+    await page.click("button:text-is('Leave')")
+    await page.wait_for_url(f"{server.url}/")
+    await page.wait_for_selector("footer:not([hidden])")
+    assert await page.evaluate("localStorage.getItem('samedeal.seats')") == "{}"
 
 
 async def test_page_reconnects_after_a_server_restart(tmp_path: Path, chromium: Browser) -> None:
