@@ -94,7 +94,7 @@ export class DailyPage {
 function introduction(day) {
   const rule = "One deal per game, the same for everyone. Your first race on it counts.";
   if (!day || day.stage === "revealed") return rule;
-  return `${rule} Deals and replays are sealed until ${formatTime(day.reveals_at)}.`;
+  return `${rule} Deals and replays open on ${formatTime(day.reveals_at)}.`;
 }
 
 function resultTable(caption, rows) {

@@ -154,7 +154,9 @@ export class HomePage {
   showDaily() {
     const { daily = [] } = this.today ?? {};
     updateList(this.daily, daily, (day) => this.dailyRow(day), this.found.error ?? "");
-    const sealed = daily.length ? `Sealed until ${formatTime(daily[0].reveals_at)}. ` : "";
+    const sealed = daily.length
+      ? `Your first race on each deal counts. Deals and replays open on ${formatTime(daily[0].reveals_at)}. `
+      : "";
     fill(this.dailyNote, this.today && [sealed, h("a", { href: "/daily" }, "All results and earlier days")]);
   }
 
@@ -168,7 +170,7 @@ export class HomePage {
       "li",
       { class: "split" },
       h("span", {}, h("b", {}, title), names.length ? [names, others, "."] : " not played yet.", own),
-      button(yours ? "Play again" : "Play", play, { "aria-label": `Play the ${title} deal of the day` }),
+      button(yours ? "Play again" : "Play", play, { "aria-label": `Play today’s ${title}` }),
     );
   }
 

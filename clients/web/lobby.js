@@ -8,35 +8,40 @@ import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
-/** A form that calls `join(name)` or `watch()`. */
-export function invitation({ raceId, game, header }, { standings = [], host }, { join, watch, refused = null }) {
-  const name = h("input", {
+/** The field for the player's name; with the reason if the server has `refused` one. */
+export function nameField(value, refused = null) {
+  const input = h("input", {
     id: "name",
     dir: "auto",
-    value: refused?.name ?? guest()?.name ?? "",
+    value: refused?.name ?? value,
     "aria-describedby": "name-problem",
     "aria-invalid": refused ? "true" : false,
     maxlength: "24",
     required: true,
     autocomplete: "nickname",
     enterkeyhint: "go",
-    placeholder: "shown to other racers",
+    placeholder: "e.g. Ben",
   });
+  const problem = h("p", { class: "refusal", id: "name-problem", role: "alert" }, refused?.message);
+  return [h("label", { for: "name" }, "Your name"), input, problem];
+}
+
+/** A form that calls `submit(name)`. */
+export function nameForm(submit, ...content) {
   const onsubmit = (event) => {
     event.preventDefault();
-    join(name.value.trim());
+    submit(event.target.elements.name?.value.trim() ?? null);
   };
-  const max = maxRacers(header);
-  const seats = `${standings.length} of ${max} seats are taken.`;
-  const invited = `Race ${raceId}: everyone gets the same cards. ${seats}`;
-  const form = h(
-    "form",
-    { class: "card-form", onsubmit },
+  return h("form", { class: "card-form", onsubmit }, content);
+}
+
+/** A form that calls `join(name)` or `watch()`. */
+export function invitation({ game, header }, { standings = [], host }, { join, watch, refused = null }) {
+  const form = nameForm(
+    join,
     h("h1", {}, host ? [nameText(host.name), ` invites you to ${game.title}`] : game.title),
-    h("p", {}, max === 1 ? `Play ${raceId} alone, against the clock.` : invited),
-    h("label", { for: "name" }, "Your name"),
-    name,
-    h("p", { class: "refusal", id: "name-problem", role: "alert" }, refused?.message),
+    h("p", {}, `Everyone gets the same cards. ${standings.length} of ${maxRacers(header)} seats taken.`),
+    nameField(guest()?.name ?? "", refused),
     h("div", { class: "row" }, h("button", { class: "first" }, "Join"), button("Watch", watch)),
   );
   return [form, raceOptions({ game, header })];
@@ -49,19 +54,20 @@ const BOTS = [
   ["regular", "Regular"],
   ["expert", "Expert"],
 ];
+const SCORES = { home: "most cards home", left: "fewest cards left" };
 const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
 function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
-  const secret = daily ? "deal of the day" : "secret shuffle (provably fair)";
+  const secret = daily ? "deal of the day; your first race on it counts" : "secret shuffle (provably fair)";
   const grade = GRADES[options.filter] ? `${GRADES[options.filter]}, ` : "";
   const rows = [
-    ["Deal", seed === undefined ? `${grade}${secret}` : `chosen seed ${game.slug}:${seed}, known to everyone`],
+    ["Deal", seed === undefined ? `${grade}${secret}` : `public deal ${game.slug}:${seed}`],
     ["Time limit", formatClock(limitMs, false)],
-    ["Score", `cards home, of ${game.goal}; wins are ranked by time`],
+    ["Score", `${SCORES[game.counted ?? "home"]}, of ${game.goal}; wins are ranked by time`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
-    ["Undo", undo === false ? "no" : "yes, except after a card is turned up"],
+    ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),

@@ -19,7 +19,7 @@ export class LoginPage {
     });
     this.problem = h("p", { class: "refusal", role: "alert" });
     this.submit = h("button", { class: "first" }, "Log in");
-    const hint = "On a device where you already play, choose View, Play on another device, or run samedeal pass.";
+    const hint = "On a device where you already play, choose Settings, Play on another device, or run samedeal pass.";
     const onsubmit = (event) => {
       event.preventDefault();
       this.confirm();

@@ -16,7 +16,7 @@ import {
 } from "./phrases.js";
 import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
-import { isPractice } from "./storage.js";
+import { practiceMoves } from "./storage.js";
 import { Table } from "./table.js";
 
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
@@ -33,7 +33,7 @@ export class PlayPage {
       play: this.racing ? (move) => this.move(move) : null,
       label: this.racing ? `Your ${game.title} table` : `${game.title} table`,
     });
-    this.practice = this.racing && isPractice(page.raceId) ? new Practice(game, this.table) : null;
+    this.practice = this.racing && practiceMoves(page.raceId) ? new Practice(page.raceId, game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.lists = {
@@ -68,7 +68,8 @@ export class PlayPage {
     const resign = () => page.run("resign", () => page.connection.resign());
     this.buttons = new MoveButtons(this.table, { question: "Restart this deal? The clock keeps running." });
     this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign));
-    return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, this.resignButton);
+    const resignButton = this.practice ? null : this.resignButton;
+    return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, resignButton);
   }
 
   createDetails() {
@@ -208,6 +209,8 @@ export class PlayPage {
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
+    const early = this.practice?.refusal(move);
+    if (early) return early;
     try {
       const { board: after } = await connection.move(move);
       this.practice?.played(move);

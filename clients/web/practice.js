@@ -3,15 +3,15 @@
 import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
 import { withCards } from "./phrases.js";
-import { goToRace, savePractice } from "./storage.js";
+import { goToRace, practiceMoves, savePractice } from "./storage.js";
 
-const SOLO = { max_racers: 1, start_delay_ms: 1000, unlisted: true };
+const SOLO = { max_racers: 1, start_delay_ms: 1000, limit_ms: 2 * 60 * 60_000, unlisted: true };
 
 /** Opens a solo race on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {
   const body = { game: slug, seed: practice.seed, options: SOLO };
   const { race } = await fetchAsGuest("/races", { body });
-  savePractice(race);
+  savePractice(race, []);
   goToRace(race);
 }
 
@@ -36,10 +36,11 @@ export function markPiles(table, move = "") {
 }
 
 export class Practice {
-  constructor(game, table) {
+  constructor(raceId, game, table) {
+    this.raceId = raceId;
     this.steps = game.practice.steps;
     this.table = table;
-    this.moves = null; // since the deal, once there is a board
+    this.moves = practiceMoves(raceId); // since the deal
     this.element = h("p", { class: "practice", role: "status" });
   }
 
@@ -48,17 +49,23 @@ export class Practice {
     if (move === "undo") this.moves.pop();
     else if (move === "restart") this.moves = [];
     else this.moves.push(move);
+    savePractice(this.raceId, this.moves);
   }
 
-  /** Shows the next step. After a reload, the moves so far are taken to be those of the steps. */
-  show({ ply }) {
-    this.moves ??= this.steps.slice(0, ply).map(({ move }) => move);
-    const followed = this.moves.every((move, index) => index >= this.steps.length || move === this.steps[index].move);
-    const step = followed ? this.steps[this.moves.length] : null;
-    markPiles(this.table, step?.move);
-    const count = `Step ${this.moves.length + 1} of ${this.steps.length}. `;
-    const end = followed ? "Now you know how it goes: play on." : "You have left the practice. Play on, or restart.";
-    const text = step ? count + withCards(step.text) : end;
+  /** Says why a move is not made now: until its last step, the practice continues with the next one. */
+  refusal(move) {
+    const isNext = !this.step || ["undo", "restart", this.step.move].includes(move);
+    return isNext ? null : `Not yet. ${withCards(this.step.text)}`;
+  }
+
+  /** Shows the next step. */
+  show({ moves }) {
+    const step = this.steps[this.moves.length];
+    this.step = moves?.includes(step?.move) ? step : null;
+    markPiles(this.table, this.step?.move);
+    const text = this.step
+      ? `Step ${this.moves.length + 1} of ${this.steps.length}. ${withCards(step.text)}`
+      : "Now you know how it goes: play on.";
     if (this.element.textContent !== text) this.element.textContent = text;
   }
 }

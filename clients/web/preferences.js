@@ -33,7 +33,7 @@ export function preferencesMenu() {
   const menu = h(
     "details",
     { class: "preferences", ontoggle: () => fill(player, playerRows(menu)) },
-    h("summary", {}, "View"),
+    h("summary", {}, "Settings"),
     h("div", { class: "sheet" }, rows, player),
   );
   document.addEventListener("pointerdown", (event) => menu.contains(event.target) || (menu.open = false));

@@ -9,6 +9,7 @@ import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { countsText, displayNames, finishText, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
+import { soloStart } from "./solo.js";
 import { dropSeat, guest, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
@@ -28,6 +29,7 @@ export class RacePage {
     this.raceId = raceId;
     this.watching = watch;
     this.panel = null; // one of PANELS, once there is a view
+    this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
     this.reactions = new Reactions(this);
     this.caller = new Caller(this);
@@ -46,15 +48,15 @@ export class RacePage {
     this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: true });
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
-    const title = h("span", { class: "what" }, this.game.title, h("span", { class: "id" }, ` · ${this.raceId}`));
-    fillHeader(title, this.clock, this.dot);
+    fillHeader(h("span", { class: "what" }, this.game.title), this.clock, this.dot);
     setInterval(() => this.tick(), TICK_MS);
     document.addEventListener("keydown", (event) => this.panel?.onKey?.(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
     this.counts = h("p", { class: "counts" }, await this.firstResult());
     this.loadResults();
+    const asks = maxRacers(this.header) === 1 && this.counting; // before the only race that counts
     if (this.watching) this.start({ watch: true });
-    else if (guest() && (this.hadSeat || view.stage !== "open")) this.start();
+    else if (guest() && ((this.hadSeat && !asks) || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view);
   }
@@ -80,6 +82,7 @@ export class RacePage {
   async firstResult() {
     if (!this.header.daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
+    this.counting = !yours;
     return yours && yours.race !== this.raceId ? countsText(yours) : "";
   }
 
@@ -113,9 +116,10 @@ export class RacePage {
   /** Asks for a name; again if the server has `refused` one. */
   invite(view, refused = null) {
     this.invited = view;
-    const join = (name) => this.start({ name: name === guest()?.name ? null : name });
-    fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }), refused }));
-    document.getElementById("name").focus();
+    const join = (name) => this.start({ name: name === guest()?.name ? null : name }); // null: the known one
+    if (maxRacers(this.header) === 1) fill(this.main, soloStart(this, view, { play: join, counts: this.counting, refused }));
+    else fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }), refused }));
+    (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
 
   onChange() {

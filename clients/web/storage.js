@@ -86,9 +86,9 @@ export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${pl
 export const savedReceipts = (raceId) => tab.read(`receipts.${raceId}`) ?? [];
 export const saveReceipts = (raceId, receipts) => tab.write(`receipts.${raceId}`, [...receipts]);
 
-/** Whether a race was opened to practise in this tab. */
-export const isPractice = (raceId) => tab.read(`practice.${raceId}`) !== null;
-export const savePractice = (raceId) => tab.write(`practice.${raceId}`, true);
+/** The moves of a race that was opened to practise in this tab; null for other races. */
+export const practiceMoves = (raceId) => tab.read(`practice.${raceId}`);
+export const savePractice = (raceId, moves) => tab.write(`practice.${raceId}`, moves);
 
 const MAX_SEATS = 8;
 

@@ -31,9 +31,10 @@ async def resign_daily(page: Page) -> None:
 
 async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, page: Page, tab: Tab) -> None:
     day = server.noon(TODAY)
-    play = 'button[aria-label="Play the Corners deal of the day"]'
+    play = 'button[aria-label="Play today’s Corners"]'
     await page.goto(server.url)
     await page.click(play)
+    await page.wait_for_selector("main .counts:has-text('This race counts')")
     await give_name(page, "ada")
     await resign_daily(page)
     assert await page.locator(".counts:visible").count() == 0
@@ -104,7 +105,7 @@ async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(serve
     await page.wait_for_selector("section[aria-label='Gallery'] tbody tr:has-text('bo')")
     assert await page.locator("main button:visible").count() == 0
     assert await page.locator(f"a[href*='{race}']").count() == 0
-    await page.wait_for_selector("text=are sealed until")
+    await page.wait_for_selector("text=replays open on")
 
 
 async def test_a_day_that_is_not_a_date_is_refused(server: TimedServer, page: Page, tab: Tab) -> None:

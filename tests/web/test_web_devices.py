@@ -218,7 +218,9 @@ async def test_unknown_token_becomes_a_new_guest_with_the_same_name(server: Serv
     await page.goto(f"{server.url}/healthz")  # not a page, which could already use the token
     stale = {"name": "ada", "player": "0" * 16, "token": "sd_expired"}
     await page.evaluate(f"localStorage.setItem('samedeal.guest', {json.dumps(json.dumps(stale))})")
-    await start_race(page, server, solo(server, "corners"))
+    await page.goto(f"{server.url}/r/{solo(server, 'corners')}")
+    await page.click("button:text-is('Play')")
+    await wait_for_deal(page)
     renewed = await page.evaluate(STORED)
     assert renewed["name"] == "ada"
     assert renewed["player"] != stale["player"]

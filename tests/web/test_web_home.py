@@ -60,7 +60,14 @@ async def test_one_tap_opens_a_race_and_its_lobby(server: Server, page: Page) ->
 async def test_play_alone_deals_at_once(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.click("button[aria-label='Play alone: Corner Stones']")
-    await give_name(page, "ada")
+    await page.wait_for_selector(".start button:text-is('Play')")
+    race_id = page.url.rpartition("/")[2]
+    assert race_id not in await page.inner_text("body")
+    assert await page.locator("button:text-is('Watch')").count() == 0
+    assert await page.input_value("#name") == " ".join(word.capitalize() for word in race_id.split("-")[:2])
+    assert not await find_violations(page)
+    assert await overflow(page) <= 0
+    await page.click("button:text-is('Play')")
     await wait_for_deal(page)
     _, view = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
     assert json.loads(view)["header"]["options"]["unlisted"]

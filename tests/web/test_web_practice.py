@@ -30,22 +30,27 @@ async def test_practice_leads_through_the_first_moves(slug: str, server: Server,
     await check_layout(page)
 
 
-async def test_practice_notices_other_moves_and_continues_after_a_restart(server: Server, page: Page) -> None:
+async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(server: Server, page: Page) -> None:
+    first, second, *_ = PRACTICE["corner-stones"].steps
+    position = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed).after(first.move)
+    other = next(move for move in position.moves() if move != second.move)
     await page.goto(f"{server.url}/rules/corner-stones")
     await page.click("button:text-is('Practice')")
     await give_name(page, "ada")
     await wait_for_deal(page)
-    await tap_moves(page, [PRACTICE["corner-stones"].steps[0].move])
-    await wait_for_ply(page, 1)
-    await page.reload()
+    await tap_moves(page, [first.move])
     await page.wait_for_selector(".practice:has-text('Step 2 of')")
-    other = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed)
-    other = other.after(PRACTICE["corner-stones"].steps[0].move)
-    move = next(move for move in other.moves() if move != PRACTICE["corner-stones"].steps[1].move)
-    await tap_moves(page, [move], 1)
-    await page.wait_for_selector(".practice:has-text('You have left the practice')")
+    await tap_moves(page, [other])
+    await page.wait_for_selector(".bubble:has-text('Not yet.')")
     await page.click("button:text-is('Undo')")
+    for reload in (False, True):
+        if reload:
+            await page.reload()
+        await page.wait_for_selector(".practice:has-text('Step 1 of')")
+    await tap_moves(page, [first.move])
     await page.wait_for_selector(".practice:has-text('Step 2 of')")
+    assert not await page.is_visible("button:text-is('Resign')")
+    assert not await page.is_visible(".clock")
 
 
 @pytest.mark.parametrize("slug", GAMES)

@@ -85,16 +85,16 @@ class Page:
         """The invitation to a race, with its state; for other clients, how to join it."""
         try:
             summary = await self._registry.summary(request.path_params["race"])
-            is_open = isinstance(summary, Listed) and summary.stage == "open"
-            host = await self._registry.host(summary.race) if is_open else None
+            invites = isinstance(summary, Listed) and summary.stage == "open" and summary.max_racers > 1
+            host = await self._registry.host(summary.race) if invites else None
         except Refused as refused:
             return self._refused(request, refused)
         race_id, content = summary.race, ""
         title = GAMES[summary.game].title if summary.game in GAMES else summary.game
         if isinstance(summary, Listed):
-            seats = f"{summary.racers} of {summary.max_racers} seats are taken."
+            seats = f"{summary.racers} of {summary.max_racers} seats taken."
             description = f"{title}: race {race_id} is {summary.stage}, {seats}"
-            if is_open and route_path(request.scope).startswith("/r/"):
+            if summary.stage == "open" and route_path(request.scope).startswith("/r/"):
                 content = _invitation(summary, host.name if host else "", title, seats)
             if host:
                 description = f"{host.name} invites you to {title}. {seats}"
@@ -257,7 +257,8 @@ class Page:
         if content is None:
             content = f"<h1>{subject}</h1>\n<p>{escape(description)}</p>"
         else:
-            shell = shell.replace(FACTS, f'<span class="what">{subject}</span>' if tags else "")
+            game = subject.partition(" · ")[0]
+            shell = shell.replace(FACTS, f'<span class="what">{game}</span>' if tags else "")
         shell = shell.replace(CONTENT, content)
         shell = shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
@@ -281,9 +282,7 @@ class Page:
 def _invitation(race: Listed, host: str, title: str, seats: str) -> str:
     """Return the beginning of the page of an open race, as its module shows it."""
     heading = f"<bdi>{escape(host)}</bdi> invites you to {escape(title)}" if host else escape(title)
-    text = f"Race {race.race}: everyone gets the same cards. {seats}"
-    if race.max_racers == 1:
-        text = f"Play {race.race} alone, against the clock."
+    text = "Play alone, against the clock." if race.max_racers == 1 else f"Everyone gets the same cards. {seats}"
     return f'<div class="card-form"><h1>{heading}</h1>\n<p>{text}</p></div>'
 
 

@@ -52,8 +52,8 @@ def pass_code(settings: Settings, name: str | None, qr: bool) -> None:
 def log_in(settings: Settings, login: Login | None, force: bool) -> None:
     """Log in with a code from another device.
 
-    To get a code, run samedeal pass there, or choose View, Play on another device on the web page. CODE can also be the
-    link. Without CODE, this asks for it or reads a line from standard input: other users of this machine can see
+    To get a code, run samedeal pass there, or choose Settings, Play on another device on the web page. CODE can also be
+    the link. Without CODE, this asks for it or reads a line from standard input: other users of this machine can see
     command lines.
     """
     login = login or _read_login()

@@ -1,0 +1,29 @@
+// Before a race for one: the covered cards, and a button that deals them.
+
+import { h, nameText } from "./dom.js";
+import { nameField, nameForm } from "./lobby.js";
+import { formatClock } from "./phrases.js";
+import { guest } from "./storage.js";
+import { Table } from "./table.js";
+
+/** Shows the cards and a form that calls `play(name)`. `counts` says whether the result of this race counts. */
+export function soloStart({ game, header, raceId }, { ghosts = [] }, { play, counts, refused = null }) {
+  const table = new Table(game);
+  table.cover();
+  const names = ghosts.map(({ name }, index) => [index ? ", " : "", nameText(name)]);
+  const needsName = refused || !guest();
+  const form = nameForm(
+    play,
+    h("h1", {}, game.title),
+    h("p", {}, `Time limit: ${formatClock(header.options.limit_ms, false)}`),
+    ghosts.length ? h("p", {}, "You race the ghosts of ", names, ".") : null,
+    counts ? h("p", { class: "counts" }, "This race counts: your first race on the deal of the day is your result.") : null,
+    needsName ? nameField(suggestedName(raceId), refused) : null,
+    h("button", { class: "first big" }, "Play"),
+  );
+  return h("div", { class: "race" }, h("div", { class: "field" }, table.element, h("div", { class: "start" }, form)));
+}
+
+/** A name for players without one, such as "Glad Wolf", from the id of the race. */
+const suggestedName = (raceId) =>
+  raceId.split("-", 2).map((word) => word[0].toUpperCase() + word.slice(1)).join(" ");
