@@ -178,7 +178,7 @@ def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
 @tmux_only
 async def test_a_race_is_played_by_keys_in_a_terminal_that_is_resized(terminal: Terminal, live: Server) -> None:
     race = live.create("kings-in-the-corners", seed="7", start_delay_ms=200, limit_ms=240_000)
-    terminal.type(f"{SAMEDEAL} join {race} --as ada")
+    terminal.type(f"COLUMNS=70 LINES=22 {SAMEDEAL} join {race} --as ada")  # the window itself knows better
     terminal.until("Press r when you are ready")
     async with racers(live, "bo") as (bo,):
         await bo.join(race)

@@ -62,7 +62,8 @@ class Terminal:
 
 def environment_at(server: Reachable, folder: Path) -> dict[str, str]:
     """Return the environment of the program at a terminal: its own home, the user's name, and the server."""
-    inherited = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("COVERAGE_")}
+    kept = ("PATH", "PYTHONPATH")
+    inherited = {name: value for name, value in os.environ.items() if name in kept or name.startswith("COVERAGE_")}
     folders = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG", "DATA", "CACHE")}
     home = {"HOME": str(folder), "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
     return {**inherited, **home, **folders, "SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "zo"}

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -21,7 +22,7 @@ from support.faulty_proxy import Proxy
 from support.full_screen import RaceApp, shown
 from support.network_races import WIN, Result, Rival, check_replay, open_race, results
 from support.servers import Server
-from support.terminals import at_a_terminal
+from support.terminals import at_a_terminal, new_terminal
 from support.terminals import until as until_shown
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
@@ -35,22 +36,24 @@ for line in sys.stdin:
         print(*{moves}[state["ply"]:][:1] or ["resign"], flush=True)
 """
 """A program for `samedeal bot`, which plays moves and then resigns."""
-BUSY = """
-import os, sys, time
+BLOCKED = """
+import os, sys, threading, time
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.main import main
 
-def busy(screen, key):
-    os.write(1, b"busy")
-    end = time.monotonic() + 10
+def block(screen, key):
+    os.write(1, b"blocked")
+    end = time.monotonic() + 50
     while time.monotonic() < end:
-        pass
+        {step}
     os._exit(1)
 
-RaceScreen.press = busy
+RaceScreen.press = block
 sys.exit(main.exit_code(sys.argv[1:]))
 """
-"""The program, whose event loop is blocked by the first key. After 10 s it ends itself."""
+"""The program, whose event loop is blocked by the first key. After 50 s it ends itself."""
+MODES = ("?1049", "?1000", "?1003", "?1004", "?2004")
+"""The modes of a terminal that must be off when the program has ended: other screen, mouse, focus, pasted texts."""
 
 pytestmark = pytest.mark.tier(2)
 
@@ -300,17 +303,26 @@ async def test_sigterm_ends_a_client_that_reconnects(live: Server, tmp_path: Pat
         assert await process.wait() == 128 + signal.SIGTERM
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="T-F1")
-def test_sigterm_ends_the_full_screen_while_its_event_loop_is_blocked(live: Server, tmp_path: Path) -> None:
-    environment = (
-        os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "32"}
-    )
+@pytest.mark.parametrize("step", ["pass", "time.sleep(60)", "threading.Lock().acquire() and threading.Event().wait()"])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+def test_full_screen_ends_while_its_event_loop_is_blocked(
+    how: signal.Signals, step: str, live: Server, tmp_path: Path
+) -> None:
+    """By a signal, or by Ctrl-C twice, which is a key for it; the terminal is as before."""
+    environment = os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color"}
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    command = [sys.executable, "-c", BUSY, "join", race, "--as", "ada", "--ready", "--tui"]
-    with at_a_terminal(environment, command) as (process, terminal):
-        until_shown(terminal, "stock")
+    command = [sys.executable, "-c", BLOCKED.format(step=step), "join", race, "--as", "ada", "--ready", "--tui"]
+    with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
+        termios.tcsetwinsize(terminal, (32, 100))
+        shown = until_shown(terminal, "stock")
         os.write(terminal, b" ")
-        until_shown(terminal, "busy")
-        process.terminate()
-        assert process.wait(60) == 128 + signal.SIGTERM
-        until_shown(terminal, "\x1b[?1049l")
+        shown += until_shown(terminal, "blocked")
+        if how == signal.SIGINT:
+            os.write(terminal, b"\x03\x03")
+        else:
+            process.send_signal(how)
+        assert process.wait(60) == (130 if how == signal.SIGINT else 143)
+        shown += until_shown(terminal, "\x1b[?25h")
+        assert termios.tcgetattr(terminal) == termios.tcgetattr(unused)
+    for mode in MODES:
+        assert shown.rfind(f"\x1b[{mode}l") > shown.rfind(f"\x1b[{mode}h") > 0, mode

@@ -1,22 +1,64 @@
 """Runs coroutines, with cleanup when the process is terminated or one of them has finished."""
 
 import asyncio
+import os
 import signal
 import sys
-from collections.abc import Coroutine
-from contextlib import suppress
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from socket import socketpair
+from threading import Event, Thread, Timer
+from typing import Any, Final, TypeVar
 
 from samedeal_cli.failure import TERMINATED
 
 T = TypeVar("T")
 
+GRACE_S: Final = 3.0
+"""How long the event loop may take to react to a request to end (s)."""
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+
+class WayOut:
+    """Ends the process on request, even while its event loop is blocked."""
+
+    def __init__(self, restore: Callable[[], None] = lambda: None) -> None:
+        """`restore` restores the terminal. It is called in another thread."""
+        self._restore = restore
+        self._reacted = Event()
+        self._reacted.set()
+
+    def request(self, code: int, loop: asyncio.AbstractEventLoop, react: Callable[[], None] = lambda: None) -> None:
+        """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or until the next request.
+
+        Call this in another thread than the event loop's.
+        """
+        if not self._reacted.is_set():
+            self._leave(code)
+        self._reacted.clear()
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(self._react, react)
+        timer = Timer(GRACE_S, self._leave_if_blocked, (code,))
+        timer.daemon = True
+        timer.start()
+
+    def _react(self, react: Callable[[], None]) -> None:
+        self._reacted.set()
+        react()
+
+    def _leave_if_blocked(self, code: int) -> None:
+        if not self._reacted.is_set():
+            self._leave(code)
+
+    def _leave(self, code: int) -> None:
+        self._restore()
+        os._exit(code)
+
+
+def run(main: Coroutine[Any, Any, T], way_out: WayOut | None = None) -> T:
     """Like ``asyncio.run``, but SIGTERM and SIGHUP cancel the coroutine and exit with TERMINATED."""
     terminated = asyncio.Event()
     try:
-        result = asyncio.run(_cancel_on_signal(main, terminated))
+        result = asyncio.run(_cancel_on_signal(main, terminated, way_out or WayOut()))
     except asyncio.CancelledError:
         if not terminated.is_set():
             raise
@@ -37,7 +79,7 @@ async def first_of(*coroutines: Coroutine[Any, Any, T]) -> T:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Event) -> T:
+async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Event, way_out: WayOut) -> T:
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
 
     def terminate() -> None:
@@ -45,7 +87,39 @@ async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Ev
         if task:
             task.cancel()
 
-    with suppress(NotImplementedError):  # not on Windows
-        for number in filter(None, (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))):
-            loop.add_signal_handler(number, terminate)
-    return await main
+    with _signals_passed_to(lambda: way_out.request(TERMINATED, loop, terminate)):
+        return await main
+
+
+@contextmanager
+def _signals_passed_to(terminate: Callable[[], None]) -> Iterator[None]:
+    """Call `terminate` in a thread for every SIGTERM and SIGHUP.
+
+    The interpreter writes to the wakeup file descriptor in the signal handler itself, so the thread notices a signal
+    even while the main thread, which would run handlers written in Python, is blocked. Windows has no such signals.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    ending = (signal.SIGTERM, signal.SIGHUP)
+    ours, theirs = socketpair()
+
+    def watch() -> None:
+        while number := ours.recv(1):
+            if number[0] in ending:
+                terminate()
+
+    thread = Thread(target=watch, daemon=True)
+    thread.start()
+    theirs.setblocking(False)
+    fd = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    handlers = {number: signal.signal(number, lambda *_: None) for number in ending}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(fd)
+        theirs.close()
+        thread.join()
+        ours.close()

@@ -41,7 +41,12 @@ def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
     why_not = _why_not(requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
-    return ("line", f"using line mode: {why_not}" if at_terminal() else "") if why_not else ("tui", "")
+    if why_not:
+        return "line", f"using line mode: {why_not}" if at_terminal() else ""
+    if all(os.get_terminal_size(1)):  # the window can change its size
+        for name in ("COLUMNS", "LINES"):
+            os.environ.pop(name, None)
+    return "tui", ""
 
 
 def at_terminal() -> bool:
@@ -54,13 +59,13 @@ def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Call
     from samedeal_cli.full_screen.splash import splash_screen
     from samedeal_cli.render.themes import look
 
-    with splash_screen(first_frame, look(settings.theme, settings.suits, colored=settings.colored)):
+    with splash_screen(first_frame, look(settings.theme, settings.suits, colored=settings.colored)) as restore:
         from samedeal_cli.full_screen.app import FullScreen
-        from samedeal_cli.running import run
+        from samedeal_cli.running import WayOut, run
 
-        screen = make_screen()
-        app = FullScreen(screen, animation=settings.animation)
-        run(app.run_async(mouse=settings.mouse))
+        screen, way_out = make_screen(), WayOut(restore)
+        app = FullScreen(screen, way_out, animation=settings.animation)
+        run(app.run_async(mouse=settings.mouse), way_out)
     return screen, INTERRUPTED if app.interrupted else 0
 
 
@@ -70,7 +75,8 @@ def _why_not(*, requested: bool) -> str:
         return "standard input, output and error must all be terminals"
     if os.name == "posix" and (term := os.environ.get("TERM", "")) in DUMB_TERMS:
         return f"TERM={term or '(none)'} cannot move the cursor"
-    columns, lines = shutil.get_terminal_size()
+    size = os.get_terminal_size(1)
+    columns, lines = size if all(size) else shutil.get_terminal_size()
     if (columns < LEAST[0] or lines < LEAST[1]) and not requested:
         return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {columns}x{lines}"
     if find_spec("textual") is None:

@@ -4,13 +4,28 @@ import os
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.events import Key
+from textual.message import Message
 from textual.screen import Screen
 
+from samedeal_cli.failure import INTERRUPTED
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen
+from samedeal_cli.running import WayOut
+
+
+class _KeyReader(Driver):
+    """Sees Ctrl-C before the event loop does: the terminal sends it as a key."""
+
+    def process_message(self, message: Message) -> None:
+        """Handle a key, in the thread that reads it."""
+        if isinstance(message, Key) and message.key == "ctrl+c" and isinstance(self._app, FullScreen):
+            self._app.way_out.request(INTERRUPTED, self._loop)
+        super().process_message(message)
 
 
 class FullScreen(App[None]):
@@ -35,7 +50,7 @@ class FullScreen(App[None]):
         Binding("ctrl+z", "suspend_process", show=False, priority=True),
     ]
 
-    def __init__(self, first: CanvasScreen, *, animation: bool = True) -> None:
+    def __init__(self, first: CanvasScreen, way_out: WayOut | None = None, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
         # Without colours, those of the terminal stay: Textual would replace its own by shades of grey.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
@@ -43,6 +58,12 @@ class FullScreen(App[None]):
             self.animation_level = "none"
         self._first = first
         self.interrupted = False
+        self.way_out = way_out or WayOut()
+        """What Ctrl-C uses if the event loop is blocked."""
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver for this platform, which reads keys in a thread of its own, with a way out."""
+        return cast(type[Driver], type("KeyReader", (_KeyReader, super().get_driver_class()), {}))
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen."""
