@@ -81,6 +81,7 @@ class Terminal(Client):
         assert busy or self.state.pending is None
         assert self.state.pending is not None or not self.state.queued_keys
         assert not (idle and busy)
+        assert not unseen(self)
 
     @property
     def board(self) -> m.Board:
@@ -103,7 +104,7 @@ class Terminal(Client):
             after, command = race_update.handle_queued_key(self.state)
         if len(after.queued_keys) < len(waiting) - self._handled:
             assert after.notice or not after.can_play, "the other keys were dropped silently"
-        self._take((after, command), waiting[self._handled - 1] if command else "")
+        self._take((after, command), waiting[self._handled - 1].key if command else "")
 
     def _on_queued_key(self, state: RaceState, key: str) -> Step:
         self._handled += 1
@@ -145,7 +146,6 @@ def test_keys_that_are_typed_while_the_connection_is_lost_are_played() -> None:
     assert [made.move for made in terminal.made] == ["draw"] * 3
 
 
-@pytest.mark.xfail(strict=True, reason="P-F1: a queued key plays whatever card is there by then")
 @pytest.mark.parametrize("slug", ["corners", "gallery", "kings-in-the-corners", "the-edge"])
 def test_queued_keys_play_no_card_that_was_not_on_the_screen(slug: str) -> None:
     server = SlowServer(slug, "1", 0)
@@ -157,7 +157,6 @@ def test_queued_keys_play_no_card_that_was_not_on_the_screen(slug: str) -> None:
     assert not unseen(terminal)
 
 
-@pytest.mark.xfail(strict=True, reason="keys beyond the eighth are dropped silently")
 def test_a_key_that_no_longer_fits_into_the_queue_is_dropped_visibly() -> None:
     terminal = Terminal(SlowServer("corners", "1", 0))
     for _ in range(MAX_QUEUED_KEYS + 2):

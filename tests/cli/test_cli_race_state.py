@@ -87,15 +87,35 @@ def test_keys_pick_up_and_drop() -> None:
 def test_keys_are_queued_while_a_move_is_pending() -> None:
     state, commands = keys(racing("corners"), "space", "space", "backspace")
     assert commands == [PlayMove("draw")]
-    assert state.queued_keys == ("space", "backspace")
+    assert [queued.key for queued in state.queued_keys] == ["space", "backspace"]
     assert keys(state, "escape")[0].queued_keys == ()
     game = after("corners", 30).after("draw")
     answered = update(state, *now("corners", "running", "playing", game, 99))
     assert (answered.pending, answered.picks) == (None, ())
     again, command = handle_queued_key(answered)
     assert command == PlayMove(game.moves()[-1])
-    assert again.queued_keys == ("backspace",)
+    assert [queued.key for queued in again.queued_keys] == ["backspace"]
     assert move_refused(state, "No.").queued_keys == ()
+
+
+@pytest.mark.parametrize("waiting", [["w", "space"], ["cursor", "enter", "space"]], ids=" ".join)
+def test_a_queued_key_whose_card_has_gone_is_dropped_with_those_behind_it(waiting: list[str]) -> None:
+    state = racing("corners")
+    if waiting[0] == "cursor":
+        state, waiting = replace(state, cursor="waste"), waiting[1:]
+    else:
+        waiting = [state.selection.keys["waste"], *waiting[1:]]
+    state, commands = keys(state, "space", *waiting)
+    assert commands == [PlayMove("draw")]
+    answered = update(state, *now("corners", "running", "playing", after("corners", 30).after("draw"), 99))
+    dropped, command = handle_queued_key(answered)
+    assert (command, dropped.queued_keys, dropped.pending) == (None, (), None)
+    assert dropped.notice == Notice("The table changed: 2 keys dropped.")
+
+
+def test_the_cursor_moves_while_a_move_is_pending() -> None:
+    state, _ = keys(replace(racing("corners"), cursor="f1"), "space", "right")
+    assert (state.cursor, state.queued_keys) == ("r1", ())
 
 
 def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored() -> None:

@@ -41,7 +41,8 @@ def draw_messages(
 ) -> None:
     """Draw the advice, below it the notice or the pending move, and at the end the latest news."""
     width, running = canvas.width - 2, state.stage == "running"
-    notice, style = (f"> {state.pending}" if state.pending else ""), DIM
+    queued = f" ⋯{len(state.queued_keys)}" if state.queued_keys else ""
+    notice, style = (f"> {state.pending}{queued}" if state.pending else ""), DIM
     if state.notice:
         notice = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "") + state.notice.text
         style = TONES[state.notice.tone]

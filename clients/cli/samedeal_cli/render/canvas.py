@@ -31,8 +31,8 @@ PANE: Final = 38
 SMALL_GAP: Final = 8
 """Rewriting this many unchanged cells takes fewer bytes than moving the cursor over them."""
 _ASCII: Final = str.maketrans(
-    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘★▲▼",
-    "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x*^v",
+    "♠♥♦♣█▓▒░▄▀▌─│┌┐└┘├┤┬┴┼═║╔╗╚╝·•…×✓✗▸→←↑↓━◂◆«■▶‖✔✘★▲▼⋯",
+    "SHDC###-##" + "#-|" + "+" * 9 + "=#++++...x+x>><^v=<?r#>|+x*^v+",
 )
 
 

@@ -1,11 +1,13 @@
 """Keys and mouse clicks in the full screen of a race: each returns the next state and possibly a command."""
 
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from samedeal_cli.state.actions import key_name
 from samedeal_cli.state.race_actions import PLAYING, action_of
 from samedeal_cli.state.race_commands import Step, apply_selection, play
-from samedeal_cli.state.race_state import Notice, RaceState
+from samedeal_cli.state.race_state import Notice, QueuedKey, RaceState
+from samedeal_cli.state.selection import Direction
 
 MAX_QUEUED_KEYS: Final = 8
 Button = Literal["left", "double", "right"]
@@ -17,9 +19,9 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
     `now` is a monotonic time (s).
     """
     action = action_of(state, key)
-    if state.can_play and state.pending is not None and (not action or action in PLAYING):
-        queued = state.queued_keys if key == "escape" else (*state.queued_keys, key)[:MAX_QUEUED_KEYS]
-        return replace(state, queued_keys=() if key == "escape" else queued), None
+    waits = not action or (action in PLAYING and key not in get_args(Direction))
+    if state.can_play and state.pending is not None and waits:
+        return _queue(state, key), None
     if action:
         return action.run(state)
     if not state.fits or not state.is_playing:
@@ -31,6 +33,15 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
         return replace(state, played=selected.played, notice=Notice(message, "")), None
     after, command = apply_selection(state, selected, move)
     return replace(after, played=selected.played), command
+
+
+def _queue(state: RaceState, key: str) -> RaceState:
+    """Queue a key until the pending move is answered. Esc discards the queue."""
+    if key == "escape":
+        return replace(state, queued_keys=())
+    if len(state.queued_keys) == MAX_QUEUED_KEYS:
+        return replace(state, notice=Notice(f"{MAX_QUEUED_KEYS} keys are waiting: {key_name(key)} was dropped."))
+    return replace(state, queued_keys=(*state.queued_keys, QueuedKey(key, state.aim_of(key))))
 
 
 def on_click(state: RaceState, spot: str, button: Button = "left") -> Step:

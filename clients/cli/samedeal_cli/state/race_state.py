@@ -39,6 +39,13 @@ class Check(NamedTuple):
     text: str
 
 
+class QueuedKey(NamedTuple):
+    """A key that waits for the answer to a move, and what it was aimed at on the screen."""
+
+    key: str
+    aim: tuple[str, str] | None
+
+
 class NewsItem(NamedTuple):
     """Something that happened in the race."""
 
@@ -72,7 +79,7 @@ class RaceState:
     """The last move, if one key has played it."""
     pending: str | None = None
     """The move that the server has not answered yet."""
-    queued_keys: tuple[str, ...] = ()
+    queued_keys: tuple[QueuedKey, ...] = ()
     """Keys to handle after the pending move."""
 
     notice: Notice | None = None
@@ -271,6 +278,16 @@ class RaceState:
             moved = {source: table[source][:-1], target: [*table[target], table[source][-1]]}
             return {**table, **moved}, frozenset(choice.places)
         return table, frozenset(choice.places or (self.game.hidden if self.game else ()))
+
+    def aim_of(self, key: str) -> tuple[str, str] | None:
+        """Return the pile on the screen that a key acts on, and its top card or, if it is empty, the card in hand."""
+        table, selection = self.predicted[0], self.selection
+        places = {"enter": self.cursor, "space": next(iter(selection.hidden), None)}
+        place = places.get(key) or selection.place_of(key)
+        if place is None or place not in table:
+            return None
+        hand = () if place in selection.hidden else table.get("hand", ())
+        return place, next((pile[-1] for pile in (table[place], hand) if pile), "")
 
 
 def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:

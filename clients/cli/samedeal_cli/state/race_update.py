@@ -11,7 +11,7 @@ from samedeal.race.ghosts import Ghost
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Reaction, View
-from samedeal_cli.render.phrases import change_sentence, reaction_phrase, with_unique_names
+from samedeal_cli.render.phrases import change_sentence, counted, reaction_phrase, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
 from samedeal_cli.state.race_commands import Command, Step
 from samedeal_cli.state.race_keys import on_key
@@ -54,13 +54,20 @@ def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
 def handle_queued_key(state: RaceState) -> Step:
     """Handle the queued keys up to the next move. Call this after every message of the server.
 
-    They count as pressed at the time of the pending move, and wait for its answer.
+    They count as pressed at the time of the pending move, and wait for its answer. A key acts only on the card that it
+    was aimed at: if that has gone, the key and those behind it are dropped.
     """
     command: Command | None = None
     while state.queued_keys and state.can_play and state.pending is None and command is None:
-        key, *others = state.queued_keys
+        (key, aim), *others = state.queued_keys
+        if aim != state.aim_of(key) and not state.selection.ignores(key, 0):
+            break
         state, command = on_key(replace(state, queued_keys=tuple(others)), key)
-    return (state if state.pending else replace(state, queued_keys=())), command
+    if state.pending is not None or not state.queued_keys:
+        return state, command
+    why = "" if command else "The table changed: "  # a question is on the screen
+    notice = Notice(f"{why}{counted(len(state.queued_keys), 'key')} dropped.")
+    return replace(state, queued_keys=(), picks=(), notice=notice if state.can_play else state.notice), command
 
 
 def update(

@@ -99,6 +99,10 @@ class Selection:
         """Return a move with the places that it names."""
         return Choice(move, _places(move, self.places))
 
+    def ignores(self, key: str, now: float) -> bool:
+        """Return whether a key may be meant as the second half of a move that has just been played."""
+        return self.played is not None and self.place_of(key) in self.played.places and now < self.played.until
+
     # Operations.
 
     def without_picks(self) -> Self:
@@ -131,7 +135,7 @@ class Selection:
         place = self.place_of(key)
         if not place:
             return self, None, f"{key} is not a key here."
-        if self.played and place in self.played.places and now < self.played.until:
+        if self.played and self.ignores(key, now):
             return replace(self, played=None), None, f"{key}: {self.played.move} is already played. Again for {place}."
         if self.picks == (place,) and (home := self.home_move(place)):
             return self.without_picks(), home, ""
