@@ -11,7 +11,8 @@ import pytest
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.state.selection import GUARD_S, KEY_ROWS, Selection, layout_keys
+from samedeal_cli.state.actions import KEY_ROWS
+from samedeal_cli.state.selection import GUARD_S, Selection, layout_keys
 
 WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -157,7 +158,7 @@ def test_the_second_half_of_a_played_move_starts_no_other() -> None:
 
 def test_keys_without_an_effect_say_so() -> None:
     assert pressed(after("the-edge"), "9")[2] == "9 is not a key here."
-    assert pressed(after("the-edge"), "ctrl+x")[2] == "ctrl+x is not a key here."
+    assert pressed(after("the-edge"), "ctrl+x")[2] == "^X is not a key here."
     stones = after("corner-stones")
     idle = next(place for place in selection(stones).places if place not in selection(stones).choices)
     assert pressed(stones, selection(stones).keys[idle])[2] == f"Nothing on {idle} can be played now."

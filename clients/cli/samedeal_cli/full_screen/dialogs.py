@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from samedeal_cli.full_screen.canvas_widget import CanvasWidget
 from samedeal_cli.full_screen.texts import Lines
 from samedeal_cli.render.canvas import Canvas, Palette
+from samedeal_cli.state.actions import key_meant
 
 
 class TextDialog(ModalScreen[bool]):
@@ -72,7 +73,7 @@ class Question(ModalScreen[bool]):
     def on_key(self, event: Key) -> None:
         """Answer the question."""
         event.stop()
-        self.dismiss(event.key in ("y", "Y"))
+        self.dismiss(key_meant(event.character or "", "y") == "y")
 
 
 class Choice(ModalScreen[str | None]):

@@ -20,7 +20,7 @@ from samedeal_cli.full_screen.dialogs import TextDialog
 from samedeal_cli.full_screen.replay_view import MARKS, draw_screen
 from samedeal_cli.full_screen.texts import help_lines
 from samedeal_cli.render.canvas import Palette
-from samedeal_cli.state.actions import help_rows
+from samedeal_cli.state.actions import help_rows, key_meant
 from samedeal_cli.state.replay_state import ACTIONS, Player
 
 FRAME_S: Final = 0.05
@@ -88,6 +88,7 @@ class ReplayScreen(CanvasScreen):
 
     def press(self, key: str) -> None:
         """Handle a key."""
+        key = key_meant(key, {name for action in ACTIONS for name in action.keys.split()})
         match key:
             case "q" | "escape":
                 self.close()

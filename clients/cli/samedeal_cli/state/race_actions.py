@@ -252,3 +252,9 @@ def working_actions(state: RaceState) -> Iterator[Action]:
 def action_of(state: RaceState, key: str) -> Action | None:
     """Return the action of a key, if it has one now."""
     return next((action for action in working_actions(state) if key in action.keys.split()), None)
+
+
+def key_meant(state: RaceState, key: str) -> str:
+    """Return the key that works now and that a key stands for on another keyboard or with Caps Lock."""
+    known = {name for action in working_actions(state) for name in action.keys.split()}
+    return actions.key_meant(key, known | {*state.selection.keys.values()})

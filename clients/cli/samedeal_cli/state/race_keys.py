@@ -4,12 +4,14 @@ from dataclasses import replace
 from typing import Final, Literal, get_args
 
 from samedeal_cli.state.actions import key_name
-from samedeal_cli.state.race_actions import PLAYING, action_of
+from samedeal_cli.state.race_actions import PLAYING, action_of, key_meant
 from samedeal_cli.state.race_commands import Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, QueuedKey, RaceState
-from samedeal_cli.state.selection import Direction
+from samedeal_cli.state.selection import UNKNOWN, Direction
 
 MAX_QUEUED_KEYS: Final = 8
+HINT: Final = "Each pile has the key beside its name; ? shows all other keys."
+"""Shown after a second unknown key."""
 Button = Literal["left", "double", "right"]
 
 
@@ -18,6 +20,7 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
 
     `now` is a monotonic time (s).
     """
+    key = key_meant(state, key)
     action = action_of(state, key)
     waits = not action or (action in PLAYING and key not in get_args(Direction))
     if state.can_play and state.pending is not None and waits:
@@ -30,6 +33,8 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
         return replace(state, notice=Notice("Esc returns to your table.", "")), None
     selected, move, message = state.selection.press(key, now)
     if message:
+        if UNKNOWN in message and state.notice and UNKNOWN in state.notice.text:
+            message = f"{message} {HINT}"
         return replace(state, played=selected.played, notice=Notice(message, "")), None
     after, command = apply_selection(state, selected, move)
     return replace(after, played=selected.played), command

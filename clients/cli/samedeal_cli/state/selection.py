@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Final, Literal, NamedTuple, Self
 
-KEY_ROWS: Final = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,.")
-"""The keys that pick a pile, as they lie on the keyboard."""
+from samedeal_cli.state.actions import KEY_ROWS, key_name
+
+UNKNOWN: Final = " is not a key here."
 GUARD_S: Final = 0.7
 """How long a key that may be the second half of a move that has been played does nothing (s)."""
 
@@ -134,7 +135,7 @@ class Selection:
         """
         place = self.place_of(key)
         if not place:
-            return self, None, f"{key} is not a key here."
+            return self, None, key_name(key) + UNKNOWN
         if self.played and self.ignores(key, now):
             return replace(self, played=None), None, f"{key}: {self.played.move} is already played. Again for {place}."
         if self.picks == (place,) and (home := self.home_move(place)):
