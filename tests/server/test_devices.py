@@ -1,4 +1,4 @@
-"""Guests log in on several devices and log out over HTTP, at servers that share a store."""
+"""Guests choose a name, log in on several devices and log out over HTTP, at servers that share a store."""
 
 import json
 from collections.abc import Iterator
@@ -71,6 +71,44 @@ def new_code(server: LoggedServer, token: str) -> str:
     assert answer.status == 200
     code: str = answer.json["code"]
     return code
+
+
+def new(server: LoggedServer, name: object, **headers: str) -> Answer:
+    return request(server, "POST", "/api/v1/guests", json.dumps({"name": name}).encode(), **headers)
+
+
+async def test_new_guest_is_the_host_of_its_first_race(server: LoggedServer, other: LoggedServer) -> None:
+    answer = new(server, "  Zoe\u0308 ")
+    token = answer.json["token"]
+    assert (answer.status, answer.json) == (201, {"player": answer.json["player"], "name": "Zo\u00eb", "token": token})
+    race = other.create("corners", token=token)
+    assert request(server, "GET", f"/api/v1/races/{race}").json["host"] == {"name": "Zo\u00eb"}
+    page = request(server, "GET", f"/r/{race}", Accept="text/html").body.decode()
+    assert '<meta property="og:description" content="Zo\u00eb invites you to Corners. 0 of 8 seats are taken.">' in page
+    async with await Line.open(server) as line:
+        welcome = await line.ask("hello", token=token)
+        assert isinstance(welcome, m.Welcome)
+        assert (welcome.player, welcome.name, welcome.token) == (answer.json["player"], "Zo\u00eb", None)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        *((body, "bad-request") for body in (b"", b"[]", b"{}", b'{"name":1}', b'{"name":"a","x":1}', b"\xff")),
+        (b'{"name":""}', "bad-message"),
+        (b'{"name":"a\\u202e"}', "bad-message"),
+        (json.dumps({"name": "x" * 25}).encode(), "bad-message"),
+        (json.dumps({"name": "x" * 65}).encode(), "bad-request"),
+        (json.dumps({"name": "x" * 2000}).encode(), "too-large"),
+    ],
+)
+def test_invalid_guests_are_refused(server: LoggedServer, body: bytes, code: str) -> None:
+    problem(request(server, "POST", "/api/v1/guests", body), code)
+
+
+def test_other_pages_cannot_create_guests(server: LoggedServer) -> None:
+    problem(new(server, "ada", Origin="https://evil.example"), "foreign-page")
+    assert new(server, "ada", Origin=server.url).status == 201
 
 
 async def test_code_moves_a_name_to_another_device(server: LoggedServer, other: LoggedServer) -> None:

@@ -114,6 +114,8 @@ async def test_banned_name_is_refused_in_every_spelling(server: LoggedServer, ot
         for name in ("mallory", "Mallory", "ｍallory"):
             assert refused(await hello(server, name=name), "banned", "until")
             assert refused(await hello(other, name=name), "banned")
+            new = json.dumps({"name": name}).encode()
+            assert problem(request(server, "POST", "/api/v1/guests", new), "banned", "until")
         assert isinstance(await hello(server, name="mallory2"), m.Welcome)
     (ban,) = [ban for ban in admin(other, "GET", "bans").json["bans"] if ban["subject"] == "name:mallory"]
     week_ms = 7 * 86_400_000

@@ -96,7 +96,7 @@ async def test_server_refuses_foreign_pages(public_url: str | None, store_url: s
         body = b'{"game":"corners"}'
         for origin, host in [("https://evil.example", f"127.0.0.1:{server.port}"), ("http://rebound.example",) * 2]:
             site = {"Origin": origin, "Host": host.removeprefix("http://")}
-            for path in ("/api/v1/races", "/api/v1/verify", "/nowhere"):
+            for path in ("/api/v1/races", "/api/v1/guests", "/api/v1/verify", "/nowhere"):
                 answer = request(server, "POST", path, body, **site)
                 assert (answer.status, answer.json["code"]) == (403, "foreign-page"), path
             with pytest.raises(InvalidStatus) as refused:

@@ -107,12 +107,17 @@ async def test_new_guests_are_limited_per_address(server: LoggedServer) -> None:
         async with await Line.open(server) as line:
             return await line.ask("hello", name=name, **known)
 
+    def post(name: str) -> int:
+        return request(server, "POST", "/api/v1/guests", json.dumps({"name": name}).encode()).status
+
     assert isinstance(await say_hello("\n"), m.Problem), "invalid names take no tokens"
-    answers = [await say_hello("eve") for _ in range(6)]
+    assert [post(name) for name in ("\n", "admin", "eve")] == [400, 403, 201]
+    answers = [await say_hello("eve") for _ in range(5)]
     first, *_, last = answers
     assert isinstance(first, m.Welcome)
     assert isinstance(last, m.Problem)
-    assert (last.code, [isinstance(answer, m.Welcome) for answer in answers]) == ("too-many", [True] * 5 + [False])
+    assert (last.code, [isinstance(answer, m.Welcome) for answer in answers]) == ("too-many", [True] * 4 + [False])
+    assert post("eve") == 429
     async with await Line.open(server) as line:  # known guests may return
         assert isinstance(await line.ask("hello", token=first.token), m.Welcome)
 

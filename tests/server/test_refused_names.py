@@ -1,5 +1,6 @@
 """New guests cannot take names that imitate the server, mix scripts, or are on the operator's list."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from samedeal.race.server_bots import SERVER_BOTS
 from samedeal.wire import messages as m
 from samedeal_server.access.refused_names import MAX_BYTES, RefusedNames
 from samedeal_server.settings import SettingsError
-from support.logged_server import Line, LoggedServer
+from support.http_api import problem
+from support.logged_server import Line, LoggedServer, request
 from support.sessions import refused
 
 
@@ -165,6 +167,11 @@ async def test_a_hello_with_a_refused_name_can_be_repeated_with_another(server: 
             assert refused(await line.ask("hello", name=name), "name-refused", "not available")
         assert refused(await line.ask("hello", name="аda"), "name-refused", "mixes Cyrillic and Latin")
         assert isinstance(await line.ask("hello", name="ada"), m.Welcome)
+
+
+def test_refused_names_are_refused_over_http(server: LoggedServer) -> None:
+    for name in ("admin", "zonk", "аda"):
+        assert problem(request(server, "POST", "/api/v1/guests", json.dumps({"name": name}).encode()), "name-refused")
 
 
 async def test_guests_keep_names_that_are_refused_later(server: LoggedServer, file: Path) -> None:

@@ -134,6 +134,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/p/{player}": [*race.players.values(), race.race_id],
         "/rules/{game}": ["corners", code],
         "/login": ["", f"?race={race.race_id}"],
+        "/api/v1/guests": ["", f"?race={race.race_id}"],
         "/api/v1/guests/pass": [""],
         "/api/v1/guests/login": [""],
         "/api/v1/guests/logout": [""],

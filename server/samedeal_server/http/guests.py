@@ -1,5 +1,6 @@
-"""Guests: logging in on another device, and logging out."""
+"""Guests: choosing a name, logging in on another device, and logging out."""
 
+from functools import partial
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct, json
@@ -11,13 +12,21 @@ from samedeal_server.access.network import base_url
 from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, route
 from samedeal_server.http.requests import bearer_token, client_network, read_json, while_connected
+from samedeal_server.http.responses import json_response
 from samedeal_server.jobs.pool import Jobs
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests, digest
 from samedeal_server.store.login_codes import EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
 
-MAX_LOGIN_BYTES: Final = 1024
+MAX_BYTES: Final = 1024
+
+
+class NewGuest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A guest to create."""
+
+    name: Annotated[str, Meta(max_length=64)]
+    """1 to 24 characters. The server may refuse it."""
 
 
 class LoginCode(Struct, frozen=True):
@@ -39,7 +48,7 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoggedIn(Struct, frozen=True):
-    """The player of a device that has logged in."""
+    """The player that a device now plays as."""
 
     player: str
     name: str
@@ -48,7 +57,7 @@ class LoggedIn(Struct, frozen=True):
 
 
 class Devices:
-    """The endpoints that add and remove the devices of a guest."""
+    """The endpoints that create guests, and add and remove their devices."""
 
     def __init__(
         self,
@@ -61,6 +70,21 @@ class Devices:
     ) -> None:
         self._guests, self._codes, self._revocations = guests, codes, revocations
         self._jobs, self._rate_limits, self._settings = jobs, rate_limits, settings
+
+    @route(
+        "POST",
+        f"{V1}/guests",
+        ResponseSpec(201, LoggedIn),
+        body=BodySpec(NewGuest),
+        refuses=("bad-message", "name-refused", "foreign-page", "store-unavailable"),
+        cost=5,
+    )
+    async def create(self, request: Request) -> Response:
+        """Create a guest, as `hello` with a name does. With the token, races can be opened and joined."""
+        new = await read_json(request, NewGuest, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        admit = partial(self._rate_limits.guests.take, client_network(request))
+        guest, token = await self._guests.create(new.name, admit)
+        return json_response(LoggedIn(guest.player, guest.name, token), 201)
 
     @route(
         "POST",
@@ -93,7 +117,7 @@ class Devices:
     )
     async def log_in(self, request: Request) -> LoggedIn:
         """Exchange a code for a token of this device. If the response is lost, the code may be used up."""
-        login = await read_json(request, Login, MAX_LOGIN_BYTES, self._settings.hello_timeout_ms / 1000)
+        login = await read_json(request, Login, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
         try:
             guest, token = await self._codes.redeem(login.code)
         except Refused as refused:

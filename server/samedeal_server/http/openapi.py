@@ -65,7 +65,7 @@ DEAL: Final = "{deal:path}"
 GUEST: Final = {
     "type": "http",
     "scheme": "bearer",
-    "description": "A guest's token, from `welcome` or `/guests/login`.",
+    "description": "A guest's token, from `welcome`, `/guests` or `/guests/login`.",
 }
 
 

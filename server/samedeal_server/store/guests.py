@@ -40,12 +40,13 @@ class Guests:
         """
         self._store, self._days, self.bans, self.check_name = store, days, bans or Bans(), check_name
 
-    async def create(self, name: str) -> tuple[Guest, str]:
-        """Create a guest and a token.
+    async def create(self, name: str, admit: Callable[[], object] = lambda: None) -> tuple[Guest, str]:
+        """Create a guest and a token. `admit` is called for a valid name, and raises Refused if there are too many.
 
         Raises Refused for an invalid, refused or banned name, Refused("store-unavailable").
         """
         self.check_name(name)
+        admit()
         guest, token = Guest(token_hex(8), normalised(name)), new_token()
         self.bans.check_guest(guest.player, guest.name)
         await self.add_token(guest, token)

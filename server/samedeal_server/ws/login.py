@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Collection
+from functools import partial
 
 from samedeal.errors import Refused
 from samedeal.wire.messages import Hello, Welcome
@@ -73,8 +74,6 @@ class Login:
                 raise
         if hello.name is None:
             raise Refused("bad-message", "Hello needs a name or a token.")
-        self._guests.check_name(hello.name)
-        self._rate_limits.guests.take(self._address)
-        guest, new_token = await self._guests.create(hello.name)
+        guest, new_token = await self._guests.create(hello.name, partial(self._rate_limits.guests.take, self._address))
         self._token_digest = digest(new_token)
         return guest, new_token
