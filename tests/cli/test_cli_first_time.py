@@ -1,5 +1,6 @@
 """A first time in the terminal: every way to a seat, in a new home without a name, a token or a configuration."""
 
+import json
 import os
 import re
 import subprocess
@@ -25,11 +26,7 @@ WAYS = [
     pytest.param(("join", "RACE", "--line"), id="join"),
     pytest.param(("join", "SERVER/r/RACE", "--line"), id="link"),
     pytest.param(("solo", "corners", "--daily", "--line"), id="daily"),
-    pytest.param(
-        ("new", "corners", "--join", "--line"),
-        id="new",
-        marks=pytest.mark.xfail(strict=True, raises=AssertionError, reason="C-1"),
-    ),
+    pytest.param(("new", "corners", "--join", "--line"), id="new"),
 ]
 """The ways to a seat that the README and the first screen offer. The demo has tests of its own."""
 
@@ -52,6 +49,13 @@ def samedeal(environment: dict[str, str], *words: str) -> "subprocess.CompletedP
     return subprocess.run(
         [*SAMEDEAL, *words], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
     )
+
+
+def token(environment: dict[str, str]) -> str:
+    """Return the only stored token."""
+    (file,) = Path(environment["HOME"]).glob(".local/state/samedeal/guests/*.json")
+    stored: str = json.loads(file.read_text())["token"]
+    return stored
 
 
 def take_a_seat(environment: dict[str, str], *words: str) -> str:
@@ -82,7 +86,6 @@ def test_a_new_player_is_asked_for_a_name_once_on_every_way_to_a_seat(
     assert tomllib.loads(config.read_text()) == {"name": "Zo"}
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="C-2")
 def test_who_opens_a_first_race_is_its_host(newcomer: dict[str, str], live: Server) -> None:
     shown = take_a_seat(newcomer, "new", "corners", "--join", "--line", "--as", "Zo")
     race = re.search(r"/r/([a-z0-9-]+)", shown)
@@ -91,8 +94,11 @@ def test_who_opens_a_first_race_is_its_host(newcomer: dict[str, str], live: Serv
     assert b'"host":{"name":"Zo"' in view
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="T-F5")
-@pytest.mark.parametrize("words", [("me",), ("join", "RACE", "--line", "--no-ready"), ("logout",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("me",), ("join", "RACE", "--line", "--no-ready"), ("new", "corners", "--join", "--line"), ("logout",)],
+    ids=" ".join,
+)
 async def test_after_logging_in_every_command_uses_that_name(
     words: tuple[str, ...], newcomer: dict[str, str], live: Server
 ) -> None:
@@ -108,7 +114,6 @@ async def test_after_logging_in_every_command_uses_that_name(
         assert done.returncode == 0
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F9")
 def test_a_refused_account_name_is_named_with_the_option_for_another_one(
     newcomer: dict[str, str], live: Server
 ) -> None:
@@ -116,6 +121,47 @@ def test_a_refused_account_name_is_named_with_the_option_for_another_one(
     assert done.returncode == 4, done.stderr
     assert "admin" in done.stderr
     assert "--as" in done.stderr
+
+
+def test_a_refused_account_name_is_asked_for_again(newcomer: dict[str, str], live: Server, tmp_path: Path) -> None:
+    command = [*SAMEDEAL, "join", live.create("corners"), "--line"]
+    with at_a_terminal(newcomer | {"LOGNAME": "admin"}, command) as (process, terminal):
+        until(terminal, "Your name [admin]: ")
+        os.write(terminal, b"\n")
+        assert "the name admin was refused" in until(terminal, "Your name: ")
+        os.write(terminal, b"Zo\n")
+        until(terminal, "you are Zo, seat 1")
+        os.write(terminal, b"quit\n")
+        process.wait(60)
+    assert tomllib.loads((tmp_path / ".config/samedeal/config.toml").read_text()) == {"name": "Zo"}
+
+
+def test_watching_and_bots_give_a_newcomer_no_name(newcomer: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="1", max_racers=1, limit_ms=1000)
+    with at_a_terminal(newcomer | {"LOGNAME": "admin"}, [*SAMEDEAL, "watch", race, "--line"]) as (watching, terminal):
+        until(terminal, "Corners")
+        bot = samedeal(newcomer, "bot", race, "--as", "robbie", "--wait", "0s")
+        assert bot.returncode == 0, bot.stderr
+        until(terminal, "robbie")
+        watching.wait(60)
+    known = json.loads(samedeal(newcomer, "whoami", "--json").stdout)
+    assert (known["default"], [guest["name"] for guest in known["guests"]]) == (guests.account_name(), ["robbie"])
+
+
+def test_a_script_is_the_host_if_it_joins_or_has_a_name(newcomer: dict[str, str], live: Server) -> None:
+    account = guests.account_name()
+    for words, host in (((), None), (("--join", "--line"), account), ((), account), (("--as", "Zo"), "Zo")):
+        link = samedeal(newcomer, "new", "corners", *words).stdout.split()[0]
+        view = json.loads(live.get(f"/api/v1/races/{link.rpartition('/')[2]}")[1])
+        assert view.get("host", {"name": None})["name"] == host
+
+
+def test_who_opens_a_race_with_a_forgotten_name_is_its_host(newcomer: dict[str, str], live: Server) -> None:
+    for _ in range(2):
+        opened = samedeal(newcomer, "new", "corners", "--json", "--as", "Zo")
+        race = json.loads(opened.stdout)["race"]
+        assert json.loads(live.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Zo"}
+        assert live.get("/api/v1/guests/logout", b"", Authorization=f"Bearer {token(newcomer)}")[0] == 204
 
 
 @pytest.mark.xfail(strict=True, raises=AssertionError, reason="T-F8")

@@ -99,8 +99,6 @@ def test_a_racer_adds_bots_in_line_mode(environment: dict[str, str], live: Serve
 
 
 def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> None:
-    race = json.loads(run(environment, "new", "corners", "--seed", "42", "--json"))["race"]
-    run(environment, "join", race, "--as", "Ada", "--no-ready", typed="quit\n")  # now the server knows Ada
     race = json.loads(run(environment, "new", "corners", "--seed", "42", "--as", "Ada", "--json"))["race"]
     said = run(environment, "join", race, "--as", "Bo", "--no-ready", typed="start\nquit\n")
     assert "Ada invites you to Corners" in said

@@ -10,9 +10,10 @@ import pytest
 
 import samedeal_cli
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.failure import EXIT_CODES
+from samedeal_cli.failure import EXIT_CODES, Declined
 from samedeal_cli.main import COMMANDS, main
 from samedeal_cli.net import guests
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.settings import Settings, demo_file, state_dir, state_path
 
@@ -243,20 +244,52 @@ def test_guests_are_stored_privately() -> None:
     ada = guests.Guest("http://a", "ada", "p1", "secret")
     guests.save(ada)
     guests.save(guests.Guest("http://b", "ada", "p2", "other"))
-    assert guests.credentials("http://a", "ada") == guests.Credentials("ada", "secret")
-    assert guests.credentials("http://a", "bo") == guests.Credentials("bo", None)
+    assert guests.credentials_of(Settings(), "http://a", "ada") == guests.Credentials("ada", "secret")
+    assert guests.credentials_of(Settings(), "http://a", "bo") == guests.Credentials("bo", None)
     assert sorted(guest.player for guest in guests.stored()) == ["p1", "p2"]
     for file in state_dir().rglob("*.*"):
         assert file.stat().st_mode & 0o077 == 0
     guests.delete(ada)
-    assert guests.credentials("http://a", "ada").token is None
+    assert guests.credentials_of(Settings(), "http://a", "ada").token is None
 
 
 def test_environment_token_is_used_unless_a_name_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_TOKEN", "sd_x")
-    token = guests.environment_token(Settings(server="http://a"), "http://a")
-    assert guests.credentials("http://a", None, token=token) == guests.Credentials(None, "sd_x")
-    assert guests.credentials("http://a", "bo", token=token) == guests.Credentials("bo", None)
+    settings = Settings(server="http://a")
+    assert guests.credentials_of(settings, "http://a", None) == guests.Credentials(None, "sd_x")
+    assert guests.credentials_of(settings, "http://a", "bo") == guests.Credentials("bo", None)
+
+
+@pytest.mark.parametrize(
+    ("known", "configured", "environment", "name"),
+    [
+        ([], "", "", guests.account_name()),
+        ([], "zo", "", "zo"),
+        (["mia"], "", "", "mia"),
+        (["mia"], "zo", "", "mia"),
+        (["mia"], "bo", "bo", "bo"),
+        (["mia", "zo"], "zo", "", "zo"),
+        (["mia", "zo"], "", "", guests.account_name()),
+    ],
+)
+def test_the_only_name_on_a_server_is_the_default_there(
+    known: list[str], configured: str, environment: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_NAME", environment)
+    guests.save(guests.Guest("http://a", "robbie", "p1", "t1", bot=True))
+    guests.save(guests.Guest("http://b", "ada", "p2", "t2"))
+    for player in known:
+        guests.save(guests.Guest("http://a", player, f"p-{player}", "t3"))
+    assert guests.default_name(Settings(name=configured), "http://a") == name
+
+
+def test_an_older_server_creates_guests_only_when_they_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetch(*_: object, **__: object) -> bytes:
+        raise Declined("not-found", "Not found.")
+
+    monkeypatch.setattr(Api, "fetch", fetch)
+    assert guests.create("http://a", "ada") is None
+    assert guests.stored() == []
 
 
 def test_nonce_survives_a_restart_and_is_never_reused(tmp_path: Path) -> None:

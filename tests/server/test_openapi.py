@@ -48,6 +48,7 @@ generation.max-examples = {few}
 [[operations]]  # A name may match its schema and contain characters that deceive readers, or be refused by the server.
 include-name = "POST /api/v1/guests"
 checks.positive_data_acceptance.expected-statuses = [201, 400, 403]
+checks.negative_data_rejection.expected-statuses = [400, 413]
 
 [[operations]]
 include-name = "POST /api/v1/guests/pass"

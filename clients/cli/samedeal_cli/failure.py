@@ -72,7 +72,15 @@ class Declined(Failure):
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(f"{text.rstrip('.')} ({code})" if code else text)
-        self.code = code
+        self.code, self.text = code, text
+
+
+class NameRefused(Declined):
+    """The server refused the name of a new guest; `why` is its reason."""
+
+    def __init__(self, name: str, why: str) -> None:
+        text = f"the name {name} was refused: {why.rstrip('.')}; use --as NAME for another one"
+        super().__init__("name-refused", text)
 
 
 class Unverified(Failure):

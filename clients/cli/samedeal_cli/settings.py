@@ -35,7 +35,7 @@ class Settings:
 
     server: Annotated[str, "the server to use"] = ""
     """As given, or empty. Use ``address`` instead."""
-    name: Annotated[str, "your name without --as"] = ""
+    name: Annotated[str, "your name on servers where you have none yet, or several"] = ""
     """Empty for the account name."""
     color: Annotated[Color, "colour the cards"] = "auto"
     """As given. Use ``colored`` instead."""

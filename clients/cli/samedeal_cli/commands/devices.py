@@ -19,7 +19,7 @@ from samedeal_cli.settings import Settings, command
 @command("samedeal whoami", "samedeal whoami --json")
 def whoami(settings: Settings) -> None:
     """Show the names you play under, with their servers and public ids."""
-    stored, default = guests.stored(), guests.default_name(settings)
+    stored, default = guests.stored(), guests.default_name(settings, settings.address)
     shown = [{"server": guest.server, "name": guest.name, "player": guest.player} for guest in stored]
     rows = ((guest.name, guest.player, guest.server) for guest in stored)
     show(settings, {"default": default, "guests": shown}, table_lines(rows))
@@ -78,7 +78,7 @@ def log_in(settings: Settings, login: Login | None, force: bool) -> None:
     settings.say(f"You are {player.name} at {server}")
     if replaced and replaced.player != player.player:
         settings.say(f"The player {replaced.player}, who had the same name, is logged out on this device")
-    if player.name != guests.default_name(settings):
+    if player.name != guests.default_name(settings, server):
         name = shlex.quote(player.name)
         settings.say(f"Play with --as {name}, or make it your default: samedeal config set name {name}")
 

@@ -222,7 +222,7 @@ VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 
 as_option = click.option(
-    "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: your account name]"
+    "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: the one that whoami shows]"
 )
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."

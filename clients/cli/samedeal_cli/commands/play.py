@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import offer_rules, with_name
+from samedeal_cli.commands.first_use import offer_rules, open_race, with_name
 from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
@@ -56,8 +56,8 @@ def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @view_options
 def join(settings: Settings, /, race: Link, name: str | None, **choices: Any) -> int:
     """Join a race by its link or id and play. If you already have a seat, you return to it."""
-    settings = with_name(settings, name)
-    return Session(settings, race.server or settings.address, race.race_id, name, **choices).run()
+    server = race.server or settings.address
+    return Session(with_name(settings, server, name), server, race.race_id, name, **choices).run()
 
 
 @command("samedeal watch calm-otter-42", "samedeal watch http://192.168.1.20:8640/r/calm-otter-42 --json")
@@ -78,12 +78,8 @@ def again(settings: Settings, /, race: Link, game: str | None, name: str | None,
 
     Everyone who asks gets the same race, with the same options and a new secret shuffle.
     """
-    from samedeal_cli.net.guests import credentials_of
-
-    settings, server = with_name(settings, name), race.server or settings.address
-    token = credentials_of(settings, server, name).token
-    race_id = _open_race(server, rematch_request(race.race_id, game), token)
-    return Session(settings, server, race_id, name, **choices).run()
+    server = race.server or settings.address
+    return _race(settings, server, name, rematch_request(race.race_id, game), **choices)
 
 
 @command(
@@ -120,12 +116,13 @@ def solo(
         return run_practice(settings, PublicDeal(game, seed, dict(variants)), (), choices["mode"])
     if daily:
         check_daily(seed)
-    settings = with_name(settings, name)
+    server = settings.address
+    settings = with_name(settings, server, name)
     offer_rules(settings, game)
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
     options |= {"start_delay_ms": 1000 if seed is None else 0}
     body = race_request(game, seed, options, daily=daily, variants=variants)
-    return Session(settings, settings.address, _open_race(settings.address, body), name, ready=True, **choices).run()
+    return _race(settings, server, name, body, ready=True, **choices)
 
 
 @command("samedeal race calm-otter-4217", "samedeal race race.json", "samedeal race race.json --line")
@@ -144,15 +141,13 @@ def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -
         with open_replay(settings, replay) as log:
             source = settings.address, log.header.race
     server, race_id = source
-    settings = with_name(settings, name)
-    return Session(settings, server, _open_race(server, ghost_request(race_id)), name, ready=True, **choices).run()
+    return _race(settings, server, name, ghost_request(race_id), ready=True, **choices)
 
 
-def _open_race(server: str, body: dict[str, object], token: str | None = None) -> str:
-    """Open a race and return its id."""
-    from samedeal_cli.net.http_api import Api
-
-    return Api(server).open_race(body, token).race
+def _race(settings: Settings, server: str, name: str | None, body: dict[str, object], **choices: Any) -> int:
+    """Open a race and play it to the end. Returns the exit code."""
+    settings, opened, _ = open_race(settings, server, name, body)
+    return Session(settings, server, opened.race, name, **choices).run()
 
 
 @dataclass(frozen=True)

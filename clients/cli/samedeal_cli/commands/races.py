@@ -7,7 +7,8 @@ import msgspec
 
 from samedeal.computer.deal_filters import FILTERS
 from samedeal.scores.evening import BEST_OF
-from samedeal.wire.documents import Listed, Opened, RaceList, RaceSummary, ReplayList
+from samedeal.wire.documents import Listed, RaceList, RaceSummary, ReplayList
+from samedeal_cli.commands.first_use import open_race
 from samedeal_cli.commands.invite import explain_link, qr_option
 from samedeal_cli.commands.mode import Mode, mode_option
 from samedeal_cli.commands.output import show, table_lines
@@ -24,8 +25,7 @@ from samedeal_cli.commands.parameters import (
     race_options,
     race_request,
 )
-from samedeal_cli.failure import Declined, Misused
-from samedeal_cli.net.guests import credentials_of
+from samedeal_cli.failure import Misused
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import result_phrase, utc_time, with_unique_names
 from samedeal_cli.settings import Settings, command
@@ -92,16 +92,8 @@ def new(
         raise Misused("--deal and --seed cannot be combined")
     if deal and deal.game != game:
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
-    api = Api(settings.address)
     body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
-    token = credentials_of(settings, api.server, name).token
-    try:
-        data = api.fetch("/races", body=body, token=token)
-    except Declined as declined:
-        if token is None or declined.code != "bad-token":
-            raise
-        data = api.fetch("/races", body=body)  # the server does not know the user, who then is not the host
-    opened = api.read(data, Opened)
+    settings, opened, data = open_race(settings, settings.address, name, body, joins=join)
     show(settings, data, [opened.link])
     if not settings.json:
         settings.say(f"{opened.header.game}: share the link with your friends, or run: samedeal join {opened.link}")

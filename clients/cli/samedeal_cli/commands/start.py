@@ -18,7 +18,8 @@ TIMEOUT_S: Final = 1.0
 
 def start_lines(settings: Settings) -> Iterator[str]:
     """The lines to print. Contacts the server first."""
-    server, state, facts = settings.address, "", [("you", guests.default_name(settings))]
+    server, state = settings.address, ""
+    facts = [("you", guests.default_name(settings, server))]
     try:
         api = Api(server, timeout=TIMEOUT_S)
         races = api.read(api.fetch("/races", query={"stage": "open"}), RaceList).races

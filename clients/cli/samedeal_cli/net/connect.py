@@ -22,10 +22,12 @@ def connect(
 ) -> Connection:
     """Return an unopened connection to a race, with `reactions` if requested. A player with a seat returns to it."""
     credentials = guests.credentials_of(settings, server, name, unnamed="bot" if bot else "")
+    if watching and not credentials.token:
+        credentials = guests.Credentials("guest", None)  # not stored: a spectator has not chosen a name
 
     def on_welcome(welcome: Welcome) -> None:
-        if welcome.token and credentials.name:
-            guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token))
+        if welcome.token and credentials.name and not watching:
+            guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token, bot))
 
     return Connection(
         server,

@@ -19,7 +19,7 @@ from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.race.server_bots import Level
 from samedeal.wire import messages as m
 from samedeal.wire.codec import Form
-from samedeal_cli.failure import Failure, Unreachable
+from samedeal_cli.failure import Failure, NameRefused, Unreachable
 from samedeal_cli.net.addresses import canonical_address
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
@@ -225,7 +225,7 @@ class Connection(LiveView):
         if isinstance(message, m.Welcome):
             return message
         if isinstance(message, m.Problem):
-            raise refusal(message)
+            raise NameRefused(f"{hello.name}", message.detail) if message.code == "name-refused" else refusal(message)
         raise Unreachable(self.server, "not a Same Deal server")
 
     def _join_request(self) -> m.Join | m.Watch:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import Declined, Misused, NameRefused
 from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
@@ -25,6 +25,8 @@ class Guest(Struct, frozen=True):
     name: str
     player: str
     token: str
+    bot: bool = False
+    """Whether programs play under this name."""
 
 
 class Credentials(NamedTuple):
@@ -54,22 +56,44 @@ def warn_if_token_unused(settings: Settings, server: str, name: str | None) -> N
 
 def credentials_of(settings: Settings, server: str, name: str | None, unnamed: str = "") -> Credentials:
     """Choose the credentials for a server: a given name, else SAMEDEAL_TOKEN, else `unnamed` or the default name."""
-    token = environment_token(settings, server)
-    return credentials(server, name, unnamed=unnamed or settings.name, token=token)
-
-
-def credentials(server: str, name: str | None, *, unnamed: str = "", token: str | None = None) -> Credentials:
-    """Choose the credentials for a server: a given name first, then `token`, then `unnamed` or the account name."""
-    if name is None and token:
+    if name is None and (token := environment_token(settings, server)):
         return Credentials(None, token)
-    name = name or unnamed or account_name()
+    name = name or unnamed or default_name(settings, server)
     guest = find(server, name)
     return Credentials(name, guest.token if guest else None)
 
 
-def default_name(settings: Settings) -> str:
-    """Return the user's name without ``--as``."""
-    return settings.name or account_name()
+def create(server: str, name: str) -> str | None:
+    """Create and store a guest, and return its token; None if an older server only creates guests when they join.
+
+    Raises NameRefused.
+    """
+    from samedeal_cli.net.http_api import Api
+
+    try:
+        new = Api(server).create_guest(name)
+    except Declined as declined:
+        if declined.code == "name-refused":
+            raise NameRefused(name, declined.text) from None
+        if declined.code != "not-found":
+            raise
+        return None
+    save(Guest(server, name, new.player, new.token))
+    return new.token
+
+
+def default_name(settings: Settings, server: str) -> str:
+    """Return the user's name on a server without ``--as``."""
+    return chosen_name(settings, server) or account_name()
+
+
+def chosen_name(settings: Settings, server: str) -> str:
+    """Return the name that the user has chosen for a server, or an empty string.
+
+    It is SAMEDEAL_NAME, else the only name that is stored for the server, else the configured one.
+    """
+    names = [guest.name for guest in stored() if not guest.bot and same_server(guest.server, server)]
+    return names[0] if len(names) == 1 and not os.environ.get("SAMEDEAL_NAME") else settings.name
 
 
 def account_name() -> str:
@@ -90,7 +114,8 @@ def save(guest: Guest) -> None:
 
 def owned(settings: Settings, name: str | None) -> Guest:
     """Return the user's guest on the current server. Raises Misused if it is not stored."""
-    server, name = settings.address, name or default_name(settings)
+    server = settings.address
+    name = name or default_name(settings, server)
     if guest := find(server, name):
         return guest
     raise not_found(name, server)

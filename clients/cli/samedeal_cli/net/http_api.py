@@ -63,7 +63,7 @@ class LoginCode(Struct, frozen=True):
 
 
 class LoggedIn(Struct, frozen=True):
-    """The player that a login code was for, and the new token of this device."""
+    """The player that this device plays as, and its new token."""
 
     player: str
     name: str
@@ -134,6 +134,10 @@ class Api:
         with suppress(Failure):
             return self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown).limits.away_seconds
         return None
+
+    def create_guest(self, name: str) -> LoggedIn:
+        """Create a guest."""
+        return self.read(self.fetch("/guests", body={"name": name}), LoggedIn)
 
     def create_login_code(self, token: str) -> bytes:
         """Create a code that logs in another device of the guest with a token. Return a LoginCode as JSON."""
