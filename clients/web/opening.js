@@ -1,15 +1,16 @@
 // Opening a race, from the front page, from the deals of the day and from a replay.
 
-import { ApiError, fetchAsGuest, fetchJson } from "./api.js";
+import { ApiError, fetchJson } from "./api.js";
+import { openRace } from "./naming.js";
 import { goToRace, saveLastGame } from "./storage.js";
 
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
-/** Creates a race, with the user as the host, and opens it. Players with a name join at once. */
+/** Creates a race and opens its page. Players with a name join at once. */
 export async function createRace(body, problem) {
   try {
-    const { race } = await fetchAsGuest("/races", { body });
+    const { race } = await openRace(body);
     saveLastGame(body.game);
     goToRace(race);
   } catch (error) {

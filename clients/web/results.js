@@ -3,6 +3,7 @@
 import { ApiError, fetchDaily, fetchJson, fetchText, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { actionOf } from "./keys.js";
+import { openRace } from "./naming.js";
 import { percent, showPar } from "./par.js";
 import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
 import { reportButton } from "./reports.js";
@@ -182,8 +183,8 @@ export class ResultsPage {
       if (connection.mine || !this.next) {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
-        const { race } = await fetchJson("/races", { body, token: guest()?.token });
-        return hadSeat ? goToRace(race, { ready }) : goTo(`/r/${race}`);
+        const { race } = hadSeat ? await fetchJson("/races", { body, token: guest()?.token }) : await openRace(body);
+        return goToRace(race, { ready });
       }
       return goTo(`/r/${this.next.race}`);
     });

@@ -152,6 +152,12 @@ async def give_name(page: Page, name: str = "ada") -> None:
     await page.press("#name", "Enter")
 
 
+async def open_as(page: Page, name: str = "ada") -> None:
+    """Answer the question for a name that a new player gets before opening a race with others."""
+    await page.fill("dialog #name", name)
+    await page.keyboard.press("Enter")
+
+
 async def take_seat(page: Page, server: Server, race_id: str, name: str = "ada") -> None:
     """Join a race by its link, and wait for the seat.
 

@@ -1,9 +1,10 @@
 """A first visit to the page, in a new browser without a name: names, hosts, and the rules."""
 
-import pytest
+import json
+
 from playwright.async_api import Browser
 
-from support.browser import IN_BROWSER, open_page
+from support.browser import IN_BROWSER, Tab, check_layout, find_violations, open_as, open_page
 from support.servers import Server
 
 pytestmark = IN_BROWSER
@@ -24,7 +25,30 @@ async def test_a_guest_enters_a_name_once_and_is_offered_the_rules(server: Serve
         assert not tab.errors
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="C-2, P-F6")
+async def test_a_new_host_is_asked_for_a_name_until_there_is_one(server: Server, tab: Tab) -> None:
+    page, tab.refusals = tab.page, {401, 403}
+    await page.goto(server.url)
+    await page.click("button:text-is('Race a friend')")
+    await page.wait_for_selector("dialog #name:focus")
+    assert not await find_violations(page)
+    await check_layout(page)
+    await page.keyboard.press("Escape")
+    await page.wait_for_selector("dialog", state="detached")
+    await page.click("button:text-is('Race a friend')")
+    await open_as(page, "admin")
+    await page.wait_for_selector("dialog .refusal:has-text('not available')")
+    await open_as(page, "ada")
+    for _ in range(2):
+        await page.wait_for_selector("#ready")
+        _, view = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
+        assert json.loads(view)["host"] == {"name": "ada", "seat": 1}
+        await page.goto(server.url)
+        await page.evaluate(
+            "localStorage.setItem('samedeal.guest', JSON.stringify({ name: 'ada', token: 'forgotten' }))"
+        )
+        await page.click("button:text-is('Race a friend')")
+
+
 async def test_who_races_a_friend_is_the_host_and_invites_by_name(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as ada, open_page(chromium) as bo:
         await ada.page.goto(server.url)

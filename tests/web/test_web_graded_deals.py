@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page
 
 from samedeal.computer.deal_filters import GRADES, has_grades
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, check_layout, find_violations, give_name, open_page, wait_for_deal
+from support.browser import IN_BROWSER, check_layout, find_violations, give_name, open_as, open_page, wait_for_deal
 from support.gated_worker import Gate
 from support.gates import gate
 from support.servers import Server
@@ -39,6 +39,7 @@ async def test_a_hard_deal_is_requested_and_named_in_the_lobby(server: Server, p
     assert not await page.is_visible("#filter")
     await page.select_option("#deal", "")
     await page.click("button:text-is('Create a race')")
+    await open_as(page)
     await page.wait_for_selector("dt:text-is('Deal') + dd:has-text('hard, secret shuffle')")
     _, body = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
     assert json.loads(body)["header"]["options"]["filter"] == "hard/1"

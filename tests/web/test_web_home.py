@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, find_violations, give_name, overflow, wait_for_deal
+from support.browser import IN_BROWSER, find_violations, give_name, open_as, overflow, wait_for_deal
 from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -44,7 +44,7 @@ async def test_each_game_has_a_picture_its_pitch_and_two_buttons(server: Server,
 async def test_one_tap_opens_a_race_and_its_lobby(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.click("button:text-is('Race a friend')")
-    await give_name(page, "ada")
+    await open_as(page)
     await page.wait_for_selector("#ready")
     first = page.url
     await page.goto(server.url)

@@ -4,7 +4,17 @@ import pytest
 from playwright.async_api import Page
 
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, check_layout, join_race, places_of, resign, tap, wait_for_deal, wait_for_ply
+from support.browser import (
+    IN_BROWSER,
+    check_layout,
+    join_race,
+    open_as,
+    places_of,
+    resign,
+    tap,
+    wait_for_deal,
+    wait_for_ply,
+)
 from support.servers import Racer, Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -28,6 +38,7 @@ async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> Non
         await page.select_option("#best-of", "3")
         await check_layout(page)
         await page.click("button:text-is('Create a race')")
+        await open_as(page)
         terms = "dt:text-is('Match') + dd:text-is('best of 3: the first to win 2 races')"
         await page.wait_for_selector(terms)
         await join_race(page, server, server.create("the-edge", best_of=3, start_delay_ms=0))

@@ -12,7 +12,7 @@ from support.browser import (
     IN_BROWSER,
     NO_SHARE,
     WINS,
-    give_name,
+    open_as,
     open_page,
     solo,
     start_after,
@@ -81,8 +81,8 @@ async def test_race_opened_under_a_path_has_its_link(server: Server, page: Page)
     await page.add_init_script(COPY)
     await page.goto(server.url)
     await page.click("button:text-is('Race a friend')")
+    await open_as(page)
     await page.wait_for_url(f"{server.url}/r/*")
-    await give_name(page, "ada")
     await page.click("button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == page.url
     await wait_until(page, "document.querySelector('img.qr').naturalWidth > 0")
