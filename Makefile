@@ -107,7 +107,7 @@ fuzz: $(VENV)/has-all,dev
 		$(BIN)/pytest -s --timeout 0 tests/faults/test_fuzz.py tests/server/test_documents.py \
 		tests/server/test_openapi.py tests/cli/test_cli_all_orders.py tests/web/test_web_all_orders.py
 
-bench: $(VENV)/has-server,fast,bench
+bench: $(VENV)/has-server,store,fast,bench
 	$(BIN)/python -m bench $(ARGS)
 
 lint: $(VENV)/has-all,dev

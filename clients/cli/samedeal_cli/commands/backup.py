@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from samedeal_cli.commands.parameters import Number
-from samedeal_cli.commands.serve import check_installed
+from samedeal_cli.commands.serve import check_installed, configured_store
 from samedeal_cli.failure import Misused
 from samedeal_cli.settings import Settings, command
 
@@ -65,7 +65,7 @@ def restore(settings: Settings, file: str, replace: bool, redis: str | None, dat
 
 def _run(settings: Settings, redis: str | None, data_dir: str | None, *arguments: str) -> int:
     """Run the server's program and return its exit code. Where possible, it replaces this process."""
-    check_installed()
+    check_installed(configured_store(redis))
     given = {"--redis": redis, "--data-dir": data_dir}
     words = [f"{option}={value}" for option, value in given.items() if value is not None]
     flags = [*(["--json"] if settings.json else []), *(["--quiet"] if settings.quiet else [])]

