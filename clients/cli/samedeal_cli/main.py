@@ -23,7 +23,7 @@ from samedeal_cli.failure import (
 )
 from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import is_local
-from samedeal_cli.settings import global_options
+from samedeal_cli.settings import INVALID, check_environment, global_options
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
@@ -96,9 +96,10 @@ class Main(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            from samedeal_cli.config import configured
+            from samedeal_cli.config import configured, environment_values
 
             ctx.obj = configured()  # flags override it
+            ctx.meta[INVALID] = next(iter(environment_values()[1].values()), None)
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -176,6 +177,7 @@ def _without_command(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(context.get_help())
         return
+    check_environment(context)
     from samedeal_cli.commands.output import print_line
     from samedeal_cli.commands.start import start_lines
 

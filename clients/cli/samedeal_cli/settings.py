@@ -22,6 +22,8 @@ Theme = Literal["terminal", "dark", "light", "contrast"]
 Cards = Literal["auto", "compact", "boxed"]
 
 
+INVALID: Final = "samedeal_cli.invalid"
+"""Where a context's ``meta`` has what is wrong with a variable of the environment, if anything."""
 _TEMPORARY: Final[dict[Path, TemporaryDirectory[str]]] = {}
 """The directories that replace state directories that cannot be written."""
 
@@ -134,10 +136,19 @@ def demo_file() -> Path:
     return state_dir() / "demo.json"
 
 
-def command(*examples: str, instead_of_json: str = "") -> Callable[[Callable[..., Any]], click.Command]:
+def check_environment(context: click.Context) -> None:
+    """Raises Misused if a variable such as ``SAMEDEAL_COLOR`` was invalid when the program started."""
+    if problem := context.meta.get(INVALID):
+        raise Misused(problem)
+
+
+def command(
+    *examples: str, instead_of_json: str = "", checks: bool = True
+) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a function of the settings and the parameters a command.
 
-    Its help ends with the examples. A command without JSON output says what to use `instead_of_json`.
+    Its help ends with the examples. A command without JSON output says what to use `instead_of_json`. Without `checks`,
+    it runs even if a variable of the environment is invalid.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -145,8 +156,11 @@ def command(*examples: str, instead_of_json: str = "") -> Callable[[Callable[...
         @click.pass_obj
         @wraps(function)
         def call(settings: Settings, /, **parameters: Any) -> Any:
+            context = click.get_current_context()
+            if checks:
+                check_environment(context)
             if settings.json and instead_of_json:
-                raise Misused(f"{click.get_current_context().info_name} has no JSON output; {instead_of_json}")
+                raise Misused(f"{context.info_name} has no JSON output; {instead_of_json}")
             return function(settings, **parameters)
 
         return call

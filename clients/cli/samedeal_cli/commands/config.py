@@ -47,7 +47,7 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             show(settings, {key: used}, [on_or_off(used)])
         case "set" if key and value is not None:
             file.set_key(key, file.parse_value(key, value, key))
-            if key in file.environment_values():
+            if key in file.environment_values()[0]:
                 settings.say(f"{file.variable(key)} is set and overrides this")
         case "unset" if key:
             file.set_key(key, None)
@@ -56,7 +56,7 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
 
 
 def _list(settings: Settings) -> None:
-    used, from_file, environment = asdict(settings), file.read()[0], file.environment_values()
+    used, from_file, environment = asdict(settings), file.read()[0], file.environment_values()[0]
     layers = {"environment": environment, "file": from_file, "default": asdict(Settings())}
     source = {
         key: next((name for name, layer in layers.items() if key in layer and layer[key] == used[key]), "flag")

@@ -60,6 +60,7 @@ class Finding(NamedTuple):
     "samedeal doctor",
     "samedeal doctor --json --server https://cards.example",
     "samedeal doctor --server-side --backups /var/backups/samedeal",
+    checks=False,
 )
 @click.option("--server-side", is_flag=True, help="Check the installation of a server on this machine instead.")
 @click.option("--backups", metavar="FOLDER", type=click.Path(), help="With --server-side, the folder of its backups.")
@@ -104,7 +105,7 @@ def _program() -> Iterator[Finding]:
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
     matches = map(_REQUIREMENT.match, metadata.requires("samedeal") or ())
-    found = [match for match in matches if match and match["which"] not in ("dev", "test")]
+    found = [match for match in matches if match and match["which"] in (None, "all")]
     libraries = {match["name"]: not match["extra"] for match in found}  # several extras can have the same one
     for name, needed in libraries.items():
         try:
@@ -162,9 +163,10 @@ def _environment() -> Iterator[Finding]:
     for name in OF_ALL_PROGRAMS:
         if name in os.environ:
             yield Finding("environment", name, os.environ[name])
+    _, wrong = config.environment_values()
     for name in sorted(os.environ):
         if name.startswith("SAMEDEAL_") or name == "REDIS_URL":
-            yield Finding("environment", name, "is set")  # the value may be secret
+            yield Finding("environment", name, "is set", wrong.get(name, ""))  # the value may be secret
 
 
 def _colours() -> int | None:

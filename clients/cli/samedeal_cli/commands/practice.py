@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
 
 import click
 
@@ -22,9 +21,6 @@ from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.searches import PublicDeal
 from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.race_state import first_state
-
-if TYPE_CHECKING:
-    pass
 
 
 @command(
