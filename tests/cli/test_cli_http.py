@@ -1,6 +1,8 @@
 """HTTP responses: redirects only within a server, and bodies of bounded size."""
 
+import asyncio
 import itertools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,11 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from samedeal.replays.replay import MAX_BYTES
-from samedeal_cli.failure import BadAnswer, Declined, Unreachable
+from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
 from samedeal_cli.main import main
 from samedeal_cli.net.addresses import may_redirect
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import DOCUMENT_BYTES, PROBLEM_BYTES, Api
+from samedeal_cli.net.transport import Transport
 from support.scripted_server import RACE
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -44,7 +47,7 @@ def site(answer: Answer) -> Iterator[Site]:
                 running.answer(self)
             self.close_connection = True
 
-        do_POST = do_GET  # noqa: N815 (named by the library)
+        do_POST = do_CONNECT = do_GET  # noqa: N815 (named by the library)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -179,3 +182,63 @@ async def test_websocket_is_not_redirected_to_another_server() -> None:
                 pass
         assert first.asked == [f"/ws/{RACE}"]
         assert other.asked == []
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+
+
+REMOTE = "http://127.0.0.3:1"
+"""A server that is not one of this machine by its name."""
+
+
+def failures(server: str) -> list[str]:
+    """The error messages of a request and of a WebSocket."""
+    messages = []
+    for connect in (Api(server).games, lambda: asyncio.run(Transport.open(server, RACE, "json"))):
+        with pytest.raises(Failure) as caught:
+            connect()
+        messages.append(caught.value.format_message())
+    return messages
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("socks_proxy", "socks5://127.0.0.1:9", "the proxy socks5://127.0.0.1:9 (socks_proxy) is not an HTTP proxy"),
+        ("http_proxy", "socks5://me:pw@127.0.0.1:9", "the proxy socks5://127.0.0.1:9 (http_proxy) is not an HTTP pr"),
+        ("HTTP_PROXY", "http://:3128", "the proxy http://:3128 (HTTP_PROXY) is not an HTTP proxy"),
+        ("http_proxy", "http://127.0.0.1:port", "the proxy http://127.0.0.1:port (http_proxy) is not an HTTP proxy"),
+        ("http_proxy", "127.0.0.1:9", "through the proxy http://127.0.0.1:9 (http_proxy): Connection refused"),
+        ("http_proxy", "http://me:pw@127.0.0.1:9/", "through the proxy http://127.0.0.1:9/ (http_proxy): Connection"),
+        ("http_proxy", "http://proxy.invalid:3128", "through the proxy http://proxy.invalid:3128 (http_proxy): "),
+        ("https_proxy", "http://127.0.0.1:9", f"{REMOTE} cannot be reached: Connection refused"),
+        ("all_proxy", "socks5://127.0.0.1:9", f"{REMOTE} cannot be reached: Connection refused"),
+    ],
+)
+def test_both_transports_name_the_proxy_and_its_variable(
+    variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, value)
+    http, websocket = failures(REMOTE)
+    assert says in http
+    assert websocket == http
+    assert main.exit_code(["doctor", "--server", REMOTE]) == 3
+    assert says in capsys.readouterr().out
+    monkeypatch.setenv("no_proxy", "127.0.0.3")
+    assert failures(REMOTE) == [f"{REMOTE} cannot be reached: Connection refused"] * 2
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_both_transports_use_the_proxy_of_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    with site(lambda handler: handler.send_error(502)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
+        monkeypatch.setenv("socks_proxy", "socks5://127.0.0.1:9")
+        http, websocket = failures(REMOTE)
+    assert proxy.asked == [f"{REMOTE}/api/v1/games", REMOTE.removeprefix("http://")]
+    named = f"through the proxy {proxy.url} (http_proxy)"
+    assert http == f"{REMOTE} answered with status 502 {named}; is it a Same Deal server?"
+    assert f"{REMOTE} cannot be reached {named}: cannot open a WebSocket" in websocket

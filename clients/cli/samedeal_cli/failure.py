@@ -46,8 +46,8 @@ class Unreachable(Failure):
 
     exit_code = 3
 
-    def __init__(self, server: str, why: object) -> None:
-        super().__init__(f"{server} cannot be reached: {why}")
+    def __init__(self, server: str, why: object, through: str = "") -> None:
+        super().__init__(f"{server} cannot be reached{through}: {why}")
 
 
 class NotRunning(Unreachable):

@@ -27,8 +27,8 @@ from samedeal_cli import config
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.serve import check_installed
 from samedeal_cli.failure import Failure, Misused, Unreachable
-from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import Api, plain
+from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.render.phrases import counted
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Settings, command, state_dir, state_path
@@ -223,6 +223,8 @@ def _column_after(text: str) -> int | None:
 def _server(settings: Settings) -> Iterator[Finding]:
     api = Api(settings.address, timeout=TIMEOUT_S)
     yield Finding("server", "address", _without_user(api.server))
+    if proxy := through(api.server):
+        yield Finding("server", "proxy", proxy.removeprefix(" through the proxy "))
     wrong = _problem(api, "/healthz")
     down = isinstance(wrong, Unreachable)
     # A missing server is only a problem if the user has configured it.
@@ -263,7 +265,7 @@ def _round_trip(address: str) -> Finding:
             compression=None,
             open_timeout=TIMEOUT_S,
             close_timeout=TIMEOUT_S,
-            proxy=None if is_local(address) else True,
+            proxy=proxy_for(address),
         ) as socket:
             trips = []
             for _ in range(PINGS):

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from http.client import HTTPException, HTTPResponse
 from typing import Final, TypeVar
 from urllib.error import URLError
 from urllib.parse import quote, urlencode, urljoin
-from urllib.request import HTTPErrorProcessor, ProxyHandler, Request, build_opener
+from urllib.request import HTTPErrorProcessor, OpenerDirector, ProxyHandler, Request, build_opener
 
 import msgspec
 from msgspec import Struct
@@ -17,7 +18,8 @@ from samedeal.scores.evening import Evening
 from samedeal.wire.codec import decode_from_newer
 from samedeal.wire.documents import GameDescription, GameList, Opened
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import is_local, may_redirect
+from samedeal_cli.net.addresses import may_redirect
+from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.net.sanitise import safe, safe_text
 
 T = TypeVar("T")
@@ -92,8 +94,7 @@ class Api:
 
     def __init__(self, server: str, *, timeout: float = 10.0) -> None:
         self.server, self._timeout = server, timeout
-        proxies = [ProxyHandler({})] if is_local(server) else []
-        self._opener = build_opener(*proxies, AnyStatus)
+        self._opener: OpenerDirector | None = None
 
     def answers(self) -> bool:
         """Return whether the server responds."""
@@ -189,14 +190,15 @@ class Api:
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, body, headers)  # noqa: S310 (http only, checked)
+            opener = self._opener or _opener(proxy_for(url))
             try:
-                with self._opener.open(request, timeout=self._timeout) as response:
+                with opener.open(request, timeout=self._timeout) as response:
                     location = response.headers.get("Location")
                     if response.status not in REDIRECTS or not location:
                         return self._body(response, most_bytes)
                     target = urljoin(url, location)
             except (OSError, HTTPException, ValueError) as error:
-                raise Unreachable(self.server, plain(error)) from error
+                raise Unreachable(self.server, plain(error), through(self.server)) from error
             if body is not None or not may_redirect(url, target):
                 raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed")
             url = target
@@ -214,7 +216,8 @@ class Api:
         try:
             problem = msgspec.json.decode(_safe_json(data), type=_Problem)
         except (ValueError, RecursionError) as error:
-            text = f"{self.server} answered with status {response.status}; is it a Same Deal server?"
+            status = f"status {response.status}{through(self.server)}"
+            text = f"{self.server} answered with {status}; is it a Same Deal server?"
             raise Declined("", text) from error
         text = (problem.detail or problem.title).rstrip(".")
         where = f" on {self.server}" if text.endswith("not found") else ""
@@ -231,6 +234,11 @@ class AnyStatus(HTTPErrorProcessor):
         return response
 
     https_response = http_response
+
+
+@cache
+def _opener(proxy: str | None) -> OpenerDirector:
+    return build_opener(ProxyHandler(dict.fromkeys(("http", "https"), proxy) if proxy else {}), AnyStatus)
 
 
 def _safe_json(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
 from samedeal.errors import Malformed, Refused
@@ -16,8 +16,9 @@ from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
 from samedeal.wire.messages import FromServer, Problem, Request, View
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import is_local, may_redirect
+from samedeal_cli.net.addresses import may_redirect
 from samedeal_cli.net.http_api import plain
+from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.net.sanitise import safe_text
 
 PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
@@ -81,9 +82,10 @@ class Transport:
                     raise
                 socket = await _connect(server, "/ws", form)  # the only URL of earlier servers
         except OSError as error:
-            raise Unreachable(server, plain(error)) from error
-        except (InvalidHandshake, InvalidURI) as error:
-            raise Unreachable(server, f"cannot open a WebSocket connection: {plain(error)}") from error
+            raise Unreachable(server, plain(error), through(server)) from error
+        except WebSocketException as error:
+            why = f"cannot open a WebSocket connection: {plain(error)}"
+            raise Unreachable(server, why, through(server)) from error
         return cls(server, race_id, form, socket)
 
     async def send(self, request: Request) -> None:
@@ -155,7 +157,7 @@ async def _connect(server: str, path: str, form: Form) -> ClientConnection:
         subprotocols=[Subprotocol(protocol)],
         compression=None,
         close_timeout=CLOSE_S,
-        proxy=None if is_local(server) else True,
+        proxy=proxy_for(server),
         user_agent_header=PROGRAM,
     )
 
