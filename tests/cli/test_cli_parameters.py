@@ -1,11 +1,27 @@
 """Command-line parameters: valid and invalid durations, races, deals, names and variants."""
 
+from pathlib import Path
+
 import click
 import pytest
 
-from samedeal_cli.commands.parameters import DEAL, DURATION, NAME, RACE, VARIANT, Deal, Link
+from samedeal_cli.commands.parameters import DEAL, DURATION, NAME, RACE, RACE_OR_DEAL, VARIANT, Deal, Link
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.addresses import server_address
+from samedeal_cli.net.replay_loader import server_and_race
+from samedeal_cli.settings import Settings
+
+
+PASTED = (
+    "https://cards.example/r/calm-otter-42.",
+    "<https://cards.example/w/calm-otter-42>",
+    "(https://cards.example/o/calm-otter-42/),",
+    "https://cards.example/replay/calm-otter-42?fbclid=1#m35",
+    "https://cards.example/r/Calm-Otter-42\u200b",
+    "https://cards.example/api/v1/replays/calm-otter-42.json!",
+    "https://cards.example/solution/calm-otter-42",
+)
+"""Links of a race's pages and files, as chats show them."""
 
 
 @pytest.mark.parametrize(
@@ -30,10 +46,27 @@ def test_invalid_durations(text: str) -> None:
         ("https://cards.example/r/calm-otter-42/", Link("https://cards.example", "calm-otter-42")),
         ("https://cards.example/w/calm-otter-42?x=1#m35", Link("https://cards.example", "calm-otter-42")),
         ("10.0.0.2:8640/r/a", Link("http://10.0.0.2:8640", "a")),
+        *((text, Link("https://cards.example", "calm-otter-42")) for text in PASTED),
+        ("Calm-Otter-42\u200b", Link(None, "calm-otter-42")),
     ],
 )
 def test_races(text: str, link: Link) -> None:
     assert RACE.convert(text, None, None) == link
+    assert RACE_OR_DEAL.convert(text, None, None) == link
+
+
+@pytest.mark.parametrize("text", PASTED)
+def test_links_to_replays(text: str) -> None:
+    assert server_and_race(Settings(), text) == ("https://cards.example", "calm-otter-42")
+
+
+def test_ids_and_files_of_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = Settings(server="http://10.0.0.2:8640")
+    assert server_and_race(settings, "Calm-otter-42,") == ("http://10.0.0.2:8640", "calm-otter-42")
+    Path("calm-otter-42").touch()
+    for text in ("calm-otter-42", "-", "race.json", "saved/r/race.json", "./race", ".."):
+        assert server_and_race(settings, text) is None
 
 
 @pytest.mark.parametrize("text", ["", "Calm Otter", "http://10.0.0.2/", "ftp://host/r/a", "http:///r/a", "a/b"])

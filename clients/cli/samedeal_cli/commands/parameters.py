@@ -16,7 +16,7 @@ from samedeal.names import normalised
 from samedeal_cli.commands.timecode import parse_moment
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.matching import named
-from samedeal_cli.net.addresses import server_address
+from samedeal_cli.net.addresses import race_link, server_address, unwrapped
 from samedeal_cli.settings import Settings
 
 T = TypeVar("T")
@@ -97,18 +97,14 @@ def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = 
 
 def _race(text: str) -> Link:
     """Parse a race id or an invite link."""
-    link = text.strip()
-    if re.fullmatch(r"[a-z0-9-]{1,64}", link):
-        return Link(None, link)
-    match = re.fullmatch(r"(.+)/[rw]/([a-z0-9-]{1,64})/?", link.partition("#")[0].partition("?")[0])
-    if not match:
-        raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
-    return Link(server_address(match[1]), match[2])
+    if link := race_link(text):
+        return Link(link[0] and server_address(link[0]), link[1])
+    raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
 
 
 def _login(text: str) -> Login:
     """Parse a login code or its link. The server checks the code."""
-    page, hash_sign, code = text.strip().rpartition("#")
+    page, hash_sign, code = unwrapped(text).rpartition("#")
     if not hash_sign and "/" not in code:
         return Login(None, code)
     if not (match := re.fullmatch(r"(.+)/login/?", page)):
@@ -175,7 +171,7 @@ def _game_or_deal(text: str) -> tuple[str, str | None]:
 def _race_or_deal(text: str) -> Link | Deal:
     """Parse a race, or a deal code."""
     game, colon, _ = text.partition(":")
-    is_link = re.search(r"/[rw]/", text) or "://" in text
+    is_link = "://" in text or race_link(text)
     return _deal(text) if colon and (game in GAMES or not is_link) else _race(text)
 
 

@@ -1,5 +1,6 @@
 """Server addresses: parsing and comparison."""
 
+import re
 import socket
 from contextlib import suppress
 from functools import cache
@@ -9,6 +10,12 @@ from samedeal_cli.failure import Misused
 
 DEFAULT_SERVER = "http://127.0.0.1:8640"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_AROUND = " \t\r\n\u200b\u2060\ufeff<>()[]{}\"'`.,;:!?"
+"""What chats and mails put around links, and people around what they copy."""
+_RACE = re.compile(
+    r"(?:(.+?)(?:/api/v1)?/(?:r|w|o|replays?|solution)/)?([a-z0-9][a-z0-9-]{0,63})(?(1)(?:\.\w+)?/?)", re.IGNORECASE
+)
+"""A race id, or the link of a page or a file of a race."""
 
 
 def server_address(text: str) -> str:
@@ -20,6 +27,17 @@ def server_address(text: str) -> str:
         if is_web and not (parts.query or parts.fragment):
             return address
     raise Misused(f"{text!r} is not a valid server address (try {DEFAULT_SERVER})")
+
+
+def unwrapped(link: str) -> str:
+    """Return a link or an id without what surrounds it in a text."""
+    return link.strip(_AROUND)
+
+
+def race_link(text: str) -> tuple[str | None, str] | None:
+    """Return the server, None without one, and the race id of a link or an id; None for other texts."""
+    match = _RACE.fullmatch(unwrapped(text).partition("#")[0].partition("?")[0])
+    return (match[1], match[2].lower()) if match else None
 
 
 def is_local(server: str) -> bool:

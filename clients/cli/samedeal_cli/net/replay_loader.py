@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 from samedeal.errors import Refused
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
 from samedeal_cli.failure import Declined, Misused
-from samedeal_cli.net.addresses import server_address
+from samedeal_cli.net.addresses import race_link, server_address
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 
@@ -27,8 +27,6 @@ ARCHIVE_S: Final = 15.0
 _CHUNK = 2**16
 _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 """The start of a replay: a JSON object, or a MessagePack map whose first field is the format."""
-_RACE = re.compile(r"[a-z0-9-]{1,64}")
-_LINK = re.compile(r"(https?://.+?)(?:/api/v1)?/(?:r|w|replays)/([a-z0-9-]{1,64})(?:\.\w+)?/?")
 
 
 @contextmanager
@@ -75,11 +73,10 @@ async def fetch_archived(api: Api, race_id: str, timeout_s: float = ARCHIVE_S) -
 
 def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:
     """Return the server and race id that an argument names, or None if it is a file."""
-    if link := _LINK.fullmatch(replay):
-        return server_address(link[1]), link[2]
-    if _RACE.fullmatch(replay) and replay != "-" and not Path(replay).exists():
-        return settings.address, replay
-    return None
+    server, race_id = race_link(replay) or (replay, "")
+    if server is None:
+        return None if Path(replay).exists() else (settings.address, race_id)
+    return (server_address(server), race_id) if race_id and "://" in server else None
 
 
 def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
