@@ -71,8 +71,12 @@ def test_no_color_overrides_the_file_but_not_samedeal_color(file: Path, monkeypa
     assert not configured().colored
     monkeypatch.setenv("SAMEDEAL_COLOR", "always")
     assert configured().colored
-    monkeypatch.delenv("NO_COLOR")
     monkeypatch.delenv("SAMEDEAL_COLOR")
+    monkeypatch.setenv("NO_COLOR", "")
+    assert configured().colored, "an empty variable does not count"
+    monkeypatch.setenv("FORCE_COLOR", "0")
+    assert not configured().colored
+    monkeypatch.delenv("FORCE_COLOR")
     monkeypatch.setenv("TERM", "dumb")
     assert not configured().colored
 

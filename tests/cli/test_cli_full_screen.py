@@ -1,5 +1,9 @@
 """The full screen: footer, themes, command palette, the line to type, the replay after a race, and Ctrl-Z."""
 
+import os
+import re
+import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +26,8 @@ from samedeal_cli.state.actions import Entry, footer
 from samedeal_cli.state.race_actions import working_actions
 from support.full_screen import RaceApp, shown
 from support.servers import Server
+from support.terminals import at_a_terminal
+from support.terminals import until as until_shown
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
 pytestmark = pytest.mark.tier(2)
@@ -184,3 +190,30 @@ def test_ctrl_z_suspends_and_fg_redraws_the_screen(terminal: Terminal, live: Ser
     terminal.until(r"(?s)stock 43.*Space draw")
     terminal.keys("Space")
     terminal.until("stock 42")
+
+
+# Colours.
+
+
+@pytest.mark.parametrize(
+    ("variables", "options", "colored"),
+    [
+        ({"NO_COLOR": ""}, [], True),
+        ({"NO_COLOR": "1"}, [], False),
+        ({"FORCE_COLOR": "0"}, [], False),
+        ({"NO_COLOR": "1"}, ["--color", "always"], True),
+        ({}, ["--color", "never"], False),
+    ],
+)
+def test_the_whole_screen_follows_the_colour_settings(
+    variables: dict[str, str], options: list[str], colored: bool
+) -> None:
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | variables
+    command = [sys.executable, "-m", "samedeal_cli.main", "practice", "corners:42", *options]
+    with at_a_terminal(environment, command) as (process, terminal):
+        termios.tcsetwinsize(terminal, (24, 80))
+        text = until_shown(terminal, "Help", "help")
+        os.write(terminal, b"\x11")
+        text += until_shown(terminal, "\x1b[?1049l")
+        assert process.wait(50) == 0
+    assert bool(re.search(r"\x1b\[([\d;]*;)?([349][0-7]|38;[\d;]+)[;m]", text)) == colored

@@ -87,8 +87,8 @@ def color_from_environment() -> Color | None:
     """Return the setting of variables such as NO_COLOR that many programs use; None if there is none."""
     if os.environ.get("NO_COLOR"):
         return "never"
-    if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
-        return "always"
+    if forced := os.environ.get("FORCE_COLOR"):
+        return "never" if forced == "0" else "always"
     return "never" if os.environ.get("TERM") == "dumb" else None
 
 

@@ -56,6 +56,11 @@ def at_terminal() -> bool:
 
 def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Callable[[], T]) -> tuple[T, int]:
     """Show a frame while the rest of the program loads, then run a screen. Return it and the exit code."""
+    # Textual tests whether NO_COLOR is set.
+    if settings.colored:
+        os.environ.pop("NO_COLOR", None)
+    else:
+        os.environ["NO_COLOR"] = "1"
     from samedeal_cli.full_screen.splash import splash_screen
     from samedeal_cli.render.themes import look
 
