@@ -241,6 +241,18 @@ def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{code:>3}  {meaning}" in out
 
 
+def test_account_without_a_home_directory_can_use_the_program() -> None:
+    program = (
+        "import pwd, sys; pwd.getpwuid = lambda uid: {}[uid]; from samedeal_cli.main import main; main(sys.argv[1:])"
+    )
+    environment = {name: text for name, text in os.environ.items() if name not in ("HOME", "USER", "LOGNAME")}
+    environment |= {"XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""}
+    for words, says in ((["--version"], "samedeal "), (["config", "path"], "/.config/samedeal/config.toml")):
+        command = [sys.executable, "-c", program, *words]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert (run.returncode, run.stdout[: len(says)], run.stderr) == (0, says, "")
+
+
 def test_guests_are_stored_privately() -> None:
     ada = guests.Guest("http://a", "ada", "p1", "secret")
     guests.save(ada)
