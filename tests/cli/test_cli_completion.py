@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.config import KEYS
@@ -68,13 +69,24 @@ def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPat
     assert (run.returncode, run.stdout, run.stderr) == (0, "plain,doctor\n", "")
 
 
-def test_bash_completes_a_word() -> None:
-    with at_a_terminal(ENVIRONMENT | {"PS1": "ready> "}, ["bash", "--norc", "--noprofile", "-i"]) as (_, terminal):
+@pytest.mark.parametrize("command", ["verify", "replay", "export", "table a", "race", "practice", "solve"])
+def test_files_are_completed_where_a_replay_is_expected(command: str) -> None:
+    """Shells complete the names, if an item has the type ``file``."""
+    offered = ShellComplete(main, {}, "samedeal", "_SAMEDEAL_COMPLETE").get_completions(command.split(), "fri")
+    assert [(item.type, item.value) for item in offered] == [("file", "fri")]
+
+
+def test_bash_completes_a_word_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "friday.json").touch()
+    bash = ["env", "-C", f"{tmp_path}", "bash", "--norc", "--noprofile", "-i"]
+    with at_a_terminal(ENVIRONMENT | {"PS1": "ready> "}, bash) as (_, terminal):
         until(terminal, "ready> ")
         os.write(terminal, b'eval "$(samedeal completion bash)"; echo so""on\n')
         until(terminal, "soon\r\nready> ")
         os.write(terminal, b"samedeal rules kin\t")
         assert re.search(r"samedeal rules kings-in-the-corners $", until(terminal, "corners "))
+        os.write(terminal, b"\x15samedeal verify fri\t")
+        assert "samedeal verify friday.json " in until(terminal, ".json ")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -11,7 +11,6 @@ from samedeal_cli.net.addresses import server_address
 from samedeal_cli.net.replay_loader import server_and_race
 from samedeal_cli.settings import Settings
 
-
 PASTED = (
     "https://cards.example/r/calm-otter-42.",
     "<https://cards.example/w/calm-otter-42>",

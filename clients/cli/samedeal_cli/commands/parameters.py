@@ -70,8 +70,11 @@ class Number(click.IntRange):
 class Parsed(click.ParamType[T]):
     """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 
-    def __init__(self, name: str, parse: Callable[[str], T], completions: Iterable[str] = ()) -> None:
-        self.name, self._parse, self._completions = name, parse, completions
+    def __init__(
+        self, name: str, parse: Callable[[str], T], completions: Iterable[str] = (), *, files: bool = False
+    ) -> None:
+        """`completions` are what shells complete; with `files`, they also complete the names of files."""
+        self.name, self._parse, self._completions, self._files = name, parse, completions, files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
         try:
@@ -80,7 +83,8 @@ class Parsed(click.ParamType[T]):
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(text) for text in self._completions if text.startswith(incomplete)]
+        files = [CompletionItem(incomplete, type="file")] if self._files else []
+        return files + [CompletionItem(text) for text in self._completions if text.startswith(incomplete)]
 
 
 def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
@@ -207,7 +211,7 @@ RACE = Parsed("race", _race)
 LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
 RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
-DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay)
+DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, files=True)
 GAME = Parsed("game", _game, GAMES)
 KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), GAMES)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
@@ -216,6 +220,8 @@ NAME = Parsed("name", normalised)
 KEY = Parsed("hex", _public_key)
 VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
+REPLAY: Final = click.Path(readable=False)
+"""A file, ``-``, or the link or id of a race; a string."""
 
 as_option = click.option(
     "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: the one that whoami shows]"

@@ -17,6 +17,7 @@ from samedeal_cli.commands.parameters import (
     GAME,
     GAME_OR_DEAL,
     RACE,
+    REPLAY,
     Link,
     Variants,
     as_option,
@@ -126,7 +127,7 @@ def solo(
 
 
 @command("samedeal race calm-otter-4217", "samedeal race race.json", "samedeal race race.json --line")
-@click.argument("replay")
+@click.argument("replay", type=REPLAY)
 @view_options
 def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -> int:
     """Race against what was played: play the deal of a finished race, with its racers as ghosts.

@@ -25,7 +25,7 @@ from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
-from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, Deal, Number
+from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, REPLAY, Deal, Number
 from samedeal_cli.failure import Misused
 from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
@@ -70,7 +70,7 @@ idle_option = click.option(
     "samedeal replay calm-otter-42 --seat 2 --at 1:48",
     instead_of_json="use samedeal export --format json",
 )
-@click.argument("replay")
+@click.argument("replay", type=REPLAY)
 @click.option(
     "--speed",
     type=click.FloatRange(0),
@@ -163,7 +163,7 @@ def _print_race(settings: Settings, replay: Replay, player: Player, speed: float
     "samedeal export race.json -o race.svg --seat 2 --at 1:48",
     instead_of_json="use --format json",
 )
-@click.argument("replay")
+@click.argument("replay", type=REPLAY)
 @click.option(
     "--format",
     "format_",

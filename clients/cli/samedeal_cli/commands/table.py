@@ -12,6 +12,7 @@ from samedeal.scores.evening import BEST_OF, Evening, evening
 from samedeal.scores.results import RaceResult, in_order
 from samedeal.wire import codec
 from samedeal_cli.commands.output import print_line, table_lines
+from samedeal_cli.commands.parameters import REPLAY
 from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
@@ -22,7 +23,7 @@ from samedeal_cli.settings import Settings, command
 
 
 @command("samedeal table friday/*.json", "samedeal table calm-otter-42 brisk-heron-7 --best-of 3")
-@click.argument("replays", nargs=-1, required=True, metavar="FILES...")
+@click.argument("replays", type=REPLAY, nargs=-1, required=True, metavar="FILES...")
 @click.option(
     "--best-of", type=click.Choice([*map(str, BEST_OF)]), help="Also say who has won the best of this many races."
 )

@@ -14,7 +14,7 @@ from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
 from samedeal_cli.commands.output import print_line, show, table_lines
-from samedeal_cli.commands.parameters import FILE, KEY, RACE, Link
+from samedeal_cli.commands.parameters import FILE, KEY, RACE, REPLAY, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, published_keys, server_and_race
@@ -29,7 +29,7 @@ from samedeal_cli.settings import Settings, command
     "samedeal verify race.json --receipts from-bo.ndjson",
     "samedeal export calm-otter-42 --format json | samedeal verify -",
 )
-@click.argument("replay")
+@click.argument("replay", type=REPLAY)
 @click.option("--key", "keys", type=KEY, multiple=True, help="Accept this public key as the signer.")
 @click.option(
     "--receipts", "given", type=FILE, multiple=True, help="Receipts to check against.  [default: those stored here]"

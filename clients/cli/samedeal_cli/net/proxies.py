@@ -10,7 +10,7 @@ from samedeal_cli.net.addresses import is_local
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the URL of the HTTP proxy for a server or one of its URLs, if any. Raises Unreachable for other proxies."""
+    """Return the URL of the HTTP proxy for a URL, if any. Raises Unreachable for other proxies."""
     proxy, source = _configured(url)
     if not proxy:
         return None
