@@ -122,7 +122,8 @@ def test_invalid_file_is_reported_ignored_and_never_changed(
     for words in (("set", "suits", "two"), ("unset", "suits")):
         code, out, err = called(capsys, "config", *words)
         assert (code, out, err.count("\n")) == (1, "", 2)
-        assert f"samedeal: {file}: not changed, because it is not valid {why.partition(' ')[0]}" in err
+        assert f"samedeal: the configuration is not changed, because it is not valid {why.partition(' ')[0]}" in err
+        assert err.endswith(f": {file}\n")
     assert file.read_bytes() == content
 
 

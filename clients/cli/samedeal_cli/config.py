@@ -3,6 +3,7 @@
 import os
 import tomllib
 from dataclasses import replace
+from errno import EINVAL
 from pathlib import Path
 from shutil import copymode
 from tempfile import NamedTemporaryFile
@@ -112,7 +113,7 @@ def read() -> tuple[dict[str, Value], list[str]]:
 def set_key(key: str, value: Value | None) -> None:
     """Write a key to the file or, with None, remove it. Comments, order and all other content are preserved.
 
-    Raises OSError if the file cannot be written, and Failure if it is not valid.
+    Raises OSError if the file is not valid or cannot be written.
     """
     import tomlkit  # slow to import, and rarely needed
 
@@ -120,7 +121,8 @@ def set_key(key: str, value: Value | None) -> None:
     try:
         document = tomlkit.parse(path.read_bytes().decode() if path.exists() else "")
     except (ValueError, RecursionError) as error:
-        raise Failure(f"{path}: not changed, because it is not valid {_invalid(error)}") from error
+        text = f"the configuration is not changed, because it is not valid {_invalid(error)}"
+        raise OSError(EINVAL, text, f"{path}") from error
     if value is None or isinstance(document.get(key), dict):  # tomlkit cannot replace a table by a value
         document.pop(key, None)
     if value is not None:

@@ -30,9 +30,9 @@ class Failure(click.ClickException):
         click.echo(f"samedeal: {safe_text(self.format_message()).removesuffix('.')}", file=file, err=file is None)
 
 
-def warn(what: str, error: Exception) -> None:
+def warn(what: str, error: OSError) -> None:
     """Report an error on standard error that does not end the command."""
-    click.echo(f"samedeal: {what}: {getattr(error, 'strerror', None) or error}", err=True)
+    click.echo(f"samedeal: {what}: {error.strerror or error}", err=True)
 
 
 class Misused(Failure):

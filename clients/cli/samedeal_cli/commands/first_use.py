@@ -10,7 +10,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
-from samedeal_cli.failure import Declined, Failure, NameRefused, warn
+from samedeal_cli.failure import Declined, NameRefused, warn
 from samedeal_cli.settings import Settings, state_dir
 
 
@@ -31,7 +31,7 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
         chosen: str = click.prompt("Your name", default=default, type=NAME, err=True)
         try:
             set_key("name", chosen)
-        except (OSError, Failure) as error:
+        except OSError as error:
             warn("the name is not stored", error)
         try:
             guests.create(server, chosen)
