@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in os.environ:
         if name.startswith("SAMEDEAL_") or name in ("NO_COLOR", "FORCE_COLOR", "REDIS_URL"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     for kind in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
 

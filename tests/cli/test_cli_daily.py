@@ -75,7 +75,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
 
     code, shown, err = said(capsys, "daily", GAME)
     assert (code, err) == (0, "")
-    assert shown[0] == "Corner Stones · 2027-04-01 · open until midnight (UTC)"
+    assert shown[0] == "Corner Stones · 2027-04-01 · open until 2027-04-02 00:00 UTC"
     assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
     assert sorted(" ".join(line.split()) for line in shown[3:]) == [
         "1. ada resigned, 0 of 96 home 0:00.0 unlisted",
@@ -115,7 +115,7 @@ def test_daily_shows_all_games(server: TimedServer, capsys: pytest.CaptureFixtur
     assert today.count("no results yet") == len(GAMES)
     code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
     assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
-        f"{game.title} · 2027-04-06 · opens on that day (UTC)" for game in GAMES.values()
+        f"{game.title} · 2027-04-06 · opens 2027-04-06 00:00 UTC" for game in GAMES.values()
     ]
     assert "no results yet" not in coming
 

@@ -1,4 +1,6 @@
-"""Cards, piles, moves and standings in words."""
+"""Cards, piles, moves, standings and times in words."""
+
+import time
 
 import pytest
 from msgspec import structs
@@ -11,6 +13,7 @@ from samedeal_cli.render.phrases import (
     change_sentence,
     clock,
     counted,
+    local_time,
     pile_sentence,
     result_phrase,
     short_deal,
@@ -107,3 +110,10 @@ def test_results_are_scores_in_games_played_for_their_score() -> None:
 def test_only_secret_deals_are_shortened() -> None:
     assert short_deal(f"corners:{'9f3c02b1' * 8}.12") == "corners:9f3c02b1…"
     assert short_deal("corners:42") == "corners:42"
+
+
+@pytest.mark.parametrize(("zone", "text"), [("UTC", "2027-04-02 00:30 UTC"), ("CET-1", "2027-04-02 01:30 CET")])
+def test_times_are_in_the_zone_of_this_machine(zone: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    assert local_time(1_806_625_800_000) == text

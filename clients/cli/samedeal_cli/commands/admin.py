@@ -16,7 +16,7 @@ from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import RACE, Link, Number, Parsed
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.admin_api import KEY_VARIABLE, AdminApi, default_socket
-from samedeal_cli.render.phrases import utc_time
+from samedeal_cli.render.phrases import local_time
 from samedeal_cli.settings import Settings, command, global_options
 
 LOCAL: Final = "http://127.0.0.1"
@@ -228,7 +228,7 @@ def ban(settings: Settings, api: AdminApi, subject: str, seconds: int | None, un
 def bans(settings: Settings, api: AdminApi) -> None:
     """List the bans in force."""
     data = api.get("bans")
-    rows = [(each.subject, utc_time(each.until), each.reason) for each in api.read(data, _Bans).bans]
+    rows = [(each.subject, local_time(each.until), each.reason) for each in api.read(data, _Bans).bans]
     show(settings, data, table_lines(rows))
 
 
@@ -260,7 +260,7 @@ def log(settings: Settings, api: AdminApi, limit: int, before: str | None) -> No
     """Show what administrators did, newest first."""
     data = api.get("log", {"limit": limit, "before": before})
     rows = [
-        (utc_time(each.at), each.by, each.command, each.subject, _until(each.until), each.reason)
+        (local_time(each.at), each.by, each.command, each.subject, _until(each.until), each.reason)
         for each in api.read(data, _Log).entries
     ]
     show(settings, data, table_lines(rows))
@@ -278,4 +278,4 @@ def _show_change(settings: Settings, api: AdminApi, data: bytes) -> None:
 
 
 def _until(until: int | None) -> str:
-    return "" if until is None else f"until {utc_time(until)}"
+    return "" if until is None else f"until {local_time(until)}"

@@ -9,7 +9,7 @@ from samedeal_cli.commands.admin import admin, admin_command
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import Number
 from samedeal_cli.net.admin_api import AdminApi
-from samedeal_cli.render.phrases import counted, utc_time
+from samedeal_cli.render.phrases import counted, local_time
 from samedeal_cli.settings import Settings
 
 __all__ = ["admin"]
@@ -40,7 +40,7 @@ def reports(settings: Settings, api: AdminApi, limit: int) -> None:
     """List what players have reported and nobody has settled yet, newest first."""
     data = api.get("reports", {"limit": limit})
     rows = (
-        (each.id, utc_time(each.at), each.race, each.reason, _person(each.about), f"by {_person(each.by)}", each.text)
+        (each.id, local_time(each.at), each.race, each.reason, _person(each.about), f"by {_person(each.by)}", each.text)
         for each in api.read(data, _Reports).reports
     )
     show(settings, data, table_lines(rows))

@@ -5,22 +5,17 @@ from collections.abc import Iterator
 import click
 import msgspec
 
+from samedeal.day import DAY_MS
 from samedeal.games.catalogue import GAMES
+from samedeal.race.events import LONGEST_MS
 from samedeal.wire.documents import Daily, Today
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, result_phrase, utc_time
+from samedeal_cli.render.phrases import clock, local_time, result_phrase
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
-
-STAGES = {
-    "upcoming": "opens on that day (UTC)",
-    "today": "open until midnight (UTC)",
-    "sealed": "closed",
-    "revealed": "closed and revealed",
-}
 
 
 @command("samedeal daily", "samedeal daily corners --date 2026-11-21")
@@ -57,10 +52,17 @@ def _with_all_results(api: Api, daily: Daily) -> Daily:
 
 def _lines(daily: Daily) -> Iterator[str]:
     title = GAMES[daily.game].title if daily.game in GAMES else daily.game
-    yield f"{title} · {daily.date} · {STAGES.get(daily.stage, daily.stage)}"
+    ends_at = daily.reveals_at - LONGEST_MS
+    stage = {
+        "upcoming": f"opens {local_time(ends_at - DAY_MS)}",
+        "today": f"open until {local_time(ends_at)}",
+        "sealed": "closed",
+        "revealed": "closed and revealed",
+    }[daily.stage]
+    yield f"{title} · {daily.date} · {stage}"
     yield f"commitment  {daily.commitment}"
     if daily.secret is None:
-        yield f"sealed      until {utc_time(daily.reveals_at)}"
+        yield f"sealed      until {local_time(daily.reveals_at)}"
     else:
         yield f"secret      {daily.secret}"
         yield f"deal        {printable(daily.deal or 'not computed yet: try again in a moment')}"

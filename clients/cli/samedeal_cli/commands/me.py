@@ -15,7 +15,7 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, counted, personal_phrases, utc_time, versus_phrase
+from samedeal_cli.render.phrases import clock, counted, local_time, personal_phrases, versus_phrase
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command
 
@@ -84,4 +84,4 @@ def _game_row(game: GameScores) -> tuple[str, ...]:
 
 def _race_row(race: RaceResult) -> tuple[str, ...]:
     racers = ", ".join(f"{racer.place} {racer.name}" for racer in race.racers[:3])
-    return race.race, race.game, utc_time(race.ended_at), racers
+    return race.race, race.game, local_time(race.ended_at), racers

@@ -27,7 +27,7 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import result_phrase, utc_time, with_unique_names
+from samedeal_cli.render.phrases import local_time, result_phrase, with_unique_names
 from samedeal_cli.settings import Settings, command
 
 _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
@@ -145,4 +145,4 @@ def _replay_row(replay: RaceSummary) -> tuple[str, ...]:
         f"{standing.place} {standing.name} {result_phrase(replay.game, standing.home, standing.goal)}"
         for standing in with_unique_names(replay.standings)[:3]
     )
-    return replay.race, replay.game, utc_time(replay.ended_at), best
+    return replay.race, replay.game, local_time(replay.ended_at), best

@@ -19,7 +19,7 @@ from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, published_keys, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
-from samedeal_cli.render.phrases import clock, utc_time, with_unique_names
+from samedeal_cli.render.phrases import clock, local_time, with_unique_names
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -92,7 +92,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
     stored = [(path.name.partition(".")[0], round(path.stat().st_mtime * 1000), str(path)) for path in paths]
     for name, at, file in stored:
         show(settings, safe({"race": name, "at": at, "file": file}), ())
-    for line in () if settings.json else table_lines((name, utc_time(at), file) for name, at, file in stored):
+    for line in () if settings.json else table_lines((name, local_time(at), file) for name, at, file in stored):
         print_line(settings, line)
 
 

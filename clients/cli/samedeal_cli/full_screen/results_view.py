@@ -14,11 +14,11 @@ from samedeal_cli.render.phrases import (
     bot_mark,
     clock,
     counted,
+    local_time,
     outcome_phrase,
     result_phrase,
     short_deal,
     short_result,
-    utc_time,
     versus_phrase,
 )
 from samedeal_cli.render.text_table import advice
@@ -126,7 +126,7 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]
     elif state.header and state.header.daily:
-        yield "deal", [(f"sealed until {utc_time(state.header.reveals_at)}", DIM)]
+        yield "deal", [(f"sealed until {local_time(state.header.reveals_at)}", DIM)]
     if state.stage == "over":
         yield "replay", [_verdict(state)]
     if state.analysis:

@@ -128,7 +128,7 @@ class Narrator:
         header, deal = self._connection.header, self._connection.view.deal
         sealed = header.daily and not deal
         if sealed:
-            until = phrases.utc_time(header.reveals_at)
+            until = phrases.local_time(header.reveals_at)
             self._say(f"the race is over; the deal and the replay are sealed until {until}")
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied

@@ -175,9 +175,9 @@ def points(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def utc_time(ms: int) -> str:
-    """Return a date and time in UTC: ``2026-11-22 02:00 UTC``."""
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+def local_time(ms: int) -> str:
+    """Return a date and time in the time zone of this machine: ``2026-11-22 03:00 CET``."""
+    return datetime.fromtimestamp(ms / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def seat_phrase(stage: str, away_s: float | None) -> str:
