@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import samedeal_cli
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.failure import EXIT_CODES, Declined
-from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.main import COMMANDS, GROUPS, main
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.nonces import Nonces
@@ -234,9 +235,13 @@ def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert err == "samedeal: unexpected ZeroDivisionError: division by zero (for a traceback, set PYTHONDEVMODE=1)\n"
 
 
-def test_help_lists_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_the_commands_in_groups_and_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     main.exit_code(["--help"])
     out = capsys.readouterr().out
+    assert re.findall(r"(?m)^(\w[\w ]*):$", out) == ["Options", *GROUPS]
+    assert re.findall(r"(?m)^  (\w+) +(.+)$", out.partition("--help")[2].partition("Exit codes")[0]) == [
+        (name, text) for name, (_, text) in COMMANDS.items()
+    ]
     for code, meaning in EXIT_CODES.items():
         assert f"{code:>3}  {meaning}" in out
 

@@ -25,46 +25,57 @@ from samedeal_cli.matching import named
 from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import INVALID, check_environment, global_options
 
-COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
-    "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
-    "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
-    "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
-    "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
-    "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
-    "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
-    "race": ("samedeal_cli.commands.play:race", "Race against the ghosts of a finished race."),
-    "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
-    "games": ("samedeal_cli.commands.games:games", "List the games."),
-    "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),
-    "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
-    "replay": ("samedeal_cli.commands.replays:replay", "Play back a finished race."),
-    "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
-    "table": ("samedeal_cli.commands.table:table", "Print the standings over several races."),
-    "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
-    "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
-    "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
-    "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be won."),
-    "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
-    "report": ("samedeal_cli.commands.report:report", "Report a player to the administrators."),
-    "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
-    "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
-    "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
-    "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
-    "backup": ("samedeal_cli.commands.backup:backup", "Back up a server's store, and verify the backup."),
-    "restore": ("samedeal_cli.commands.backup:restore", "Restore a backup into an empty store."),
-    "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
-    "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
-    "whoami": ("samedeal_cli.commands.devices:whoami", "Show the names you play under."),
-    "pass": ("samedeal_cli.commands.devices:pass_code", "Print a code to play on another device."),
-    "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
-    "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
-    "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
-    "admin": ("samedeal_cli.commands.admin_people:admin", "Administer a server."),
-    "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
-    "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
+GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Play": {
+        "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
+        "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
+        "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
+        "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
+        "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
+        "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
+        "race": ("samedeal_cli.commands.play:race", "Race against the ghosts of a finished race."),
+        "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
+        "games": ("samedeal_cli.commands.games:games", "List the games."),
+        "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),
+    },
+    "Watch and prove": {
+        "watch": ("samedeal_cli.commands.play:watch", "Watch a race."),
+        "ls": ("samedeal_cli.commands.races:ls", "List races or replays."),
+        "replay": ("samedeal_cli.commands.replays:replay", "Play back a finished race."),
+        "verify": ("samedeal_cli.commands.verify:verify", "Check a replay, move by move."),
+        "receipts": ("samedeal_cli.commands.verify:receipts", "List or print stored receipts."),
+        "table": ("samedeal_cli.commands.table:table", "Print the standings over several races."),
+        "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
+        "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be won."),
+        "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
+        "report": ("samedeal_cli.commands.report:report", "Report a player to the administrators."),
+        "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
+        "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),
+    },
+    "You and your settings": {
+        "me": ("samedeal_cli.commands.me:me", "Show your races, best results and streaks."),
+        "versus": ("samedeal_cli.commands.me:versus", "Show how you did against another player."),
+        "whoami": ("samedeal_cli.commands.devices:whoami", "Show the names you play under."),
+        "pass": ("samedeal_cli.commands.devices:pass_code", "Print a code to play on another device."),
+        "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
+        "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
+        "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
+        "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
+        "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
+    },
+    "Bots": {
+        "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
+        "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
+    },
+    "Server": {
+        "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
+        "backup": ("samedeal_cli.commands.backup:backup", "Back up a server's store, and verify the backup."),
+        "restore": ("samedeal_cli.commands.backup:restore", "Restore a backup into an empty store."),
+        "admin": ("samedeal_cli.commands.admin_people:admin", "Administer a server."),
+    },
 }
-"""The import path and the description of each command."""
+"""The import path and the description of each command, in the groups of ``samedeal --help``."""
+COMMANDS: Final = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
 
@@ -108,8 +119,10 @@ class Main(click.Group):
         return matching + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", text) for name, (_, text) in group.items()])
 
     def __call__(self, args: Sequence[str] | None = None) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
