@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, find_violations, give_name, open_as, overflow, wait_for_deal
+from support.browser import IN_BROWSER, find_violations, open_as, overflow, wait_for_deal
 from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
