@@ -58,7 +58,7 @@ def _lines(daily: Daily) -> Iterator[str]:
         "today": f"open until {local_time(ends_at)}",
         "sealed": "closed",
         "revealed": "closed and revealed",
-    }[daily.stage]
+    }.get(daily.stage, daily.stage)
     yield f"{title} · {daily.date} · {stage}"
     yield f"commitment  {daily.commitment}"
     if daily.secret is None:
