@@ -75,9 +75,13 @@ export function formatTime(ms) {
   return new Date(ms).toLocaleString([], { weekday: "long", hour: "numeric", minute: "2-digit" });
 }
 
-/** The racers' names by seat. Names that are not unique, or that look numbered, get the number of the seat. */
+/**
+ * The racers' names by seat. Names that are not unique, or that look numbered, get the number of the seat. Joiners make
+ * no difference.
+ */
 export function displayNames(racers) {
-  const isShared = ({ name, seat }) => racers.some((other) => other.name === name && other.seat !== seat);
+  const visible = ({ name }) => name.replace(/[\u200c\u200d]/g, "");
+  const isShared = (racer) => racers.some((other) => visible(other) === visible(racer) && other.seat !== racer.seat);
   const label = (racer) => (isShared(racer) || racer.name.includes("#") ? `${racer.name} #${racer.seat}` : racer.name);
   return new Map(racers.map((racer) => [racer.seat, label(racer)]));
 }

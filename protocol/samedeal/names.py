@@ -8,7 +8,7 @@ from samedeal.errors import Refused
 
 LONGEST = 24
 # Letters, marks, numbers, punctuation, symbols, and the plain space. This excludes controls, format characters (such as
-# bidirectional and zero-width ones), surrogates, private-use and unassigned code points.
+# bidirectional ones; the joiners have rules of their own), surrogates, private-use and unassigned code points.
 _CATEGORIES = frozenset("LMNPS")
 # Variation selectors for the text or emoji form of the preceding character; they are dropped.
 _PRESENTATION = str.maketrans("", "", "\ufe0e\ufe0f")
@@ -24,6 +24,11 @@ _BLANK = ("\u2800", "\ufffc", "\U00016fe4", "\U0001bc9d", "\U00013441", "\U00013
 _INVISIBLE = frozenset((*_IGNORABLE, *_BLANK))
 # Visible only through their effect on the following letter.
 _STACKERS = frozenset("\u1039\u17d2\u1a60\u2d7f\uaaf6\U00010a3f\U00011133\U000113d0\U0001193e\U00011a47\U00011a99")
+JOINERS = "\u200c\u200d"
+"""Invisible characters that change the shapes of the letters around them, or make one emoji out of several: the zero
+width non-joiner and joiner."""
+_SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+_VIRAMA = 9  # the combining class of the marks that join two consonants
 _MARKS_IN_A_ROW = 2
 
 
@@ -37,7 +42,9 @@ def normalised(name: str) -> str:
         raise Refused("bad-message", f"A name must have 1 to {LONGEST} characters.")
     marks_left = 0  # none at the start and after a space, where marks would attach to other text
     base = " "
-    for character, following in zip(name, f"{name[1:]} ", strict=True):
+    for previous, character, following in zip(f" {name}", name, f"{name[1:]} ", strict=False):
+        if character in JOINERS and _joins(character, base, previous, following):
+            continue
         category = unicodedata.category(character)
         if category[0] == "M":
             marks_left = marks_left - 1 if _fits(character, base) else -1
@@ -46,17 +53,41 @@ def normalised(name: str) -> str:
         stacks_nothing = character in _STACKERS and unicodedata.category(following) != "Lo"
         bad = (category[0] not in _CATEGORIES and character != " ") or character in _INVISIBLE
         if bad or marks_left < 0 or stacks_nothing:
-            raise Refused("bad-message", f"A name cannot contain the character U+{ord(character):04X} in this place.")
+            number = f"U+{ord(character):04X}"
+            raise Refused("bad-message", f"A name cannot contain the character {number} in this place. Remove it.")
     return name
 
 
 def seat_marks(names: Mapping[int, str]) -> dict[int, str]:
     """Return the suffixes that make names unique, by seat: `` #2``, or nothing.
 
-    A name that contains ``#`` always gets one, so that no name can imitate another.
+    A name that contains ``#`` always gets one, so that no name can imitate another. Joiners make no difference.
     """
-    times = Counter(names.values())
-    return {seat: f" #{seat}" if times[name] > 1 or "#" in name else "" for seat, name in names.items()}
+    times = Counter(map(without_joiners, names.values()))
+    return {
+        seat: f" #{seat}" if times[without_joiners(name)] > 1 or "#" in name else "" for seat, name in names.items()
+    }
+
+
+def without_joiners(name: str) -> str:
+    """Return a name without joiners, in which names can look the same that are not."""
+    return name.translate(dict.fromkeys(map(ord, JOINERS)))
+
+
+def _joins(joiner: str, base: str, previous: str, following: str) -> bool:
+    """Return whether a joiner is where people write it: between Arabic letters, next to a virama, or between emoji.
+
+    ``base`` is the last character before it that is not a mark.
+    """
+    is_letter = unicodedata.category(following)[0] == "L"
+    if unicodedata.combining(previous) == _VIRAMA:
+        return is_letter
+    if joiner == JOINERS[0]:
+        return is_letter and unicodedata.bidirectional(base) == unicodedata.bidirectional(following) == "AL"
+    if unicodedata.combining(following) == _VIRAMA:
+        return unicodedata.category(previous)[0] == "L"
+    is_emoji = unicodedata.category(previous) == "So" or previous in _SKIN_TONES
+    return is_emoji and unicodedata.category(following) == "So"
 
 
 def _fits(mark: str, base: str) -> bool:

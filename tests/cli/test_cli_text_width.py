@@ -13,10 +13,14 @@ from samedeal_cli.render.text_width import cells, fitted, graphemes
 from support.example_states import lobby, racing
 
 THAI, EMOJI = "ปิ่นกำ", "🇹🇭👍🏽🦊"
-NAMES = (THAI, EMOJI, "名前", "u\u0308", "ada")
+PERSIAN, FAMILY = "علی\u200cرضا", "👨\u200d👩\u200d👧"
+NAMES = (THAI, EMOJI, PERSIAN, FAMILY, "名前", "u\u0308", "ada")
 
 
-@pytest.mark.parametrize(("name", "width"), [(THAI, 4), (EMOJI, 6), ("名前", 4), ("u\u0308", 1), ("ada", 3), ("", 0)])
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [(THAI, 4), (EMOJI, 6), (PERSIAN, 6), (FAMILY, 2), ("名前", 4), ("u\u0308", 1), ("ada", 3), ("", 0)],
+)
 def test_cells_counts_what_a_terminal_shows(name: str, width: int) -> None:
     assert cells(name) == width
     assert sum(wide for _, wide in graphemes(name)) == width
@@ -41,9 +45,9 @@ def test_a_name_on_a_canvas_takes_its_width(name: str) -> None:
     assert cells("".join(span.text for span in next(canvas.rows()))) == 12
 
 
-@pytest.mark.parametrize("name", [THAI, EMOJI])
+@pytest.mark.parametrize("name", [THAI, EMOJI, PERSIAN, FAMILY])
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (100, 32)])
-def test_thai_and_emoji_names_keep_the_columns_of_every_screen(name: str, width: int, height: int) -> None:
+def test_names_of_every_kind_keep_the_columns_of_every_screen(name: str, width: int, height: int) -> None:
     name = normalised(name)
     for state in (lobby("corners", width, height), racing("corners", width, height)):
         plain = draw_screen(state, width, height)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from samedeal.errors import Refused
-from samedeal.names import LONGEST, normalised
+from samedeal.names import JOINERS, LONGEST, normalised, without_joiners
 from samedeal.proof.verification import verify
 from samedeal.race.events import Joined
 from support.finished_races import finished
@@ -41,6 +41,8 @@ def called(name: str) -> str | None:
         *("বাংলা", "ગુજરાતી", "ਪੰਜਾਬੀ", "ଓଡ଼ିଆ", "සිංහල", "မြန်မာ", "မန္တလေး", "ខ្មែរ", "ສະບາຍດີ", "བོད་ཡིག", "አማርኛ", "ދިވެހި"),
         *("ひらがな", "か\u3099", "Nguyễn", "Ş\u0323ule", "🇳🇴", "👍🏽", "1\u20e3"),
         *("🂡 ace", "🐙", "❤", "e\u0323\u0302"),
+        *("علی\u200cرضا", "عَلِی\u200cرضا", "ශ්\u200dරියානි", "র\u200d্যাপ", "क्\u200dष", "क्\u200cष"),
+        *("👩\u200d🚀 Ada", "👩🏽\u200d🚀", "👨\u200d👩\u200d👧", "❤\u200d🔥"),
         "n" * LONGEST,
         "💥" * LONGEST,
     ],
@@ -63,7 +65,18 @@ def test_names_are_normalised(name: str, is_called: str) -> None:
         *("", " ", "   ", "n" * (LONGEST + 1), "\u0958" * 13),
         *("a\nb", "a\tb", "a\x00b", "a\x1b[31mb", "a\x7fb", "a\x85b", "\ra"),
         *("\u202eevil", "a\u202db", "a\u2066b", "a\u2069b", "a\u200eb", "a\u061cb"),
-        *("a\u200bb", "a\u200cb", "a\u200db", "a\u2060b", "a\ufeffb", "a\u00adb", "👨\u200d👩"),
+        *("a\u200bb", "a\u200cb", "a\u200db", "a\u2060b", "a\ufeffb", "a\u00adb"),
+        *(
+            "\u200cعلی",
+            "علی\u200c",
+            "علی\u200c\u200cرضا",
+            "علی\u200dرضا",
+            "علی\u200c1",
+            "ad\u200c\u0323a",
+            "क्\u200d",
+            "क\u200cष",
+        ),
+        *("\u200d🚀", "👩\u200d", "👩\u200d\u200d🚀", "👩\u200dAda", "👩\u200c🚀", "1\u200d🚀"),
         *("a\u00a0b", "a\u2003b", "a\u3000b", "a\u2028b", "a\u2029b"),
         *("\ud800", "a\udfffb", "\ue000", "\U000e0041", "\U0010ffff", "\u0378"),
         *("Z\u0335\u0322\u0327", "x\u0300\u0301\u0302", "a" + "\u0489" * 10),
@@ -79,14 +92,14 @@ def test_deceptive_names_are_refused(name: str) -> None:
 
 
 @settings(derandomize=True, deadline=None, max_examples=500)
-@given(st.text(st.characters(), max_size=30))
+@given(st.text(st.characters() | st.sampled_from(f"{JOINERS}یक्👩"), max_size=30))
 def test_a_name_that_is_accepted_is_accepted_again_unchanged(name: str) -> None:
     try:
         accepted = normalised(name)
     except Refused:
         return
     assert normalised(accepted) == accepted
-    assert accepted.isprintable()
+    assert without_joiners(accepted).isprintable()
     assert 1 <= len(accepted) <= LONGEST
     assert accepted.encode()
 

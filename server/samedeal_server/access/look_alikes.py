@@ -6,15 +6,40 @@ from collections.abc import Iterator
 from string import ascii_lowercase, digits
 from typing import Final
 
-_JAPANESE: Final = frozenset({"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
-_TOGETHER: Final = (
-    _JAPANESE | {"LATIN"},
-    frozenset({"CJK", "IDEOGRAPHIC", "BOPOMOFO", "LATIN"}),
-    frozenset({"CJK", "IDEOGRAPHIC", "HANGUL", "LATIN"}),
-)
+import regex
+
+_SCRIPTS: Final = """
+    Latin Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul
+    Hebrew Hiragana Kannada Katakana Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan
+
+    Adlam Ahom Anatolian_Hieroglyphs Avestan Balinese Bamum Bassa_Vah Batak Beria_Erfe Bhaiksuki Brahmi Buginese Buhid
+    Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform Cypriot Cypro_Minoan
+    Deseret Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan Elymaic Garay Glagolitic Gothic Grantha
+    Gunjala_Gondi Gurung_Khema Hanifi_Rohingya Hanunoo Hatran Imperial_Aramaic Inscriptional_Pahlavi
+    Inscriptional_Parthian Javanese Kaithi Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khojki Khudawadi Kirat_Rai
+    Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Mandaic Manichaean Marchen Masaram_Gondi
+    Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mongolian Mro Multani
+    Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Ol_Onal
+    Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic
+    Old_Uyghur Osage Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic
+    Samaritan Saurashtra Sharada Shavian Siddham Sidetic Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar Syloti_Nagri
+    Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tai_Yo Takri Tangsa Tangut Tifinagh Tirhuta Todhri Tolong_Siki
+    Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
+"""
+"""All scripts with letters, those that are written most first: a character of several scripts is named by the first."""
+_TOGETHER: Final = ("Han Hiragana Katakana Latin", "Han Bopomofo Latin", "Han Hangul Latin")
 """The scripts that are commonly written together: the restriction level "highly restrictive" of Unicode TS 39."""
-_COMMON: Final = frozenset({"DIGIT", "MODIFIER"})
-"""The first words of the names of letters and digits that belong to no script."""
+
+
+def _letters(scripts: str) -> str:
+    """Return a pattern of characters that belong to one of some scripts, or to no script."""
+    return "[" + "".join(rf"\p{{Script_Extensions={script}}}" for script in scripts.split()) + "]"
+
+
+_SCRIPT: Final = regex.compile("|".join(f"(?P<{script}>{_letters(script)})" for script in _SCRIPTS.split()))
+_UNMIXED: Final = regex.compile(
+    "|".join(f"{_letters(f'{scripts} Common')}*+" for scripts in (*_SCRIPTS.split(), *_TOGETHER))
+)
 _LETTERS: Final[dict[str, str]] = {
     # Latin letter: letters that Unicode's list of confusable characters maps to it, in lower case without marks, small
     # capitals, and letters with strokes
@@ -58,21 +83,14 @@ _EDGES: Final = re.compile(r"^[!|]+|[!|]+$")
 
 
 def scripts(name: str) -> list[str]:
-    """Return the scripts of the letters and digits of a name, each by the first word of Unicode's character names.
-
-    Styled letters such as fullwidth or mathematical ones count as plain ones.
-    """
-    characters = unicodedata.normalize("NFKC", name)
-    written = [
-        unicodedata.name(each, "").partition(" ")[0] for each in characters if each.isalpha() or each.isdecimal()
-    ]
-    return [script for script in dict.fromkeys(written) if script not in _COMMON]
+    """Return the scripts of the letters and digits of a name."""
+    found = (letter.lastgroup.replace("_", " ") for letter in _SCRIPT.finditer(_written(name)))
+    return list(dict.fromkeys(found))
 
 
 def mixes_scripts(name: str) -> bool:
     """Return whether a name mixes scripts that are not commonly written together, so that it can imitate another."""
-    used = set(scripts(name))
-    return len(used) > 1 and not any(used <= together for together in _TOGETHER)
+    return not _UNMIXED.fullmatch(_written(name))
 
 
 def skeleton(word: str) -> str:
@@ -100,6 +118,11 @@ def words(name: str) -> Iterator[str]:
             yield skeleton(run)
             yield skeleton(run.rstrip(digits))
             yield skeleton(run.strip(digits))
+
+
+def _written(name: str) -> str:
+    """Return the letters and digits of a name. Styled ones such as fullwidth or mathematical ones become plain ones."""
+    return "".join(each for each in unicodedata.normalize("NFKC", name) if each.isalpha() or each.isdecimal())
 
 
 def _decomposed(text: str) -> str:

@@ -42,14 +42,16 @@ class RefusedNames:
         """
         name = normalised(name)
         if mixes_scripts(name):
-            mixed = " and ".join(script.capitalize() for script in scripts(name)[:2])
-            raise Refused("name-refused", f"A name must be written in one script; this one mixes {mixed}.")
+            mixed = " and ".join(scripts(name)[:2])
+            text = f"A name must be written in one script; this one mixes {mixed}. Use only one of them."
+            raise Refused("name-refused", text)
         self._reread()
         joined, runs = skeleton(name), set(words(name))
-        if (
-            joined in self._bots
-            or not runs.isdisjoint(self._reserved.whole | self._listed.whole)
-            or any(part in joined for part in self._listed.parts)
+        if joined in self._bots:
+            text = "This is the name of one of the server's bots. Add something to it, such as an initial."
+            raise Refused("name-refused", text)
+        if not runs.isdisjoint(self._reserved.whole | self._listed.whole) or any(
+            part in joined for part in self._listed.parts
         ):
             raise Refused("name-refused", "This name is not available on this server. Choose another one.")
 

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal.names import normalised
+from samedeal.names import normalised, without_joiners
 from samedeal_server.access.network import network
 
 PLAYER: Final = re.compile(r"[0-9a-f]{16}")
@@ -41,7 +41,7 @@ def subject_of(text: str) -> str:
     """Return whom a text means: ``player:`` and a public id, ``address:`` and a network, or ``name:`` and a name.
 
     The text can have this form, or be the part after the colon; a name only if it is neither an id nor an address.
-    Names are compared in compatibility form without case. Raises Refused("bad-request").
+    Names are compared in compatibility form without case and joiners. Raises Refused("bad-request").
     """
     kind, _, value = text.partition(":")
     if kind not in ("player", "address", "name"):
@@ -117,7 +117,7 @@ class Bans:
 
 def _comparable(name: str) -> str:
     """Return the form in which names are compared, also for names that are no longer valid."""
-    return unicodedata.normalize("NFKC", name).casefold()
+    return unicodedata.normalize("NFKC", without_joiners(name)).casefold()
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:

@@ -1,7 +1,8 @@
 """Sanitising: text that comes from a server or a file, made safe to print on a terminal.
 
 Control characters, C1 controls, bidirectional and other format characters, surrogates and unassigned code points can
-move the cursor, reprogram the terminal or disguise one text as another. Each becomes U+FFFD.
+move the cursor, reprogram the terminal or disguise one text as another. Each becomes U+FFFD. Joiners are kept: some
+names are spelled with them.
 """
 
 import re
@@ -9,6 +10,8 @@ import sys
 from typing import Any, Final, TypeVar, cast
 
 import click
+
+from samedeal.names import JOINERS
 
 T = TypeVar("T")
 
@@ -19,9 +22,10 @@ _NOT_ASCII: Final = re.compile("[^\n -~]")
 
 
 def safe_text(text: str, keep: str = "") -> str:
-    """Replace every unprintable character of a text, except those in `keep`."""
+    """Replace every unprintable character of a text, except joiners and those in `keep`."""
     if text.isprintable():
         return text
+    keep += JOINERS
     return "".join(character if character.isprintable() or character in keep else REPLACEMENT for character in text)
 
 
