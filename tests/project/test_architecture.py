@@ -161,6 +161,7 @@ def test_modules_import_only_declared_dependencies() -> None:
         "hiredis",
         "httptools",
         "redis",
+            "regex",
         "resvg_py",
         "starlette",
         "uvicorn",

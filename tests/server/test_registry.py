@@ -8,11 +8,15 @@ from msgspec import structs
 from redis import Redis
 
 from samedeal.errors import Refused
-from samedeal.race.events import Closed, Resigned
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Closed, Options, Resigned
+from samedeal.wire import messages as m
 from samedeal_server.races import opening, registry
 from samedeal_server.races.registry import Registry
+from samedeal_server.store.guests import Guests
 from support.races_by_hand import opened as opened_by_hand
 from support.rooms import Later, finished, opened
+from support.session_here import session
 from support.stores import process, redis, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
@@ -108,6 +112,29 @@ async def test_a_running_race_without_connections_needs_no_room(
         again = await here.registry.room(room.race.id)
         assert again is not room
         assert again.race == room.race
+
+
+async def test_a_join_that_arrives_during_a_sweep_is_served(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hosted race that nobody has entered is idle, and the join first asks the store whether the guest is barred."""
+    async with process(redis_url) as parts:
+        live, guests = parts.registry.live, Guests(parts.store)
+        host, _ = await guests.create("host")
+        _, token = await guests.create("ada")
+        room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000), host=host)
+        is_barred = live.is_barred
+
+        async def asked_during_a_sweep(race_id: str, player: str) -> bool:
+            await parts.registry._sweep()
+            return await is_barred(race_id, player)
+
+        monkeypatch.setattr(live, "is_barred", asked_during_a_sweep)
+        async with session(parts, guests) as (_, socket, _):
+            await parts.registry._sweep()
+            for request in (m.Hello(id=1, token=token), m.Join(id=2, race=room.race.id)):
+                socket.requests.put_nowait(request)
+            await until(lambda: len(socket.sent) == 2)
+            assert isinstance(socket.sent[1], m.View)
+            assert await parts.registry.room(room.race.id) is room
 
 
 async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis: Redis) -> None:

@@ -1,49 +1,16 @@
 """Sessions whose token is revoked serve no more requests, even of a client that ignores the close."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
 
 import pytest
 
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.races.quotas import Quotas
-from samedeal_server.races.rematches import Rematches
-from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest, Guests, digest
-from samedeal_server.ws.session import Session
-from support.stores import Process, process, until
+from support.session_here import session
+from support.stores import process, until
 
 pytestmark = pytest.mark.tier(2)
-
-
-class DeafSocket:
-    """A connection whose client continues to send after the close."""
-
-    def __init__(self) -> None:
-        self.requests = asyncio.Queue[m.Request]()
-        self.sent: list[m.FromServer] = []
-        self.closed: list[int] = []
-
-    async def receive(self) -> dict[str, Any]:
-        return {"type": "websocket.receive", "text": codec.encode(await self.requests.get(), "json").decode()}
-
-    def send_now(self, data: bytes, *, text: bool) -> bool:
-        self.sent.append(codec.decode_from_server(data, "json"))
-        return True
-
-    async def send(self, data: bytes, *, text: bool) -> None:
-        self.send_now(data, text=text)
-
-    def offer_to(self, take: Callable[[bytes], bool]) -> None:
-        pass
-
-    async def close(self, code: int, reason: str) -> None:
-        self.closed.append(code)
 
 
 class SlowGuests(Guests):
@@ -55,26 +22,6 @@ class SlowGuests(Guests):
         guest = await super().authenticate(token)
         await self.released.wait()
         return guest
-
-
-class Running(NamedTuple):
-    """A running session."""
-
-    session: Session
-    socket: DeafSocket
-    task: "asyncio.Task[int]"
-
-
-@asynccontextmanager
-async def session(parts: Process, guests: Guests) -> AsyncIterator[Running]:
-    socket, settings = DeafSocket(), Settings()
-    limits, slots = RateLimits(settings), asyncio.Semaphore(1)
-    rematches = Rematches(parts.registry, Quotas(parts.registry.opener, limits, settings))
-    session = Session(socket, "json", parts.registry, rematches, guests, limits, slots, settings)
-    task = asyncio.create_task(session.run())
-    yield Running(session, socket, task)
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_requests_after_a_revocation_are_not_served(redis_url: str) -> None:

@@ -142,6 +142,17 @@ async def test_options_can_forbid_undo_and_restart(server: LoggedServer, form: c
             assert boarded(await line.ask("move", move=allowed.pop(), ply=1)).ply == 2
 
 
+async def test_joining_again_with_another_commitment_keeps_the_connection(
+    server: LoggedServer, form: codec.Form
+) -> None:
+    race = server.create("corners", max_racers=2)
+    first, second = (commitments.nonce_commitment(race, bytes.fromhex(nonce)) for nonce in (NONCE, HEX))
+    async with await Line.open(server, form, "ada") as ada:
+        seat = viewed(await ada.ask("join", race=race, commitment=first)).seat
+        assert viewed(await ada.ask("join", race=race, commitment=second)).seat == seat
+        assert viewed(await ada.ask("ready")).seat == seat
+
+
 async def test_joining_again_keeps_the_seat(server: LoggedServer, form: codec.Form) -> None:
     async with await Line.open(server, form, "ada") as line:
         view = await alone(line, server)

@@ -1,14 +1,17 @@
 """Races that this version cannot read are refused and left unchanged; other races continue."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
 from support.logged_server import Line, LoggedServer, request
@@ -138,3 +141,15 @@ async def test_an_unreadable_race_is_refused_and_kept_while_others_continue(
         assert other in listed
         assert race not in listed
         assert kept(redis, race) == before
+
+
+async def test_a_race_that_becomes_unreadable_disconnects_its_clients(server: LoggedServer, store_url: str) -> None:
+    """So that they connect again, to another server or to an answer."""
+    race = server.create("corners", seed="1")
+    async with await Line.open(server, "json", "ada") as line:
+        joined = await line.ask("join", race=race)
+        assert isinstance(joined, m.View)
+        with Redis.from_url(store_url) as redis, urlopen(f"{server.url}/api/v1/races/{race}/events") as events:
+            redis.xadd(f"race:{{{race}}}:log", {**entry(mood="calm")}, id=f"{joined.n + 1}-0")
+            assert await line.close_code() == CloseCode.TRY_AGAIN_LATER
+            assert await asyncio.to_thread(events.read)

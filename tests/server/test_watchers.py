@@ -108,6 +108,8 @@ class Spectator:
     def on_progress(self, race: Race) -> None:
         self.changes += 1
 
+    def on_dropped(self) -> None: ...
+
 
 class Movable(Clock):
     """A clock that a test moves."""

@@ -105,6 +105,7 @@ class Heard:
     is_watching = False
     entries: list[Entry] = field(default_factory=list)
     races: list[Race] = field(default_factory=list)
+    is_dropped: bool = False
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         self.entries += entries
@@ -113,6 +114,9 @@ class Heard:
     def on_progress(self, race: Race) -> None:
         """Races in these tests have no ghosts and nobody who watches."""
         raise AssertionError
+
+    def on_dropped(self) -> None:
+        self.is_dropped = True
 
     @property
     def numbers(self) -> list[int]:

@@ -32,7 +32,7 @@ _TOGETHER: Final = ("Han Hiragana Katakana Latin", "Han Bopomofo Latin", "Han Ha
 
 
 def _letters(scripts: str) -> str:
-    """Return a pattern of characters that belong to one of some scripts, or to no script."""
+    """Return a pattern of characters that belong to one of some scripts."""
     return "[" + "".join(rf"\p{{Script_Extensions={script}}}" for script in scripts.split()) + "]"
 
 

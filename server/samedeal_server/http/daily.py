@@ -7,7 +7,7 @@ from samedeal.wire.documents import Daily, Today
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, race_links, route
 from samedeal_server.http.players import viewer_of
 from samedeal_server.races.daily import Dailies, Page, day_of
-from samedeal_server.races.registry import checked_game
+from samedeal_server.races.opening import checked_game
 from samedeal_server.store.guests import Guests
 
 

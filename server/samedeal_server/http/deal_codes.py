@@ -11,8 +11,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Seed
 from samedeal_server.http.race_bodies import variant_fields
 from samedeal_server.http.requests import validate
-from samedeal_server.races.opening import chosen_variant
-from samedeal_server.races.registry import checked_game
+from samedeal_server.races.opening import checked_game, chosen_variant
 
 
 class _SeedField(Struct, frozen=True):

@@ -79,6 +79,7 @@ class _Spectator:
     def __init__(self, room: Room, registry: Registry) -> None:
         self._room, self._registry = room, registry
         self._update: Update | None = None
+        self._is_dropped = False
         self._wakeup = asyncio.Event()
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
@@ -90,18 +91,22 @@ class _Spectator:
         self._update = self._update or "progress"
         self._wakeup.set()
 
+    def on_dropped(self) -> None:
+        self._is_dropped = True
+        self._wakeup.set()
+
     def leave(self) -> None:
         self._room.broadcast.remove(self)
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Yield the lines until the race is over or the server drains."""
+        """Yield the lines until the race is over or cannot be continued, or the server drains."""
         self._room.broadcast.add(self)
         race = self._room.race
         yield codec.encode(self._room.view(None, header=True), "json") + b"\n"
         drained = asyncio.ensure_future(self._registry.draining.wait())
         drained.add_done_callback(lambda _: self._wakeup.set())
         try:
-            while not (race.closed or drained.done()):
+            while not (race.closed or drained.done() or self._is_dropped):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(KEEP_ALIVE_S):
                         await self._wakeup.wait()

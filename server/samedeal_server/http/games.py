@@ -11,7 +11,7 @@ from samedeal.wire import codec
 from samedeal.wire.documents import GameDescription, GameList
 from samedeal_server.http.endpoint import V1, Link, ResponseSpec, route
 from samedeal_server.http.responses import MEDIA, gzip_response
-from samedeal_server.races.registry import checked_game
+from samedeal_server.races.opening import checked_game
 
 
 class Games:

@@ -23,7 +23,8 @@ from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.http.responses import MEDIA, PAGE, TEXT, accepted_quality, accepts_gzip, problem_response
 from samedeal_server.races.daily import day_of
-from samedeal_server.races.registry import Registry, checked_game
+from samedeal_server.races.opening import checked_game
+from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 

@@ -28,6 +28,9 @@ class Listener(Protocol):
     def on_progress(self, race: Race) -> None:
         """Handle a change of a ghost or of the number of watchers. Must return immediately and must not raise."""
 
+    def on_dropped(self) -> None:
+        """Handle the end of updates: this process cannot continue the race. Must return immediately."""
+
 
 class Broadcast:
     """The listeners of one race."""
@@ -68,6 +71,11 @@ class Broadcast:
         self._encodings_key = None
         for listener in tuple(self._listeners):
             listener.on_progress(race)
+
+    def drop(self) -> None:
+        """Tell all listeners that there are no more updates."""
+        for listener in tuple(self._listeners):
+            listener.on_dropped()
 
     def shared_encoding(self, race: Race, kind: Hashable, encode: Callable[[], bytes]) -> bytes:
         """Return what `encode` returns, cached by `kind` until the race changes or MAX_STALENESS_MS have passed."""

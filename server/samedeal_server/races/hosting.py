@@ -37,14 +37,18 @@ async def submit_as_host(room: Room, guest: Guest, request: HostRequest, live: L
 
     def start(race: Race) -> Iterable[AnyEvent]:
         events = start_events(race, guest.player)
-        after = race
-        for event in events:
-            after, _ = after.extended(race.at, event)
         if events:
-            room.deal_search.reserve(after, client)  # refuses if the queue is full
+            reserve_deal(room, race, events, client)
         return events
 
     await room.submit(start)
+
+
+def reserve_deal(room: Room, race: Race, events: Iterable[AnyEvent], client: str) -> None:
+    """Reserve a place in the queue of deal searches for a race after some events. Raises Refused if it is full."""
+    for event in events:
+        race, _ = race.extended(race.at, event)
+    room.deal_search.reserve(race, client)
 
 
 async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRaces) -> Race:

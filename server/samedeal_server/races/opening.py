@@ -238,6 +238,13 @@ def _integer(value: float | bool | str) -> float | bool | str:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def checked_game(slug: str) -> type[Game]:
+    """Return the game with a slug. Raises Refused("not-found")."""
+    if slug not in GAMES:
+        raise Refused("not-found", f"Unknown game {slug!r}. The games are {', '.join(sorted(GAMES))}.")
+    return GAMES[slug]
+
+
 def secret_of(master_key: bytes, header: Header) -> bytes:
     """Return the secret of a race that was opened with a master key."""
     if header.daily:

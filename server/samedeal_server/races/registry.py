@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Header, Options
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
@@ -182,14 +181,14 @@ class Registry:
 
     async def room(self, race_id: str) -> Room:
         """Return the room of a race, live or finished. Raises Refused("not-found")."""
-        if race_id in self._rooms:
-            return self._rooms[race_id]
-        if not RACE_ID.fullmatch(race_id):
-            raise _not_found()
-        if race_id not in self._loading:
-            loading = self._loading[race_id] = asyncio.get_running_loop().create_task(self._load(race_id))
-            loading.add_done_callback(lambda _: self._loading.pop(race_id, None))
-        return await asyncio.shield(self._loading[race_id])
+        while (room := self._rooms.get(race_id)) is None:  # again if it has been dropped while this task woke up
+            if not RACE_ID.fullmatch(race_id):
+                raise Refused("not-found", "This race was not found.")
+            if race_id not in self._loading:
+                loading = self._loading[race_id] = asyncio.get_running_loop().create_task(self._load(race_id))
+                loading.add_done_callback(lambda _: self._loading.pop(race_id, None))
+            await asyncio.shield(self._loading[race_id])
+        return room
 
     async def summary(self, race_id: str) -> Listed | RaceSummary:
         """Return a race as lists show it, live or finished, if possible without opening a room. Raises as ``room``."""
@@ -251,7 +250,7 @@ class Registry:
             entries, archived = await self._store.log.read(race_id), False
             secret, host = self.opener.secret(header), await self._store.log.host(race_id)
         else:
-            raise _not_found()
+            raise Refused("not-found", "This race was not found.")
         # In a thread, because folding a long log takes seconds.
         race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
         rejoining = () if archived or race.stage != "open" else await self._rejoining(header)
@@ -385,15 +384,5 @@ class Registry:
     async def _drop(self, race_id: str) -> None:
         """Close the room of a race, if it has one."""
         if room := self._rooms.pop(race_id, None):
+            room.broadcast.drop()
             await room.close()
-
-
-def _not_found() -> Refused:
-    return Refused("not-found", "This race was not found.")
-
-
-def checked_game(slug: str) -> type[Game]:
-    """Return the game with a slug. Raises Refused("not-found")."""
-    if slug not in GAMES:
-        raise Refused("not-found", f"Unknown game {slug!r}. The games are {', '.join(sorted(GAMES))}.")
-    return GAMES[slug]

@@ -8,8 +8,9 @@ from samedeal.game import Game
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
+from samedeal_server.races.opening import checked_game
 from samedeal_server.races.quotas import Quotas
-from samedeal_server.races.registry import Registry, checked_game
+from samedeal_server.races.registry import Registry
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.successors import Successor
 

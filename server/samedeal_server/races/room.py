@@ -6,8 +6,8 @@ them. Nothing is acknowledged or published before the log has it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from samedeal.errors import Refused
@@ -44,7 +44,7 @@ class Room:
     """A live race with its log so far and its listeners."""
 
     __slots__ = (
-        "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_presence",
+        "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_pins", "_presence",
         "_recovery", "_schedule", "_store", "_task", "_wakeup", "broadcast", "deal_search", "host", "is_archived",
         "is_writing", "race", "reactions", "rematch", "watching",
     )  # fmt: skip
@@ -89,6 +89,7 @@ class Room:
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
         self.is_archived = archived
         self._closing = False
+        self._pins = 0
         self._commands = Commands(self._schedule.extend_nonce_grace)
         self._wakeup = Flag()
         self._loop = asyncio.get_running_loop()
@@ -197,10 +198,19 @@ class Room:
         self.wake()
         return True
 
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Keep the room from being dropped as idle, because a session is about to use it."""
+        self._pins += 1
+        try:
+            yield
+        finally:
+            self._pins -= 1
+
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        if self.broadcast.has_listeners or not self._commands.is_empty:
+        if self._pins or self.broadcast.has_listeners or not self._commands.is_empty:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and not bots_playing(self.race)

@@ -1,9 +1,12 @@
 """Connection views: the views for one connection, with what it has requested, and what its moves change."""
 
+from collections.abc import Callable
+
 from samedeal.game import Game
-from samedeal.wire import views
+from samedeal.wire import codec, views
 from samedeal.wire.messages import Changes, Join, View, Watch
 from samedeal_server.races.room import Room
+from samedeal_server.ws.outbox import Update
 
 
 class ConnectionViews:
@@ -32,6 +35,21 @@ class ConnectionViews:
         if changes:
             self._last = _position(room, seat)
         return changes
+
+    def encode_update(
+        self, update: Update, room: Room, seat: int | None, form: codec.Form, view: Callable[[], View]
+    ) -> bytes:
+        """Encode the newest `view`, or only the progress. All encodings except a player's own view are shared."""
+        race = room.race
+        is_view = update == "view" or views.sees_boards(race, seat)
+
+        def encode() -> bytes:
+            return codec.encode(view() if is_view else room.progress(seat), form)
+
+        if seat is not None and is_view:
+            return encode()
+        guided = is_view and self._guidance
+        return room.broadcast.shared_encoding(race, (form, is_view, seat is None, guided), encode)
 
 
 def _position(room: Room, seat: int) -> Game | None:

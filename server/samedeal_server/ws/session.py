@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from starlette.websockets import WebSocketDisconnect
 
 from samedeal.errors import Malformed, Refused
-from samedeal.race.events import AnyEvent, Entry, Moved
+from samedeal.race.events import AnyEvent, Entry, Joined, Moved
 from samedeal.race.race import Race
 from samedeal.race.requests import SeatRequest, join_events, seat_events
-from samedeal.wire import codec, views
+from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.access.network import network
@@ -23,7 +23,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about, about_request
 from samedeal_server.ops.refusals import count_refusal
 from samedeal_server.races.commands import Outcome, Proposal
-from samedeal_server.races.hosting import submit_as_host, submit_join, unseat
+from samedeal_server.races.hosting import reserve_deal, submit_as_host, submit_join, unseat
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.races.room import Room
@@ -130,7 +130,7 @@ class Session:
         if not entries:
             self._outbox.update("view")
             return
-        if self._seat is not None and not self._owns_seat(race):
+        if self._seat is not None and not self._owns_seat(race) and not self._took_again(race, entries):
             self._outbox.close(*REPLACED)
             return
         if self._seat is not None and race.seats[self._seat - 1].left and not self._leaving:
@@ -138,8 +138,7 @@ class Session:
             self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
             return
         for entry in entries:
-            event = entry.event
-            if not isinstance(event, Moved) or event.seat == self._seat:
+            if not isinstance(event := entry.event, Moved) or event.seat == self._seat:
                 self._outbox.update("view")
                 return
         self._outbox.update("progress")
@@ -147,6 +146,10 @@ class Session:
     def on_progress(self, race: Race) -> None:
         """Send an update of the standings, ghosts and number of watchers."""
         self._outbox.update("progress")
+
+    def on_dropped(self) -> None:
+        """Close, because this process cannot continue the race."""
+        self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the race cannot continue here; join again")
 
     def _on_reaction(self, reaction: m.Reaction) -> None:
         if reaction.seat != self._seat:  # the racer who sent it gets it as the response
@@ -238,7 +241,9 @@ class Session:
             case m.Join():
                 return await self._join(request, guest)
             case m.Watch(id=re, race=race_id):
-                self._enter(await self._readable_room(race_id), request)
+                room = await self._registry.room(race_id)
+                self._login.check_reads(room.race.header.format)
+                self._enter(room, request)
                 return self._view(re, header=True)
             case _ if self._room is None:
                 raise Refused("not-seated", "Join a race first.")
@@ -263,16 +268,17 @@ class Session:
 
     def _join_events(self, request: m.Join, guest: Guest, race: Race) -> Iterable[AnyEvent]:
         seated = self._room is not None and self._room.race.id == race.id and self._owns_seat(race)
-        name, connection = guest.name, self._name
-        return join_events(race, request, player=guest.player, name=name, connection=connection, has_seat=seated)
+        return join_events(race, request, player=guest.player, name=guest.name, connection=self._name, has_seat=seated)
 
     async def _join(self, request: m.Join, guest: Guest) -> m.View:
-        room = await self._readable_room(request.race)
-        race = await submit_join(room, guest, partial(self._join_events, request, guest), self._registry.live)
-        await bring_bots(room, self._registry)
-        if (seat := race.seat_of(guest.player)) is None:
-            raise Refused("not-seated")
-        self._enter(room, request, seat.number, seat.taken)
+        room = await self._registry.room(request.race)
+        self._login.check_reads(room.race.header.format)
+        with room.pinned():
+            race = await submit_join(room, guest, partial(self._join_events, request, guest), self._registry.live)
+            await bring_bots(room, self._registry)
+            if (seat := race.seat_of(guest.player)) is None:
+                raise Refused("not-seated")
+            self._enter(room, request, seat.number, seat.taken)
         if not self._owns_seat(room.race):  # another connection took it before this one subscribed
             raise Closing(*REPLACED)
         return self._view(request.id, header=True)
@@ -318,8 +324,7 @@ class Session:
                 raise Refused("replaced")
             events = seat_events(race, number, request)
             if isinstance(request, m.Ready) and request.ready and events:
-                after, _ = race.extended(race.at, *events)
-                room.deal_search.reserve(after, self._network)  # refuses if the queue is full
+                reserve_deal(room, race, events, self._network)
             return events
 
         return room, proposal
@@ -334,11 +339,6 @@ class Session:
         return replace(reaction, re=request.id)
 
     # The room.
-
-    async def _readable_room(self, race_id: str) -> Room:
-        """Return the room of a race. Raises Refused("unsupported-version") if the client cannot read the race."""
-        self._login.check_reads((room := await self._registry.room(race_id)).race.header.format)
-        return room
 
     def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> None:
         self._leave_room()
@@ -365,6 +365,17 @@ class Session:
         seat = race.seats[self._seat - 1] if self._seat and self._seat <= len(race.seats) else None
         return seat is not None and seat.taken == self._taken
 
+    def _took_again(self, race: Race, entries: Sequence[Entry]) -> bool:
+        """Return whether this connection itself has taken its seat again, by joining with another commitment."""
+        room, seat = self._room, race.seats[(self._seat or 0) - 1]
+        event = next((entry.event for entry in entries if entry.n == seat.taken), None)
+        if room is None or not isinstance(event, Joined) or event.by != self._name:
+            return False
+        room.disconnect(seat.number, self._taken)
+        self._taken = seat.taken
+        room.connect(seat.number, seat.taken)
+        return True
+
     # Sending.
 
     def _send(self, message: m.FromServer) -> None:
@@ -384,17 +395,6 @@ class Session:
         return self._views.view(self._room, self._seat, re, header=header)
 
     def _encode_update(self, update: Update) -> bytes:
-        """Encode the newest view, or only the progress. All encodings except a player's own view are shared."""
-        room = self._room
-        if room is None:
+        if self._room is None:
             raise Refused("not-seated")
-        race, seat = room.race, self._seat
-        is_view = update == "view" or views.sees_boards(race, seat)
-
-        def encode() -> bytes:
-            return codec.encode(self._view() if is_view else room.progress(seat), self._form)
-
-        if seat is not None and is_view:
-            return encode()
-        guided = is_view and m.GUIDANCE in self._login.features
-        return room.broadcast.shared_encoding(race, (self._form, is_view, seat is None, guided), encode)
+        return self._views.encode_update(update, self._room, self._seat, self._form, self._view)
