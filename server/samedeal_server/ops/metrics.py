@@ -105,6 +105,7 @@ STORE_ERRORS = _counter("samedeal_store_errors", "Failed store commands; each at
 LOST_ENTRIES = _counter(
     "samedeal_lost_entries", "Entries that the store acknowledged and then lost; they are written again"
 )
+CLOCK_STEPS = _counter("samedeal_clock_steps", "Changes of the store's clock by more than two seconds")
 STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened to the store; increases after an outage")
 REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")
 VERIFICATIONS = _counter(

@@ -21,6 +21,7 @@ from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_store import RaceStore
 
@@ -184,7 +185,8 @@ class RaceOpener:
     ) -> Header:
         race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
         # Unique in this process, because lists are sorted by it.
-        opened_at = self._last_opened_at = max(self._store.clock.now(), self._last_opened_at + 1)
+        now, last = self._store.clock.now(), self._last_opened_at
+        opened_at = self._last_opened_at = now if last > now + STEP_MS else max(now, last + 1)
         if daily:
             date, salt = Day.at(opened_at).date, ""
             options = structs.replace(options, filter=daily_filter(game, date))

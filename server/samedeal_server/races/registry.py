@@ -71,6 +71,7 @@ class Registry:
         self._dropped: list[Room] = []  # rooms of withdrawn replays, which the next sweep closes
         self.erasures = 0
         """How many players have been erased, for caches of results."""
+        self._stepped_ms = 0  # the clock's at the last sweep
         self._idle = set[str]()  # rooms that were idle at the start of the last sweep
         self.draining = asyncio.Event()
         """Set once this server is about to stop."""
@@ -241,6 +242,7 @@ class Registry:
         entries: Sequence[Entry]
         rematch: Rematch | None = None
         host: Guest | None = None
+        behind_ms = 0
         # The archive comes first: an archived race is over even if the store has lost the end of its log.
         if (replay := await self.archive.replay(race_id)) is not None:
             header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
@@ -249,6 +251,8 @@ class Registry:
         elif (header := await self._store.log.header(race_id)) is not None:
             entries, archived = await self._store.log.read(race_id), False
             secret, host = self.opener.secret(header), await self._store.log.host(race_id)
+            if behind_ms := await self.live.behind_ms(race_id):
+                await self.clock.measure()  # another process may have noticed first that the clock was set
         else:
             raise Refused("not-found", "This race was not found.")
         # In a thread, because folding a long log takes seconds.
@@ -256,7 +260,7 @@ class Registry:
         rejoining = () if archived or race.stage != "open" else await self._rejoining(header)
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = self._room(
-                race, entries, archived=archived, rematch=rematch, host=host, rejoining=rejoining
+                race, entries, behind_ms, archived=archived, rematch=rematch, host=host, rejoining=rejoining
             )
         return self._rooms[race_id]
 
@@ -271,19 +275,20 @@ class Registry:
         self,
         race: Race,
         entries: Sequence[Entry],
+        behind_ms: int = 0,
         *,
         archived: bool = False,
         rematch: Rematch | None = None,
         host: Guest | None = None,
         rejoining: Collection[str] = (),
     ) -> Room:
-        presence = Presence(self._store, self._away_ms)
+        store = self._store.timed(race, behind_ms)
         return Room(
             race,
             entries,
-            self._store,
+            store,
             self.deal_finder,
-            presence,
+            Presence(store, self._away_ms),
             self._ghosts,
             self._bot_jobs,
             archived=archived,
@@ -345,6 +350,10 @@ class Registry:
         """Handle overdue races, whichever process opened them, and drop idle rooms."""
         while self._dropped:
             await self._dropped.pop().close()
+        if self._stepped_ms != self.clock.stepped_ms:  # rooms record how far the clock is ahead of theirs
+            self._stepped_ms = self.clock.stepped_ms
+            for room in self._rooms.values():
+                room.wake()
         before, self._idle = self._idle, {race_id for race_id, room in self._rooms.items() if room.is_idle}
         for race_id in sorted(before & self._idle):  # two sweeps: listeners take a moment to arrive
             await self._drop_idle(race_id)

@@ -293,7 +293,8 @@ class Room:
                 if entries:
                     if race.closed:  # if this process dies before it archives the race, another one does
                         self._schedule.forget_saved()
-                        await self._store.live.set_due(race.id, self._store.clock.now())
+                        clock = self._store.clock
+                        await self._store.live.set_due(race.id, clock.now() + clock.behind_ms)
                     self.is_writing = True
                     await self._store.log.append(self.race.id, self.race.digest, entries)
             except (Behind, Lost):
@@ -317,7 +318,7 @@ class Room:
         race = self.race
         entries: list[Entry] = []
         outcomes: list[Outcome] = []
-        now = max(self._store.clock.now(), race.at)
+        now = self._store.clock.reach(race.at)
         for command in commands:
             before = race, len(entries)
             try:

@@ -10,6 +10,7 @@ from samedeal.race.requests import closing_event
 from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.deal_finder import DealSearch
 from samedeal_server.races.presence import Presence
+from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.race_store import RaceStore
 
 RETRY_S = 1.0
@@ -17,11 +18,11 @@ RETRY_S = 1.0
 
 
 class Schedule:
-    """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the store's clock."""
+    """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_deal_search", "_presence", "_reachable_from", "_ready_ms", "_rejoining", "_saved_due_at",
-        "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until",
+        "_bot_moves", "_deal_search", "_presence", "_reachable_from", "_ready_ms", "_rejoining", "_saved_behind_ms",
+        "_saved_due_at", "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until",
     )  # fmt: skip
 
     def __init__(
@@ -43,6 +44,7 @@ class Schedule:
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._rejoining = rejoining
         self._watched_until = 0
+        self._saved_behind_ms = 0
         self._saved_due_at: int | None = None
         self._saved_summary: tuple[str, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -98,7 +100,11 @@ class Schedule:
             await self._presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
-        at = self._due_at(race, self._presence.last_seen)
+        behind_ms = self._store.clock.behind_ms
+        if abs(behind_ms - self._saved_behind_ms) > STEP_MS:
+            await self._store.live.set_behind(race.id, behind_ms)
+            self._saved_behind_ms = behind_ms
+        at = self._due_at(race, self._presence.last_seen) + behind_ms
         if (race.stage, len(race.roster)) != self._saved_summary:
             await self._store.live.update(race, at)
         elif at != self._saved_due_at:

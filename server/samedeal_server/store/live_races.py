@@ -14,7 +14,7 @@ from samedeal_server.ops.refusals import Limit, too_many
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
 
-DUE, INDEX, SUMMARIES = "races:due", "races:index", "races:summaries"
+DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "races:behind"
 LIFETIME_S = 2 * 86_400
 """Expiry of the sets of races of a deal, an address or a guest, and of the set of players removed from a race (s):
 longer than any race lasts."""
@@ -69,6 +69,14 @@ class LiveRaces:
         """Set when something is due next in a race, whether players are connected or not."""
         await self._store.retry("ZADD", DUE, at, race_id)
 
+    async def set_behind(self, race_id: str, behind_ms: int) -> None:
+        """Record how far the store's clock is ahead of a race's, because it was set during the race."""
+        await self._store.retry("HSET", BEHIND, race_id, behind_ms)
+
+    async def behind_ms(self, race_id: str) -> int:
+        """Return what ``set_behind`` recorded, or 0."""
+        return int(await self._store.ask("HGET", BEHIND, race_id) or 0)
+
     async def count(self) -> int:
         """Return the number of live races."""
         return int(await self._store.ask("ZCARD", DUE))
@@ -88,9 +96,11 @@ class LiveRaces:
 
     async def forget(self, race_id: str) -> None:
         """Remove a race that is over or never started. It stays due until everything else is removed."""
+        commands: list[tuple[Word, ...]] = [("HDEL", BEHIND, race_id)]
         if summary := await self.summary(race_id):
             members = {member for stage in LIVE_STAGES for member in _members(replace(summary, stage=stage))}
-            await self._store.retry_all(("ZREM", INDEX, *sorted(members)), ("HDEL", SUMMARIES, race_id))
+            commands += (("ZREM", INDEX, *sorted(members)), ("HDEL", SUMMARIES, race_id))
+        await self._store.retry_all(*commands)
         await self._store.retry("ZREM", DUE, race_id)
 
     # Open deals.

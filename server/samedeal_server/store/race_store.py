@@ -1,11 +1,12 @@
 """RaceStore: the parts of the store that races use."""
 
 from collections.abc import Container
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+from samedeal.race.race import Race
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
-from samedeal_server.store.clock import Clock
+from samedeal_server.store.clock import Clock, RaceClock
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 
@@ -20,3 +21,9 @@ class RaceStore(NamedTuple):
     announcements: Announcements
     closed: Container[str] = ()
     """Races that administrators have closed."""
+
+    def timed(self, race: Race, behind_ms: int) -> Self:
+        """Return the store with a clock for one race. `behind_ms` is how far the store's is ahead of it, if known."""
+        clock = RaceClock(self.clock, behind_ms or self.clock.stepped_since(race.at))
+        clock.reach(race.at)
+        return self._replace(clock=clock)
