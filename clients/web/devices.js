@@ -88,7 +88,7 @@ export function confirmLogOut() {
   const question =
     `Log out ${name} on this device? Your other devices stay logged in. ` +
     "If this is your only device, nobody can play as this player again.";
-  confirmAction(question, async () => {
+  const end = async () => {
     try {
       await logOut(token);
     } catch (error) {
@@ -98,5 +98,6 @@ export function confirmLogOut() {
     saveGuest(null);
     goTo("/");
     return undefined;
-  });
+  };
+  confirmAction(question, end, "Log out");
 }

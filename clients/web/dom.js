@@ -59,10 +59,10 @@ export function homeLink(attributes = {}) {
 /** Links the name of a player to the player's page. */
 export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, nameText(name));
 
-/** Asks a yes-or-no question in a dialog and calls `action` on yes. */
-export function confirmAction(question, action) {
-  const no = h("button", { value: "no", autofocus: true }, "No");
-  const yes = h("button", { value: "yes", class: "first" }, "Yes");
+/** Asks in a dialog before an action. `verb` is the text of the button that calls it. */
+export function confirmAction(question, action, verb) {
+  const no = h("button", { value: "no", autofocus: true }, "Cancel");
+  const yes = h("button", { value: "yes" }, verb);
   const dialog = h(
     "dialog",
     { class: "confirm", "aria-labelledby": "question" },

@@ -128,7 +128,7 @@ export class HomePage {
     const { open, running, results } = this.lists;
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
     const noRaces = error ?? "Nobody is waiting. Open a race and send a friend the link.";
-    updateList(open, at("open"), (race) => this.raceRow(race), noRaces);
+    updateList(open, at("open").filter(({ racers }) => racers), (race) => this.raceRow(race), noRaces);
     updateList(running, at("countdown", "running"), (race) => this.raceRow(race), error ?? "No race is running.");
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
   }

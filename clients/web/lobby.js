@@ -171,7 +171,7 @@ export class LobbyPage {
     if (!connection.isHost || seat === connection.view.seat) return null;
     const name = displayNames(connection.standings).get(seat);
     const remove = () => page.run("remove", () => page.connection.remove(seat));
-    const ask = () => confirmAction(`Remove ${name}? They cannot join this race again.`, remove);
+    const ask = () => confirmAction(`Remove ${name}? They cannot join this race again.`, remove, "Remove");
     return button("Remove", ask, { "aria-label": `Remove ${name}`, class: "remove" });
   }
 

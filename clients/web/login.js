@@ -54,7 +54,7 @@ export class LoginPage {
     const question =
       `You play as ${current.name} on this device. Replace this player? ` +
       `Without another device, nobody can play as ${current.name} again.`;
-    return confirmAction(question, () => this.logIn());
+    return confirmAction(question, () => this.logIn(), "Replace");
   }
 
   async logIn() {

@@ -8,7 +8,8 @@ export class MoveButtons {
   /** `question` is asked before a restart. */
   constructor(table, { question }) {
     this.table = table;
-    const restart = () => confirmAction(question, () => table.make("restart"));
+    const ask = () => confirmAction(question, () => table.make("restart"), "Restart");
+    const restart = () => (this.isOver ? table.make("restart") : ask());
     this.undo = button("Undo", () => table.make("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stock = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
     this.complete = button("Move", () => this.completeMove(), {
@@ -29,10 +30,12 @@ export class MoveButtons {
     this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
     this.undo.disabled = disabled || !board.undo;
     this.restart.disabled = disabled || !board.restart;
-    this.stock.hidden = !board || !this.table.game.hidden?.length;
     this.stock.disabled = disabled || !this.stockMove;
-    // Once it can be needed, the button stays, so that nothing shifts.
+    this.isOver = Boolean(board) && board.outcome !== "playing";
+    this.restart.classList.toggle("first", this.isOver && !this.restart.disabled);
+    // Once they can be needed, these buttons stay, so that nothing shifts.
     if (this.table.selection.isAmbiguous) this.complete.hidden = false;
+    if (this.stockMove) this.stock.hidden = false;
     if (this.stockMove) this.stock.textContent = capitalized(this.stockMove);
   }
 

@@ -19,6 +19,7 @@ import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { practiceMoves } from "./storage.js";
 import { Table } from "./table.js";
 
+const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
 
 export class PlayPage {
@@ -67,7 +68,7 @@ export class PlayPage {
     const { page } = this;
     const resign = () => page.run("resign", () => page.connection.resign());
     this.buttons = new MoveButtons(this.table, { question: "Restart this deal? The clock keeps running." });
-    this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign));
+    this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
     const resignButton = this.practice ? null : this.resignButton;
     return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, resignButton);
   }
@@ -94,9 +95,10 @@ export class PlayPage {
       h(
         "div",
         { class: "row" },
+        h("a", { class: "button", href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`),
         readers.map(([name, read]) => button(name, () => announce(read()))),
-        h("a", { class: "button", href: `/rules/${game.slug}`, target: "_blank" }, "Rules"),
       ),
+      h("p", { class: "hint" }, SIGNS),
       h("p", { class: "hint" }, keys),
     );
   }

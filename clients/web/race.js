@@ -214,7 +214,8 @@ export class RacePage {
     if (!connection?.view) return;
     const left = connection.leftMs;
     const { stage } = connection.view;
-    this.clock.textContent = left === null ? "" : formatClock(left, left < 60_000 && stage !== "open");
+    const tenths = left < 60_000 && stage !== "open";
+    this.clock.textContent = left === null ? "" : formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths);
     this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
     this.panel?.tick?.(left);
     this.caller.tick(left);

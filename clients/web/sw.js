@@ -19,7 +19,7 @@ worker.addEventListener("fetch", (event) => {
 async function store() {
   const start = new Request(START, { headers: { Accept: "text/html" }, cache: "no-cache" });
   const cache = await caches.open(CACHE);
-  await cache.addAll([start, ...files]);
+  for (const file of [start, ...files]) await cache.add(file); // one at a time, behind what the page itself requests
 }
 
 /** Removes the files of other versions. No page uses them: this worker starts only after the last one was closed.

@@ -202,7 +202,7 @@ async def start_after(page: Page, server: Server, race_id: str, moves: list[str]
 
 async def resign(page: Page) -> None:
     await page.click("button:text-is('Resign')")
-    await page.click("dialog button:text-is('Yes')")
+    await page.click("dialog button[value=yes]")
 
 
 def solo(server: Server, slug: str, **options: Any) -> str:

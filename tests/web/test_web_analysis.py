@@ -169,8 +169,21 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
     await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
     await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
     await page.click("button:text-is('Restart')")
-    await page.click("dialog button:text-is('Yes')")
+    await page.click("dialog button[value=yes]")
     await page.wait_for_selector('.field .table[data-ply="0"]')
+
+
+async def test_a_lost_game_is_restarted_without_a_question(server: Server, page: Page) -> None:
+    position, moves = GAMES["the-edge"].from_seed("1"), list[str]()
+    while not position.over:
+        moves.append(position.moves()[0])
+        position = position.after(moves[-1])
+    assert not position.won
+    await page.goto(f"{server.url}/practice/the-edge:1#{','.join(moves)}")
+    await page.wait_for_selector(f'.field .table[data-ply="{len(moves)}"]')
+    await page.click("button.first:text-is('Restart')")
+    await page.wait_for_selector('.field .table[data-ply="0"]')
+    assert not await page.is_visible("button:text-is('Draw')"), "no card is ever drawn by hand"
 
 
 @pytest.mark.parametrize("slug", GAMES)

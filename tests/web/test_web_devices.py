@@ -117,7 +117,7 @@ async def test_dialog_and_login_page_are_accessible_and_fit_small_windows(server
     await page.goto(f"{server.url}/login")
     await page.fill("#code", "0")
     await page.click("button:text-is('Log in')")
-    await page.click("button:text-is('Yes')")
+    await page.click("dialog button[value=yes]")
     await page.wait_for_selector("text=Create a new one on your other device.")
     await check_themes(page)
     assert await overflow(page) <= 0
@@ -157,11 +157,11 @@ async def test_login_asks_before_it_replaces_a_player(server: Server, chromium: 
         await log_in(phone.page, server, code)
         question = await phone.page.inner_text("dialog")
         assert "You play as bo on this device. Replace this player?" in question
-        await phone.page.click("button:text-is('No')")
+        await phone.page.click("dialog button[value=no]")
         assert await phone.page.evaluate(STORED) == bo
         async with phone.page.expect_response("**/guests/logout") as logout:
             await phone.page.click("button:text-is('Log in')")
-            await phone.page.click("button:text-is('Yes')")
+            await phone.page.click("dialog button[value=yes]")
         await phone.page.wait_for_selector("text=You are ada")
         assert (await logout.value).status == 204
         assert (await phone.page.evaluate(STORED))["player"] == ada["player"]
@@ -181,7 +181,7 @@ async def test_logout_ends_play_in_all_windows_of_the_device_only(server: Server
         await choose(second.page, "Log out")
         assert "Your other devices stay logged in." in await second.page.inner_text("dialog")
         async with second.page.expect_navigation():
-            await second.page.click("button:text-is('Yes')")
+            await second.page.click("dialog button[value=yes]")
         await laptop.page.wait_for_selector("text=You have logged out in another window.")
         assert await laptop.page.locator(".table").count() == 0
         assert await second.page.evaluate(STORED) is None
@@ -201,16 +201,16 @@ async def test_logout_needs_the_server(tmp_path: Path, chromium: Browser) -> Non
             await watched.page.goto(server.url)
             await watched.page.click(".preferences summary")
             await watched.page.click("text=Log out")
-            await watched.page.wait_for_selector("button:text-is('Yes')")
+            await watched.page.wait_for_selector("dialog button[value=yes]")
             port = server.port
             server.kill()
-            await watched.page.click("button:text-is('Yes')")
+            await watched.page.click("dialog button[value=yes]")
             await watched.page.wait_for_selector("#status:text-is('Cannot connect to the server.')")
             assert await watched.page.evaluate(STORED) == guest
             server.start(port)
             await choose(watched.page, "Log out")
             async with watched.page.expect_navigation():
-                await watched.page.click("button:text-is('Yes')")
+                await watched.page.click("dialog button[value=yes]")
             assert await watched.page.evaluate(STORED) is None
 
 

@@ -76,13 +76,16 @@ async def test_play_alone_deals_at_once(server: Server, page: Page) -> None:
 async def test_open_and_running_races_have_lists_of_their_own(server: Server, page: Page) -> None:
     waiting = server.create("the-edge")
     running = server.create("corners", seed="7", max_racers=2, start_delay_ms=0)
-    async with racers(server, "ada", "bo") as players:
+    empty = server.create("the-edge")
+    async with racers(server, "ada", "bo") as players, racers(server, "cy") as (cy,):
+        await cy.join(waiting)
         await begin_together(running, players)
         await page.goto(server.url)
         lists = {name: page.locator(f"section[aria-label='{name}']") for name in ("Open races", "Running now")}
         await lists["Running now"].locator(f"li:has-text('{running}, 2 racing')").wait_for()
-        await lists["Open races"].locator(f"li:has-text('{waiting}, 0 of 8 seats taken')").wait_for()
+        await lists["Open races"].locator(f"li:has-text('{waiting}, 1 of 8 seats taken')").wait_for()
         assert waiting not in await lists["Running now"].inner_text()
+        assert empty not in await lists["Open races"].inner_text()
         assert running not in await lists["Open races"].inner_text()
         await page.click(f"a[aria-label='Watch Corners, {running}']")
         await page.wait_for_selector("text=watching")

@@ -32,9 +32,9 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
             race_id = page.url.rpartition("/")[2]
             await di.join(race_id)
             await page.click("button[aria-label='Remove Di']")
-            await page.click("dialog button:text-is('No')")
+            await page.click("dialog button[value=no]")
             await page.click("button[aria-label='Remove Di']")
-            await page.click("dialog button:text-is('Yes')")
+            await page.click("dialog button[value=yes]")
             await page.wait_for_selector("button[aria-label='Remove Di']", state="detached")
             await di.connect(server)
             assert isinstance(await di.join(race_id), m.Problem)

@@ -1,14 +1,16 @@
 """The page without a connection: the service worker keeps the page, and never a response of the API."""
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page
 
 from samedeal.wire import codec
-from support.browser import IN_BROWSER, check_layout, solo, start_race, wait_until, window
+from support.browser import IN_BROWSER, Tab, check_layout, solo, start_race, wait_until, window
 from support.forged_replays import played
-from support.servers import Server
+from support.servers import Server, racers
 from support.updated_server import UpdatedServer
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -22,12 +24,22 @@ async def visit(page: Page, server: Server, path: str = "/", active: str = ACTIV
     await wait_until(page, active)
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def listed_race(server: Server) -> AsyncIterator[None]:
+    """A race that waits for a second racer, for the front page."""
+    async with racers(server, "bo") as (bo,):
+        await bo.join(solo(server, "corners", unlisted=False, max_racers=2))
+        yield
+
+
+@pytest.mark.usefixtures("listed_race")
 @window(320, 568, service_workers="allow")
-async def test_page_opens_offline_says_so_and_verifies_a_file(server: Server, page: Page, tmp_path: Path) -> None:
+async def test_page_opens_offline_says_so_and_verifies_a_file(
+    server: Server, page: Page, tab: Tab, tmp_path: Path
+) -> None:
     replay = await played(server, "gallery")
     file = tmp_path / "replay.json"
     file.write_bytes(codec.encode(replay, "json"))
-    solo(server, "corners", unlisted=False, max_racers=2)
     await visit(page, server)
     assert await page.locator("main a[href^='/r/']").count() > 0
     await page.context.set_offline(True)
@@ -40,8 +52,10 @@ async def test_page_opens_offline_says_so_and_verifies_a_file(server: Server, pa
     await page.set_input_files("#replay", file)
     await page.wait_for_selector(".verdict:text-is('verified (key known)')")
     await page.goto(f"{server.url}/r/unknown-race-1")
-    await page.wait_for_selector("text=Cannot connect to the server")
+    await page.wait_for_selector("text=Cannot connect to the server. Trying again…")
+    tab.refusals = {404}
     await page.context.set_offline(False)
+    await page.wait_for_selector("h1:text-is('Not found')")
     await page.goto(server.url)
     await page.wait_for_selector("main a[href^='/r/']")
     assert await page.locator("#facts:has-text('Offline')").count() == 0
@@ -93,9 +107,9 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -
         assert await page.get_attribute("script[type=module]", "src") == source
 
 
+@pytest.mark.usefixtures("listed_race")
 @window(service_workers="allow")
 async def test_front_page_opened_offline_shows_races_when_the_connection_is_back(server: Server, page: Page) -> None:
-    solo(server, "corners", unlisted=False, max_racers=2)
     await visit(page, server)
     await page.context.set_offline(True)
     await page.reload()

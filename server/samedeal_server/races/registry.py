@@ -235,7 +235,7 @@ class Registry:
     async def check_public(self, game: type[Game], seed: str) -> None:
         """Raise Refused("deal-sealed") while a race on a deal is live, so that no answer can help its racers."""
         if await self.raced(game, seed):
-            raise Refused("deal-sealed", "A race on this deal is open or running. Ask again when it is over.")
+            raise Refused("deal-sealed", "A race on this deal is open or running. Try again when that race is over.")
 
     async def _load(self, race_id: str) -> Room:
         header: Header | None
