@@ -50,6 +50,7 @@ export class PlayPage {
     this.element = h(
       "div",
       { class: "race" },
+      h("h1", { class: "sr" }, `${game.title} race`),
       this.banner,
       this.practice?.element,
       h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),

@@ -95,6 +95,7 @@ async def test_table_is_accessible_and_fits_every_window_with_large_targets(
             assert box["height"] >= 24, (width, box)
             assert box["left"] >= 0, (width, box)
             assert box["right"] <= width, (width, box)
+    assert await page.locator("h1").count() == 1
     await tap_moves(page, WINS[slug]["moves"][:4])
     await wait_for_ply(page, 4)
     await page.click(".more summary")

@@ -57,6 +57,22 @@ async def test_overlay_shows_open_tables(server: Server, page: Page) -> None:
         assert await page.locator(".boards figure").count() == 0
 
 
+@window(1920, 1080)
+async def test_title_and_clock_stay_in_their_panel(server: Server, page: Page) -> None:
+    inside = """() => [...document.querySelectorAll("h1 *")].every((part) => part.scrollWidth <= part.clientWidth
+        && part.getBoundingClientRect().right <= part.parentElement.getBoundingClientRect().right)"""
+    race_id = server.create("kings-in-the-corners", seed="1", start_delay_ms=0)
+    async with racers(server, "ada", "bo") as players:
+        await page.goto(f"{server.url}/o/{race_id}")
+        await shown(page, "Waiting for racers")
+        assert await page.evaluate(inside)
+        await begin_together(race_id, players)
+        await page.wait_for_selector(".clock:text-matches('[0-9]:[0-9]')")
+        for width in (1920, 390):
+            await page.set_viewport_size({"width": width, "height": 1080})
+            assert await page.evaluate(inside)
+
+
 async def test_overlay_shows_nothing_that_the_race_hides(server: Server, page: Page) -> None:
     race_id = server.create("corners", seed="1", start_delay_ms=0, max_racers=1, spectators="after")
     async with racers(server, "ada") as (ada,):

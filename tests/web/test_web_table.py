@@ -49,6 +49,9 @@ FAULTS = """() => {
         const [card, rank, suit] = [index.closest(".card"), index.querySelector("b"), index.querySelector("svg")];
         const name = `${card.dataset.card} on ${card.closest(".pile")?.dataset.place}`;
         for (const badge of badges) if (overlap(box(index), box(badge))) faults.push(`${name}: covered by a badge`);
+        const size = (each) => parseFloat(getComputedStyle(each).fontSize);
+        const top = card.parentElement.querySelector(".open .index");
+        if (top && size(index) > size(top)) faults.push(`${name}: a larger index than that of the top card`);
         const next = card.nextElementSibling?.matches(".card") ? box(card.nextElementSibling) : null;
         for (const part of [rank, suit]) {
             if (next && overlap(box(part), next)) faults.push(`${name}: covered by the next card`);
@@ -145,6 +148,23 @@ async def test_buttons_are_at_the_bottom_of_phones(server: Server, page: Page) -
         box = await page.locator(".keys").bounding_box()
         assert box
         assert height * 0.8 < box["y"] <= height - box["height"]
+
+
+@pytest.mark.parametrize("rivals", [2, 3])
+async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: Page) -> None:
+    race_id = server.create("the-edge", start_delay_ms=0)
+    async with racers(server, *"bcd"[:rivals]) as others:
+        for each in others:
+            await each.join(race_id)
+        await join_race(page, server, race_id)
+        for each in others:
+            await each.ask(m.Ready)
+        await wait_for_deal(page)
+        bottom, top = await page.evaluate(
+            """[document.querySelector(".side").getBoundingClientRect().bottom,
+                document.querySelector(".under").getBoundingClientRect().top]"""
+        )
+        assert bottom <= top
 
 
 @window(844, 390)
