@@ -8,8 +8,10 @@ import pytest
 from msgspec import structs
 
 from cli.test_cli_race_app import application, until
+from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
+from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.state.race_commands import Choose, SendReaction
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState, state_of_next_race
@@ -69,6 +71,16 @@ def test_reactions_are_one_line_of_news_unless_they_are_hidden() -> None:
     assert reaction_sent(toggled(hidden), reaction).news
     assert not state_of_next_race(hidden, "calm-otter-2", "").reactions
     assert reaction_sent(state, structs.replace(reaction, seat=9)) == state
+
+
+@pytest.mark.parametrize(("width", "height"), [(60, 20), (80, 24)])
+def test_reactions_are_on_the_screen_at_every_size(width: int, height: int) -> None:
+    for slug in GAMES:
+        state = racing(slug, width, height)
+        other = next(standing for standing in state.standings if standing is not state.me)
+        reacted = reaction_sent(state, Reaction(race=state.race_id, seat=other.seat, reaction="good-luck"))
+        shown = "\n".join(draw_screen(reacted, width, height).text())
+        assert f"{other.name}: good luck" in shown
 
 
 async def test_line_mode_sends_reactions_and_shows_those_of_others(live: Server) -> None:

@@ -9,7 +9,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text
-from samedeal_cli.state.selection import Selection
+from samedeal_cli.state.selection import Selection, layout_keys
 
 SIZES = [(58, 14), (60, 12), (78, 21), (80, 14), (98, 21), (120, 40)]
 
@@ -38,6 +38,28 @@ def cut(canvas: Canvas, spot: Spot) -> str:
     """Return the text in a rectangle."""
     lines = [f"{line:<{canvas.width}}" for line in canvas.text()]
     return "\n".join(line[spot.column : spot.column + spot.width] for line in lines[spot.row : spot.row + spot.height])
+
+
+@pytest.mark.parametrize("width", [78, 98, 118, 178])
+def test_lower_cards_of_a_fan_lie_beside_its_top_card_and_columns_follow_the_cards(width: int) -> None:
+    canvas, selection = drawn("corner-stones", width, 40, 25)
+    spots = canvas.spots
+    assert max(spot.column + spot.width for spot in spots.values()) - min(spot.column for spot in spots.values()) <= 110
+    for place in ("c1", "c2", "l1", "r4"):
+        first = cut(canvas, spots[place]).splitlines()[0]
+        assert canvas.height < 18 or "┌" not in first or re.search(rf"\d?\S\S {selection.keys[place]} ┌", first), first
+
+
+def test_piles_that_are_home_are_marked() -> None:
+    game = after("gallery", 40)
+    home = [place for place, mark in game.marks.items() if mark == "home"]
+    assert home
+    for width, height in ((58, 14), (78, 21), (120, 40)):
+        canvas = Canvas(width, height)
+        marks = Marks(layout_keys(game.layout), home=home)
+        TableDrawing(canvas, Spot(0, 0, width, height), game.layout, game.fanned, game.view(), marks).draw()
+        shown = {place for place, spot in canvas.spots.items() if f"{place}✓" in cut(canvas, spot)}
+        assert shown == {*home}
 
 
 @every_game

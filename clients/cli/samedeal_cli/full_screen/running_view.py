@@ -5,7 +5,15 @@ from typing import Final
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board
-from samedeal_cli.full_screen.drawing import TWO_COLUMNS, draw_bar, draw_heading, draw_messages, result_of, top_ranking
+from samedeal_cli.full_screen.drawing import (
+    NEWS,
+    TWO_COLUMNS,
+    draw_bar,
+    draw_heading,
+    draw_messages,
+    result_of,
+    top_ranking,
+)
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
 from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase, short_result, waiting_phrase
@@ -37,7 +45,10 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         _draw_tables(state, canvas, area, tables)
     else:
         _draw_board(state, canvas, area)
-    _draw_rule(state, canvas, rule, area.width, tables)
+    end = _draw_rule(state, canvas, rule, area.width, tables)
+    if small and state.news and not state.rivals_hidden:  # there is no other line for them
+        text = fitted(f" {state.news[-1].text} ", canvas.width - end - 2, "… ")
+        canvas.write(rule, canvas.width - cells(text) - 1, text, NEWS)
     if beside:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
@@ -117,10 +128,18 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
         canvas.write(area.row + area.height // 2, area.column, text.center(area.width), DIM)
         return
     (table, faint), selection = state.predicted, state.selection
-    marks = Marks(faint=faint)
+    guidance = state.board.guidance
+    home = [place for place, mark in guidance.marks.items() if mark == "home"] if guidance else ()
+    marks = Marks(faint=faint, home=home)
     if state.can_play:
         picks = selection.picks
-        marks = Marks(selection.keys, selection.choices, bool(picks), picks or state.hinted, selection.cursor, faint)
+        marks = marks._replace(
+            keys=selection.keys,
+            choices=selection.choices,
+            targets=bool(picks),
+            picked=picks or state.hinted,
+            cursor=selection.cursor,
+        )
     TableDrawing(canvas, area, game.layout, game.fanned, table, marks, labels=game.labels, cards=state.cards).draw()
 
 
@@ -134,8 +153,8 @@ def _score(state: RaceState) -> str:
     return f"{attempt}{left}   {result}   {counted(board.ply, 'move')}"
 
 
-def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> None:
-    """Draw the line below the table, with the game's notes."""
+def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> int:
+    """Draw the line below the table, with the game's notes, and return the column after them."""
     canvas.line(row)
     notes = list(facts(state.board)) if state.board else []
     if tables > 1:
@@ -143,8 +162,8 @@ def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: i
     elif state.shown_seat is not None and state.shown_seat != state.seat:
         owner = next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
         notes = [f"{owner}'s table", *notes]
-    if text := " · ".join(filter(None, notes)):
-        canvas.write(row, 2, f" {fitted(text, width - 4, '…')} ")
+    text = " · ".join(filter(None, notes))
+    return canvas.write(row, 2, f" {fitted(text, width - 4, '…')} ") if text else 2
 
 
 def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:

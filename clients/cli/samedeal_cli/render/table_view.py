@@ -15,6 +15,8 @@ SLOT: Final = 2
 """The width of a key and a space."""
 SIDE_WIDTH: Final = 21
 """The width of a named pile, such as the stock, beside or below the grid."""
+FAN: Final = 9
+"""How many lower cards of a fan fit on one line if there is room. Wider columns would tear the table apart."""
 DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
 TIGHT: Final = 4
@@ -26,6 +28,7 @@ NARROW: Final = 48
 
 KEY: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
+HOME: Final = Style("good", bold=True)
 
 
 class Marks(NamedTuple):
@@ -40,6 +43,8 @@ class Marks(NamedTuple):
     cursor: str | None = None
     faint: Collection[str] = ()
     """Places with changes that the server has not confirmed yet."""
+    home: Collection[str] = ()
+    """Places whose cards are home and stay there."""
 
 
 class _Plan(NamedTuple):
@@ -151,7 +156,7 @@ class TableDrawing:
         fan = SLOT + CARD_WIDTH + 8 if plan.boxed else label + 10
         if self._fans:
             needs = tuple((place, fan if place in self._fans else pile) for place in self._places)
-            wanted = tuple((place, self._area.width) for place in self._fans)
+            wanted = tuple((place, pile + 4 * FAN) for place in self._fans)
             return text_table.spread(self._grid, needs, wanted, self._area.width + 1)
         count = max(map(len, self._grid))
         if self._hanging:
@@ -197,9 +202,11 @@ class TableDrawing:
         box = column + SLOT
         if place in self._fanned:
             box = column + width - CARD_WIDTH
-            lower = text_table.wrapped_pile(self._piles[place][:-1], box - SLOT - column - 1, CARD_HEIGHT)
+            end = box - SLOT - 1
+            lower = text_table.wrapped_pile(self._piles[place][:-1], end - column, CARD_HEIGHT)
+            left = end - max(map(cells, lower), default=0)  # beside the top card
             for line, text in enumerate(lower, start=row):
-                self._canvas.cards(line, column, text)
+                self._canvas.cards(line, left, text)
         self._draw_card(place, row, box, labelled=True)
         self._canvas.spots[place] = Spot(row, column, width, CARD_HEIGHT)
 
@@ -271,7 +278,8 @@ class TableDrawing:
             style = (TARGET if marks.targets else KEY) if place in marks.choices else unavailable
             self._canvas.write(row, key_column, key, style._replace(reverse=place in marks.choices))
         named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
-        return self._canvas.write(row, column, place, named)
+        end = self._canvas.write(row, column, place, named)
+        return self._canvas.write(row, end, "✓", HOME) if place in marks.home else end
 
     def _draw_hanging(self, row: text_table.Row, top: int, room: int) -> None:
         step = self._hanging_step(self._plan, row)
