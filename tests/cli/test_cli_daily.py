@@ -1,6 +1,7 @@
 """Daily deals on the command line, from the first race to the revealed deal."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof import commitments
 from samedeal_cli.main import main
 from support.logged_server import request
+from support.terminals import at_a_terminal, until
 from support.timed_server import TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -72,6 +74,11 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     assert said(capsys, "ls", "races", "--game", GAME)[1][0].endswith("0/1  daily deal")
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
     until_kept(server, day, 2)
+    again = [sys.executable, "-m", "samedeal_cli.main", "solo", GAME, "--daily", "--as", "ada"]
+    with at_a_terminal(os.environ | {"TERM": "xterm"}, again) as (process, terminal):
+        until(terminal, "Only your first race on today's deal counts. Play it again? [Y/n]: ")
+        os.write(terminal, b"n\n")
+        assert process.wait(50) == 130
 
     code, shown, err = said(capsys, "daily", GAME)
     assert (code, err) == (0, "")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, LoginCode
 from samedeal_cli.state.actions import footer
 from samedeal_cli.state.race_actions import working_actions
-from support.example_states import lobby
+from support.example_states import header, lobby
 from support.servers import Server, racers
 from support.terminals import at_a_terminal, press, until
 
@@ -164,7 +165,20 @@ def test_who_opens_a_race_with_a_forgotten_name_is_its_host(newcomer: dict[str, 
         assert live.get("/api/v1/guests/logout", b"", Authorization=f"Bearer {token(newcomer)}")[0] == 204
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="T-F8")
+async def test_a_player_who_comes_too_late_is_told_how_to_watch(newcomer: dict[str, str], live: Server) -> None:
+    race = live.create("corners", max_racers=1)
+    async with racers(live, "mia") as (mia,):
+        await mia.join(race)
+        done = samedeal(newcomer, "join", race, "--line")
+        assert done.returncode == 4
+        assert re.search(rf"This race is full\. To watch it: .*samedeal.* watch {live.url}/r/{race}", done.stderr)
+
+
+def test_the_lobby_says_that_it_is_a_match() -> None:
+    state = replace(lobby("corners"), header=header("corners", best_of=3))
+    assert any("best of 3" in line for line in draw_screen(state, 60, 20).text())
+
+
 def test_the_lobby_offers_the_rules() -> None:
     state = lobby("corners")
     entries = footer([action.entry(state) for action in working_actions(state)], 80)

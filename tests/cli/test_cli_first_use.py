@@ -56,7 +56,7 @@ def test_user_with_a_name_is_not_asked(known: str, environment: dict[str, str], 
 
 def test_solo_offers_the_rules_of_a_new_game_once(environment: dict[str, str]) -> None:
     solo = ("solo", "corners", "--as", "ada")
-    answers = {"Never played Corners? Press r for its rules, Enter to begin": b"r", "Press Enter to begin": b"\r"}
+    answers = {"Never played Corners? Press i for its rules, Enter to begin": b"i", "Press Enter to begin": b"\r"}
     text = shown(environment, *solo, answers=answers)
     assert "The table:" in text.partition("Press Enter")[0]
     assert "Never played" not in shown(environment, *solo)

@@ -45,10 +45,10 @@ def test_ghosts_are_described_in_words() -> None:
     assert ghost_sentence(replace(GHOST, outcome="ready", home=0)) == "ghost bo (bot)"
     past = replace(GHOST, home=12, progress=0.25)
     won = replace(past, outcome="won", done=True, home=48, progress=1.0)
-    assert list(ghost_news([GHOST], [past])) == ["ghost bo (bot) is past a quarter, 12 of 48 home"]
-    assert list(ghost_news([past], [won])) == ["ghost bo (bot) won in 1:02.0"]
+    assert list(ghost_news([GHOST], [past])) == ["bo's ghost is past a quarter, 12 of 48 home"]
+    assert list(ghost_news([past], [won])) == ["bo's ghost won in 1:02.0"]
     assert list(ghost_news([past], [replace(past, outcome="lost", done=True)])) == [
-        "ghost bo (bot) stopped, lost, 12 of 48 home"
+        "bo's ghost lost with 12 of 48 home"
     ]
     assert list(ghost_news([], [won])) == list(ghost_news([won], [won])) == []
 

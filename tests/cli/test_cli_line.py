@@ -257,7 +257,7 @@ async def test_finished_solo_game_is_finished_and_a_race_says_who_is_waited_for(
     resigned = structs.replace(lost, n=2, standings=(structs.replace(ada, outcome="resigned", done=True), bo))
     lines = await session("resign\n", lost, answers=(resigned,))
     assert "you have resigned; your best attempt counts" in lines
-    assert any(re.fullmatch(r"Waiting for bo, at most \d:\d\d left\.", line) for line in lines)
+    assert any(re.fullmatch(r"Waiting for bo \(\d:\d\d at most\)\.", line) for line in lines)
     alone = structs.replace(HEADER, options=structs.replace(HEADER.options, max_racers=1))
     monkeypatch.setattr("support.scripted_server.HEADER", alone)
     lines = await session("finish\n", lost, answers=(resigned,))

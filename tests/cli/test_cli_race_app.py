@@ -79,7 +79,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await dealt
         await pilot.press("space")
         await until(lambda: app.state.board and app.state.board.ply == 1)
-        assert "draw: " in shown(app)
+        assert " to waste, stock " in shown(app)
         await bo.move("draw")
         await pilot.press("backspace")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
@@ -97,7 +97,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await pilot.press("s")
         await until(lambda: app.clipboard.startswith("Same Deal · Corners · "))
         assert app.clipboard.endswith(f"\n{live.url}/r/{race}")
-        assert "clipboard: Same Deal" in shown(app)
+        assert "Copied: Same Deal" in shown(app)
         await pilot.press("q")
     assert app.failure is None
 
@@ -275,7 +275,7 @@ def test_no_color_and_ascii_are_respected(terminal: Terminal, live: Server) -> N
     assert not re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
     terminal.keys("C-q")
     terminal.until("your seat is reserved. To rejoin: ")
-    terminal.type(f"{SAMEDEAL} join {race} --as ada")
+    terminal.type(f"NO_COLOR= {SAMEDEAL} join {race} --as ada")
     terminal.until("stock 43")
     assert re.search(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]", terminal.colors())
 

@@ -139,7 +139,7 @@ def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored()
     ignored, command = handle_queued_key(answered)
     assert (command, ignored.picks, ignored.queued_keys) == (None, (), ())
     assert ignored.notice
-    assert "already played" in ignored.notice.text
+    assert "was just played" in ignored.notice.text
 
 
 def test_a_refusal_is_shown_and_clears_the_selection() -> None:

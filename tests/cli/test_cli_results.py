@@ -40,7 +40,7 @@ def alone(slug: str, outcome: str = "playing") -> RaceState:
 
 def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
     racers = [standing(seat, name, "playing") for seat, name in enumerate(("ada", "bo", "cy"), start=1)]
-    assert waiting_phrase(racers, 1, 192_000) == "Waiting for bo and cy, at most 3:12 left."
+    assert waiting_phrase(racers, 1, 192_000) == "Waiting for bo and cy (3:12 at most)."
     assert waiting_phrase(racers, None, None) == "Waiting for ada, bo and cy."
     assert waiting_phrase(racers[:1], 1, 192_000) == ""
     crowd = [*racers, *(standing(seat, f"r{seat}", "playing") for seat in range(4, 9))]

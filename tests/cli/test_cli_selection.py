@@ -151,9 +151,10 @@ def test_the_second_half_of_a_played_move_starts_no_other() -> None:
             again = selection(then).keys[place]
             guarded, moves, message = pressed(then, again, now=100 + GUARD_S / 2, played=meant)
             assert (moves, guarded.picks) == ([], ())
-            assert message == f"{again}: {choice.move} is already played. Again for {place}."
-            assert "already" not in pressed(then, again, now=100 + GUARD_S, played=meant)[2]
-            assert "already" not in guarded.press(again, 100 + GUARD_S / 2)[2]
+            wanted = "play its next card" if place == source else f"use {place}"
+            assert message == f"{source} was just played. Press {again} again to {wanted}."
+            assert "just" not in pressed(then, again, now=100 + GUARD_S, played=meant)[2]
+            assert "just" not in guarded.press(again, 100 + GUARD_S / 2)[2]
 
 
 def test_keys_without_an_effect_say_so() -> None:
@@ -162,6 +163,8 @@ def test_keys_without_an_effect_say_so() -> None:
     stones = after("corner-stones")
     idle = next(place for place in selection(stones).places if place not in selection(stones).choices)
     assert pressed(stones, selection(stones).keys[idle])[2] == f"Nothing on {idle} can be played now."
+    corners = after("corners")
+    assert pressed(corners, selection(corners).keys["f1"])[1:] == ([], "Nothing on f1 can be played now.")
     assert pressed(after("the-edge"), "5")[1:] == ([], "Nothing on hand can be played now.")
 
 

@@ -96,7 +96,7 @@ async def press_moves(app: RaceApp, pilot: Pilot[None], moves: list[str]) -> Non
         assert app.state.board
         if app.state.board.ply != first + len(burst):
             assert app.state.board.ply == first + len(burst) - 1
-            assert re.search("already played|1 key dropped", shown(app))
+            assert re.search("was just played|1 key dropped", shown(app))
 
 
 async def race_in_the_full_screen(live: Server, proxy: Proxy, moves: list[str]) -> None:

@@ -3,6 +3,7 @@
 import os
 import shutil
 from dataclasses import replace
+from typing import Final
 
 import click
 
@@ -12,6 +13,9 @@ from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Declined, NameRefused, warn
 from samedeal_cli.settings import Settings, state_dir
+
+KNOWN_GAMES: Final = "rules-offered"
+"""The file of games whose rules need not be offered, in the state directory."""
 
 
 def with_name(settings: Settings, server: str, name: str | None) -> Settings:
@@ -66,18 +70,40 @@ def open_race(
 
 
 def offer_rules(settings: Settings, slug: str) -> None:
-    """Offer the rules of a game that this program knows before its first race."""
-    if slug not in GAMES or settings.json or settings.quiet or not at_terminal():
-        return
-    offered = state_dir() / "rules-offered"
-    if offered.exists() and slug in offered.read_text().split():
+    """Offer the rules of a game that this program knows, unless it has been played here or its rules were offered."""
+    if slug not in GAMES or settings.json or settings.quiet or not at_terminal() or slug in _known_games():
         return
     from samedeal_cli.commands.games import rules_lines
 
-    click.echo(f"Never played {GAMES[slug].title}? Press r for its rules, Enter to begin", err=True)
+    click.echo(f"Never played {GAMES[slug].title}? Press i for its rules, Enter to begin", err=True)
     while (key := click.getchar()) not in "\r\n":
-        if key in "rR":
+        if key in "iI":
             click.echo_via_pager(f"{line}\n" for line in rules_lines(slug, shutil.get_terminal_size().columns))
             click.echo("Press Enter to begin", err=True)
-    with offered.open("a") as file:
-        file.write(f"{slug}\n")
+    remember_game(slug)
+
+
+def confirm_second_daily(settings: Settings, slug: str, name: str | None) -> None:
+    """Ask whether to race again on today's deal. Raises Abort if not."""
+    if settings.json or settings.quiet or not at_terminal():
+        return
+    from samedeal.wire.documents import Today
+    from samedeal_cli.net.guests import credentials_of
+    from samedeal_cli.net.http_api import Api
+
+    api, token = Api(settings.address), credentials_of(settings, settings.address, name).token
+    today = api.read(api.fetch("/daily", token=token), Today).daily if token else ()
+    if any(daily.game == slug and daily.yours for daily in today):
+        click.confirm("Only your first race on today's deal counts. Play it again?", default=True, abort=True, err=True)
+
+
+def remember_game(slug: str) -> None:
+    """Store that a game has been played, or that its rules were offered."""
+    if slug not in _known_games():
+        with (state_dir() / KNOWN_GAMES).open("a") as file:
+            file.write(f"{slug}\n")
+
+
+def _known_games() -> list[str]:
+    file = state_dir() / KNOWN_GAMES
+    return file.read_text().split() if file.exists() else []

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import offer_rules, open_race, with_name
+from samedeal_cli.commands.first_use import confirm_second_daily, offer_rules, open_race, remember_game, with_name
 from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
@@ -27,13 +27,15 @@ from samedeal_cli.commands.parameters import (
     race_request,
     rematch_request,
 )
-from samedeal_cli.failure import Declined, Failure, Misused
+from samedeal_cli.failure import TOO_LATE, Declined, Failure, Misused
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal_cli.full_screen.race_screen import RaceScreen
     from samedeal_cli.net.connection import Connection
+
+F = TypeVar("F", bound=BaseException)
 
 ready_option = click.option("--ready/--no-ready", default=None, help="Be ready at once, or wait.  [default: ask]")
 _board_option = click.option(
@@ -119,6 +121,8 @@ def solo(
         check_daily(seed)
     server = settings.address
     settings = with_name(settings, server, name)
+    if daily:
+        confirm_second_daily(settings, game, name)
     offer_rules(settings, game)
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
     options |= {"start_delay_ms": 1000 if seed is None else 0}
@@ -130,7 +134,7 @@ def solo(
 @click.argument("replay", type=REPLAY)
 @view_options
 def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -> int:
-    """Race against what was played: play the deal of a finished race, with its racers as ghosts.
+    """Race the recorded players of a finished race: play its deal, with its racers as ghosts.
 
     REPLAY is the link or id of a race or, if the server still has that race, the file of its replay. The deal must be
     public. Nobody else can join, and the race starts at once.
@@ -188,13 +192,14 @@ class Session:
 
         try:
             run(self._run_line_mode())
-        except Failure as failure:
+        except Failure as error:
+            failure = self._with_advice(error)
             if self.settings.json:
                 from samedeal_cli.line.json_lines import print_event
 
                 code = failure.code if isinstance(failure, Declined) else ""
                 print_event("error", code=code, detail=failure.format_message(), exit_code=failure.exit_code)
-            raise
+            raise failure from None
         return 0
 
     def _run_full_screen(self) -> int:
@@ -225,7 +230,7 @@ class Session:
 
     def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
-        from samedeal_cli.render.phrases import seat_phrase
+        from samedeal_cli.render.phrases import seat_phrase, utc_time
         from samedeal_cli.render.text_table import standings_lines
 
         state, say = screen.state, self.settings.say
@@ -235,15 +240,25 @@ class Session:
                 state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
             ):
                 click.echo(line)
-            say(f"To watch the replay: {program()} replay {state.link}")
+            when = f" from {utc_time(state.daily.reveals_at)} on" if state.daily else ""
+            say(f"To watch the replay{when}: {program()} replay {state.link}")
         elif screen.left:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):
             say(state.link)
             if state.seat is not None and not state.finished and not isinstance(screen.failure, Declined):
                 say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{self._as}")
+        if state.me and state.me.attempts and state.header:
+            remember_game(state.header.game)
         if screen.failure:
-            raise screen.failure
+            raise self._with_advice(screen.failure)
+
+    def _with_advice(self, failure: F) -> F | Declined:
+        """Add to a refused seat how to watch the race instead."""
+        if self.watching or not isinstance(failure, Declined) or failure.code not in TOO_LATE:
+            return failure
+        link = f"{self.server}/r/{self.race_id}"
+        return Declined(failure.code, f"{TOO_LATE[failure.code]}. To watch it: {program()} watch {link}")
 
     async def _run_line_mode(self) -> None:
         import asyncio
@@ -283,6 +298,8 @@ class Session:
             if settings.json and connection.view.stage == "over":
                 outcome, detail, facts = await verify_race(api, connection)
                 print_event("verification", race=self.race_id, outcome=outcome, detail=safe(detail), facts=safe(facts))
+            if any(each.seat == connection.view.seat and each.attempts for each in connection.standings):
+                remember_game(connection.header.game)
             if connection.over and connection.header.follows:
                 with suppress(Failure):
                     evening = await asyncio.to_thread(api.evening, self.race_id)

@@ -52,8 +52,10 @@ class FullScreen(App[None]):
 
     def __init__(self, first: CanvasScreen, way_out: WayOut | None = None, *, animation: bool = True) -> None:
         """Start with a screen. `animation` is whether Textual may show animations, such as smooth scrolling."""
+        if not (no_color := os.environ.get("NO_COLOR")):
+            os.environ.pop("NO_COLOR", None)  # if it is empty, it means nothing, except to Textual
         # Without colours, those of the terminal stay: Textual would replace its own by shades of grey.
-        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        super().__init__(ansi_color=True if no_color else None)
         if not animation:
             self.animation_level = "none"
         self._first = first

@@ -55,6 +55,8 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
         for row, (name, text) in zip(range(6, last), settings_of_race(header, state.game), strict=False):
             canvas.write(row, right, name, DIM)
             canvas.write(row, right + 11, fitted(text, canvas.width - right - 11, "…"))
+    if state.game:
+        canvas.write(last, 1, fitted(f"Press i for the rules of {state.game.title}.", canvas.width - 2, "…"), DIM)
     canvas.write(bottom - 3, 1, fitted(_status(state), canvas.width - 2, "…"), BOLD)
     draw_messages(state, canvas, bottom - 2, 2)
 
@@ -91,10 +93,12 @@ def _draw_racers(state: RaceState, canvas: Canvas, row: int, last: int, width: i
 def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[str, str]]:
     """Yield the settings of a race and their values."""
     options = header.options
+    if options.best_of > 1:
+        yield "match", f"best of {options.best_of}"
     yield "goal", "the lowest score" if played_for_score(game.slug) else f"{game.goal} cards home"
     yield "time limit", clock(options.limit_ms)[:-2]
     yield "ranking", f"win time, then {'score' if played_for_score(game.slug) else 'cards'}"
-    yield "undo", "until a card turns up" if options.undo else "off"
+    yield "undo", "until a card is revealed" if options.undo else "off"
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]
     secret = "provably fair" if options.filter == "any" else options.filter.partition("/")[0]

@@ -118,7 +118,8 @@ class RaceScreen(RaceTasks):
             case "quit":
                 self.close()
             case "type":
-                self.ask_for_line("a move, such as d1; Tab completes it", self.state.typeable, self._history)
+                moves = self.state.typeable
+                self.ask_for_line(f"a move, such as {moves[0]}; Tab completes it", moves, self._history)
                 self._change(notice=Notice(" ".join(self.state.typeable), ""))
             case "copy-link":
                 self._copy_link()

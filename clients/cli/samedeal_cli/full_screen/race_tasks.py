@@ -17,7 +17,7 @@ from samedeal.solver.solve import SOLVERS
 from samedeal.wire.documents import Daily, PlayerPage, RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
-from samedeal_cli.failure import Declined, Failure
+from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.full_screen.canvas_widget import CanvasScreen
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress
@@ -36,9 +36,6 @@ PAR_TIMEOUT_S: Final = 60.0
 """How long to wait for par."""
 MAX_RIVALS: Final = 3
 """Against how many racers the records are shown."""
-
-TOO_LATE: Final = ("untimely", "race-full")
-"""The codes with which the server refuses a seat in a race that can still be watched."""
 
 Connect = Callable[[str, bool], Connection]
 """Returns a connection to the race with an id, and whether only to watch it."""
@@ -162,12 +159,12 @@ class RaceTasks(CanvasScreen):
 
     def _copy_link(self) -> None:
         self.app.copy_to_clipboard(self.state.link)
-        self._change(notice=Notice("The link was sent to the terminal's clipboard. It is also printed when you quit."))
+        self._change(notice=Notice("Link copied. It is also printed when you quit."))
 
     async def _copy_result(self) -> None:
         text = await asyncio.to_thread(self._api.share_text, self.state.race_id, self.state.seat)
         self.app.copy_to_clipboard(text)
-        self._change(notice=Notice(f"Sent to the terminal's clipboard: {text.splitlines()[0]}"))
+        self._change(notice=Notice(f"Copied: {text.splitlines()[0]}"))
 
     async def _race_again(self, command: RaceAgain) -> None:
         """Join the rematch, race against the ghosts, or open a race like this one if the user has no seat in it."""
@@ -191,8 +188,6 @@ class RaceTasks(CanvasScreen):
         self.connection, self._ready_at_once = None, command.ready
         self._show(state_of_next_race(self.state, race_id, link))
         self._race_task = self._start(self._run_next_race(race_id))
-        if not rematch and not command.ghosts:
-            self._copy_link()
 
     # The race.
 

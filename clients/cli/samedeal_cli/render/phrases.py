@@ -79,7 +79,7 @@ def short_result(game: str, home: int, goal: int) -> str:
 
 
 def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int | None) -> str:
-    """Return for whom a racer who has finished waits: ``Waiting for bo and cy, at most 3:12 left``."""
+    """Return for whom a racer who has finished waits: ``Waiting for bo and cy (3:12 at most).``"""
     names = [each.name for each in standings if not each.done and each.seat != seat]
     if not names:
         return ""
@@ -87,7 +87,7 @@ def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int
         names[MAX_NAMES - 1 :] = [f"{len(names) - MAX_NAMES + 1} more"]
     *others, last = names
     text = f"{', '.join(others)} and {last}" if others else last
-    return f"Waiting for {text}" + (f", at most {clock(left_ms, tenths=False)} left." if left_ms is not None else ".")
+    return f"Waiting for {text}" + (f" ({clock(left_ms, tenths=False)} at most)." if left_ms is not None else ".")
 
 
 def outcome_phrase(outcome: str) -> str:

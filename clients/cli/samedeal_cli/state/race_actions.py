@@ -44,7 +44,7 @@ def _toggles(field: str, first: Any, second: Any) -> Run:
 def _use_stock(state: RaceState) -> Step:
     if state.stock_move:
         return play(state, state.stock_move)
-    return replace(state, notice=Notice("The stock has no move now.", "")), None
+    return replace(state, notice=Notice("You cannot draw now.", "")), None
 
 
 def _undo(state: RaceState) -> Step:
@@ -166,7 +166,7 @@ def _restart(state: RaceState) -> Step:
 ASK_TO_RESTART: Final = Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))
 ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does("leave"))
 CHOOSE_BOT: Final = Choose(
-    "Which bot?", {"the next one": _does(AddBot()), **{level: _does(AddBot(level)) for level in get_args(Level)}}
+    "Which bot?", {"any": _does(AddBot()), **{level: _does(AddBot(level)) for level in get_args(Level)}}
 )
 CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"

@@ -6,7 +6,7 @@ from typing import Final
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
 from samedeal.share.phrases import ordinal
-from samedeal_cli.render.phrases import bot_mark, clock, outcome_phrase, result_phrase
+from samedeal_cli.render.phrases import bot_mark, clock, outcome_phrase, played_for_score, result_phrase
 
 StandingsBySeat = Mapping[int, Standing]
 """With unique names."""
@@ -41,12 +41,12 @@ def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost], game: str = "") ->
     known = {ghost.ghost: ghost for ghost in before}
     for ghost in now:
         if ghost.ghost in known:
-            yield from (f"ghost {text}" for text in _racer_news(known[ghost.ghost], ghost, None, game))
+            yield from _racer_news(known[ghost.ghost], ghost, None, game)
 
 
 def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: str | None, game: str) -> Iterator[str]:
     result = result_phrase(game, now.home, now.goal)
-    name = now.name + bot_mark(now.bot, level)
+    name = f"{now.name}'s ghost" if isinstance(now, Ghost) else now.name + bot_mark(now.bot, level)
     if before is None:
         yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"
     elif now.outcome != before.outcome and now.outcome in WAITING:
@@ -56,9 +56,10 @@ def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: s
     elif now.outcome == "won" != before.outcome:
         yield f"{name} won in {clock(now.ms)}"
     elif now.done and not before.done:
-        yield f"{name} stopped, {outcome_phrase(now.outcome)}, {result}"
+        yield f"{name} {'ran ' if now.outcome == 'timeout' else ''}{outcome_phrase(now.outcome)} with {result}"
     elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
-        yield f"{name} is past {QUARTERS.get(quarter, 'the goal')}, {result}"
+        to = "down to" if played_for_score(game) else f"past {QUARTERS.get(quarter, 'the goal')},"
+        yield f"{name} is {to} {result}"
 
 
 def _overtaking(before: StandingsBySeat, now: StandingsBySeat, own: int) -> str:

@@ -120,5 +120,5 @@ def _notice_after_move(move: str | None, old: Board, new: Board) -> Notice | Non
         return None
     if move in (UNDO, RESTART):
         return Notice("Move undone." if move == UNDO else "Back to the deal.", "")
-    text = f"{move}: {change_sentence(old, new, card_text)}"
+    text = change_sentence(old, new, card_text)
     return Notice(text, "good" if new.home > old.home else "")

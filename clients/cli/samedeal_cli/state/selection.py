@@ -137,7 +137,10 @@ class Selection:
         if not place:
             return self, None, key_name(key) + UNKNOWN
         if self.played and self.ignores(key, now):
-            return replace(self, played=None), None, f"{key}: {self.played.move} is already played. Again for {place}."
+            source = next(iter(self.parse(self.played.move).places), "")
+            again = "play its next card" if place == source else f"use {_named(place, 'the')}"
+            message = f"{_named(source, 'The')} was just played. Press {key} again to {again}."
+            return replace(self, played=None), None, message
         if self.picks == (place,) and (home := self.home_move(place)):
             return self.without_picks(), home, ""
         selected, move = replace(self, auto_drop=False, played=None).pick(place)
@@ -202,7 +205,7 @@ class Selection:
             return _group(picks)
         if any(choice.is_transfer for choice in self._all):
             return "".join(picks) if len(picks) == 2 else None
-        return None if self.picks else place
+        return None if self.picks or place in self.foundations else place
 
 
 @cache
@@ -235,6 +238,11 @@ def _places(move: str, places: Sequence[str]) -> tuple[str, ...]:
             return move[:index], move[index:]
     # Moves abbreviate a place with a longer name to its first letter.
     return tuple(place for place in places if len(move) == 1 and len(place) > 2 and place[0] == move)[:1]
+
+
+def _named(place: str, article: str) -> str:
+    """Return a place as a sentence names it: ``r3``, ``the waste``."""
+    return f"{article} {place}" if len(place) > 2 else place
 
 
 def _group(picks: Sequence[str]) -> str:
