@@ -22,11 +22,12 @@ def connect(
 ) -> Connection:
     """Return an unopened connection to a race, with `reactions` if requested. A player with a seat returns to it."""
     credentials = guests.credentials_of(settings, server, name, unnamed="bot" if bot else "")
-    if watching and not credentials.token:
-        credentials = guests.Credentials("guest", None)  # not stored: a spectator has not chosen a name
+    is_nobody = watching and name is None and not credentials.token
+    if is_nobody:  # a spectator who has not chosen a name, so it is not stored
+        credentials = guests.Credentials("guest", None)
 
     def on_welcome(welcome: Welcome) -> None:
-        if welcome.token and credentials.name and not watching:
+        if welcome.token and credentials.name and not is_nobody:
             guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token, bot))
 
     return Connection(
