@@ -11,6 +11,7 @@ import termios
 import msgspec
 import pytest
 
+from samedeal_cli.commands import races as races_command
 from samedeal_cli.main import main
 from support.servers import Server
 from support.terminals import at_a_terminal, press, until
@@ -177,9 +178,15 @@ def test_ls_lists_open_races(
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
     race = live.create("the-edge")
     assert main.exit_code(["ls", "races", "--game", "the-edge"]) == 0
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [race, "the-edge", "open", "0/8", "sealed"] in rows
+    headings, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert headings == ["race", "game", "stage", "seats", "deal", "opened"]
+    (row,) = (row for row in rows if row[0] == race)
+    assert row[1:5] == ["the-edge", "open", "0/8", "sealed"]
+    assert row[-2:] in (["s", "ago"], ["min", "ago"])
     assert {row[1] for row in rows} == {"the-edge"}
+    monkeypatch.setattr(races_command, "EMPTY_S", 0)
+    assert main.exit_code(["ls", "races"]) == 0
+    assert race not in capsys.readouterr().out
     assert main.exit_code(["ls", "replays"]) == 0
     capsys.readouterr()
     assert main.exit_code(["ls", "--limit", "1"]) == 0

@@ -11,6 +11,9 @@ import pytest
 
 import samedeal_cli
 from samedeal.games.catalogue import GAMES
+from samedeal.race.seat import Standing
+from samedeal.wire import codec
+from samedeal.wire.documents import RaceSummary, ReplayList
 from samedeal_cli.failure import EXIT_CODES, Declined
 from samedeal_cli.main import COMMANDS, GROUPS, main
 from samedeal_cli.net import guests
@@ -121,6 +124,8 @@ def test_missing_embedded_store_is_explained(
         (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
         (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
         (["logout", "nobody", "--server", NOBODY], "nobody was not found"),
+        (["ls", "races", "--deal", "corners:42", "--player", "0123"], "--player, --deal cannot be combined with races"),
+        (["ls", "replays", "--stage", "open"], "--stage cannot be combined with replays, only with races"),
     ],
 )
 def test_invalid_command_line_exits_with_2_and_one_line(
@@ -139,6 +144,10 @@ def test_invalid_command_line_exits_with_2_and_one_line(
     [
         (["rule", "edge"], ["rules", "the-edge"]),
         (["rules", "stones"], ["rules", "corner-stones"]),
+        (["rules", "Corner Stones"], ["rules", "corner-stones"]),
+        (["rules", "the_edge"], ["rules", "the-edge"]),
+        (["rules", "Corners"], ["rules", "corners"]),
+        (["config", "get", "auto-drop"], ["config", "get", "auto_drop"]),
         (["dea", "gal:7"], ["deal", "gallery:7"]),
         (["conf", "get", "auto"], ["config", "get", "auto_drop"]),
     ],
@@ -256,6 +265,27 @@ def test_account_without_a_home_directory_can_use_the_program() -> None:
         command = [sys.executable, "-c", program, *words]
         run = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert (run.returncode, run.stdout[: len(says)], run.stderr) == (0, says, "")
+
+
+def test_ls_writes_ascii_only_on_request(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    best = Standing(
+        place=1,
+        seat=1,
+        name="日本",
+        bot=False,
+        outcome="lost",
+        done=True,
+        home=4,
+        goal=48,
+        progress=0,
+        attempts=1,
+        ms=1,
+    )
+    found = codec.encode(ReplayList((RaceSummary("calm-otter-42", "corners", None, 0, (best,)),), None), "json")
+    monkeypatch.setattr(Api, "fetch", lambda *_, **__: found)
+    for options, name in (([], "日本"), (["--ascii"], "??")):
+        assert main.exit_code(["ls", "replays", *options]) == 0
+        assert f"1 {name} 4 of 48" in capsys.readouterr().out
 
 
 def test_guests_are_stored_privately() -> None:

@@ -11,15 +11,16 @@ MOST_LISTED = 12
 def named(text: str, names: Collection[str], kind: str) -> str:
     """Return the name that is `text`, or the only one that starts with it, or of which a part does.
 
-    Raises Misused with the candidates, the nearest name or, if there are only a few, all names.
+    Case does not matter, nor whether words are joined by hyphens, underscores or spaces. Raises Misused with the
+    candidates, the nearest name or, if there are only a few, all names.
     """
-    if text in names:
-        return text
-    starting = [name for name in names if name.startswith(text)]
-    found = starting or [name for name in names if f"-{text}" in name]
-    if text and len(found) == 1:
+    wanted, plain = _plain(text), {name: _plain(name) for name in names}
+    found = [name for name in names if plain[name] == wanted]
+    found = found or [name for name in names if plain[name].startswith(wanted)]
+    found = found or [name for name in names if f"-{wanted}" in plain[name]]
+    if wanted and len(found) == 1:
         return found[0]
-    if text and found:
+    if wanted and found:
         raise Misused(f"ambiguous {kind} {text!r}: {', '.join(found)}")
     from difflib import get_close_matches
 
@@ -27,3 +28,7 @@ def named(text: str, names: Collection[str], kind: str) -> str:
     near = get_close_matches(text.lower(), parts, 1)
     listed = f"; the {kind}s are {', '.join(names)}" if len(names) <= MOST_LISTED else ""
     raise Misused(f"unknown {kind} {text!r}{f'; did you mean {parts[near[0]] or near[0]}?' if near else listed}")
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace(" ", "-").replace("_", "-")

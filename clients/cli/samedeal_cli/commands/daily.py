@@ -15,7 +15,7 @@ from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import clock, local_time, result_phrase
 from samedeal_cli.render.transcript import name_with_bot, printable
-from samedeal_cli.settings import Settings, command
+from samedeal_cli.settings import Settings, command, program
 
 
 @command("samedeal daily", "samedeal daily corners --date 2026-11-21")
@@ -30,6 +30,9 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
     dailies = _fetch(Api(settings.address), game, day)
     lines = [line for each in dailies for line in ("", *_lines(each))]
     show(settings, Today(tuple(dailies)), lines[1:])
+    if not settings.json and any(each.stage == "today" for each in dailies):
+        what = game or "GAME"
+        settings.say(f"To play: {program()} solo {what} --daily; with friends: {program()} new {what} --daily --join")
 
 
 def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:

@@ -38,13 +38,18 @@ def on_or_off(value: str | bool) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 
-def table_lines(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Align the cells of rows of equal length. Columns of amounts, such as ``2 wins``, are aligned to the right."""
+def table_lines(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> list[str]:
+    """Align the cells of rows of equal length. Columns of amounts, such as ``2 wins``, are aligned to the right.
+
+    The headings are left out if there are no rows, or no room for columns.
+    """
     table = list(rows)
     if shutil.get_terminal_size().columns < WIDE:
         return [line for head, *facts in table for line in (head.strip(), *(f"  {fact}" for fact in facts if fact))]
     columns = list(zip(*table, strict=True))
-    formats = [f"{'>' if all(map(_AMOUNT.fullmatch, column)) else '<'}{max(map(len, column))}" for column in columns]
+    signs = [">" if all(map(_AMOUNT.fullmatch, column)) else "<" for column in columns]
+    table[:0] = [headings] if headings and table else []
+    formats = [f"{sign}{max(map(len, column))}" for sign, column in zip(signs, zip(*table, strict=True), strict=True)]
     return ["  ".join(map(format, row, formats)).rstrip() for row in table]
 
 

@@ -245,9 +245,10 @@ class Session:
         elif screen.left:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):
-            say(state.link)
             if state.seat is not None and not state.finished and not isinstance(screen.failure, Declined):
                 say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{self._as}")
+            elif state.race_id != self.race_id:  # otherwise the link is above
+                say(state.link)
         if state.me and state.me.attempts and state.header:
             remember_game(state.header.game)
         if screen.failure:

@@ -1,5 +1,6 @@
 """The commands ``new`` and ``ls``."""
 
+import time
 from typing import Any, Final
 
 import click
@@ -11,7 +12,7 @@ from samedeal.wire.documents import Listed, RaceList, RaceSummary, ReplayList
 from samedeal_cli.commands.first_use import open_race
 from samedeal_cli.commands.invite import explain_link, qr_option
 from samedeal_cli.commands.mode import Mode, mode_option
-from samedeal_cli.commands.output import show, table_lines
+from samedeal_cli.commands.output import print_line, show, table_lines
 from samedeal_cli.commands.parameters import (
     DEAL,
     DELAY,
@@ -30,6 +31,8 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import local_time, result_phrase, with_unique_names
 from samedeal_cli.settings import Settings, command
 
+EMPTY_S: Final = 60
+"""How long `ls` shows an open race in which nobody has a seat (s)."""
 _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
 
 
@@ -113,9 +116,15 @@ def new(
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
 @click.option("--limit", type=Number(1, 100), default=20, help="Maximum number of entries.")
 def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **filters: str | None) -> None:
-    """List current races, or replays of finished ones, newest first; without an argument, both."""
+    """List current races, or replays of finished ones, newest first; without an argument, both.
+
+    Open races in which nobody has taken a seat are shown for a minute; --json has them all.
+    """
     api = Api(settings.address)
     own = {"races": ["stage"], "replays": ["player", "deal"]}
+    for kind, names in own.items():
+        if what not in (None, kind) and (given := [f"--{name}" for name in names if filters[name]]):
+            raise Misused(f"{', '.join(given)} cannot be combined with {what}, only with {kind}")
     kinds = [what] if what else [kind for kind, names in own.items() if any(map(filters.get, names))] or [*own]
     found = {
         kind: api.fetch(f"/{kind}", query={"game": game, "limit": limit, **{name: filters[name] for name in own[kind]}})
@@ -126,18 +135,26 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
         click.echo(found[what] if what else msgspec.json.encode(merged))
         return
     for kind, data in found.items():
-        if len(kinds) > 1:
-            click.echo("open and running:" if kind == "races" else "finished:")
+        title = "open and running:" if kind == "races" else "finished:"
         if kind == "races":
-            rows = map(_race_row, api.read(data, RaceList).races)
+            rows = [_race_row(race) for race in api.read(data, RaceList).races if race.racers or _age_s(race) < EMPTY_S]
+            headings = ["race", "game", "stage", "seats", "deal", "opened"]
         else:
-            rows = map(_replay_row, api.read(data, ReplayList).replays)
-        click.echo("".join(f"{line}\n" for line in table_lines(rows)), nl=False)
+            rows = [*map(_replay_row, api.read(data, ReplayList).replays)]
+            headings = ["race", "game", "ended", "best"]
+        for line in [title] * (len(kinds) > 1) + table_lines(rows, headings):
+            print_line(settings, line)
 
 
 def _race_row(race: Listed) -> tuple[str, ...]:
     kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
-    return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", kind
+    age_s = _age_s(race)
+    opened = f"{age_s:.0f} s ago" if age_s < 60 else f"{age_s / 60:.0f} min ago"
+    return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", kind, opened
+
+
+def _age_s(race: Listed) -> float:
+    return max(0.0, time.time() - race.opened_at / 1000)
 
 
 def _replay_row(replay: RaceSummary) -> tuple[str, ...]:
