@@ -21,7 +21,6 @@ from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)
 
-FAILS_F7 = pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F7")
 LIMIT_S = 60.0
 WRITE = {"x86_64": "1", "aarch64": "64"}.get(platform.machine(), "write")
 """The number of the system call ``write``."""
@@ -70,7 +69,6 @@ def target(pid: int, descriptor: int) -> str:
         return ""
 
 
-@FAILS_F7
 @pytest.mark.parametrize("closed", [(0, 1, 2), (0,), (1,), (2,)], ids=str)
 def test_server_opens_closed_streams_and_stops_when_told(closed: tuple[int, ...], redis_url: str) -> None:
     with StreamServer(redis_url).run(" ".join(f"{descriptor}>&-" for descriptor in closed)) as process:
@@ -80,7 +78,6 @@ def test_server_opens_closed_streams_and_stops_when_told(closed: tuple[int, ...]
         assert process.wait(LIMIT_S) == 0
 
 
-@FAILS_F7
 @pytest.mark.parametrize(
     ("words", "closed"),
     [("join calm-otter-42", 0), ("solo corners", 0), ("login", 0), ("rules corners", 1)],

@@ -1,0 +1,20 @@
+"""Standard streams that the programs of this distribution can rely on. Nothing else in the library does I/O."""
+
+import os
+import sys
+
+
+def open_closed_streams() -> None:
+    """Open the null device as every standard stream that is closed, also for the processes that this one starts.
+
+    Call this before anything else: the next file or socket gets the number of a closed stream, and then what is written
+    to the stream.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest number that is free
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
