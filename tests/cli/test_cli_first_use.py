@@ -54,11 +54,17 @@ def test_user_with_a_name_is_not_asked(known: str, environment: dict[str, str], 
     assert not (tmp_path / "config" / "samedeal" / "config.toml").exists()
 
 
-def test_solo_offers_the_rules_of_a_new_game_once(environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("term", ["xterm", "dumb"])
+def test_solo_offers_the_rules_of_a_new_game_once(term: str, environment: dict[str, str]) -> None:
+    environment["TERM"] = term
     solo = ("solo", "corners", "--as", "ada")
-    answers = {"Never played Corners? Press i for its rules, Enter to begin": b"i", "Press Enter to begin": b"\r"}
+    answers = {
+        "Never played Corners? Type i for its rules, or press Enter to begin: ": b"help\n",
+        "Never played Corners?": b"I\n",
+        "or press Enter to begin": b"\n",
+    }
     text = shown(environment, *solo, answers=answers)
-    assert "The table:" in text.partition("Press Enter")[0]
+    assert [part.count("The table:") for part in text.split("Never played")] == [0, 0, 1, 0]
     assert "Never played" not in shown(environment, *solo)
-    assert "Never played Gallery?" in shown(environment, "solo", "gallery:1", "--as", "ada", answers={"begin": b"\r"})
+    assert "Never played Gallery?" in shown(environment, "solo", "gallery:1", "--as", "ada", answers={"begin": b"\n"})
     assert "Never played" not in shown(environment, "solo", "the-edge", "--as", "ada", "-q")

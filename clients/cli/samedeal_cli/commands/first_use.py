@@ -75,11 +75,10 @@ def offer_rules(settings: Settings, slug: str) -> None:
         return
     from samedeal_cli.commands.games import rules_lines
 
-    click.echo(f"Never played {GAMES[slug].title}? Press i for its rules, Enter to begin", err=True)
-    while (key := click.getchar()) not in "\r\n":
-        if key in "iI":
+    question = f"Never played {GAMES[slug].title}? Type i for its rules, or press Enter to begin"
+    while answer := click.prompt(question, default="", show_default=False, err=True):
+        if answer.lower() == "i":
             click.echo_via_pager(f"{line}\n" for line in rules_lines(slug, shutil.get_terminal_size().columns))
-            click.echo("Press Enter to begin", err=True)
     remember_game(slug)
 
 
