@@ -1,6 +1,8 @@
 """What the screens of a race say about its state and its results."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from msgspec import structs
@@ -13,9 +15,12 @@ from samedeal.race.ghosts import Ghost
 from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.wire.documents import Daily, Result
 from samedeal.wire.messages import Guidance
+from samedeal_cli.commands.play import Session
+from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.running_view import instruction
 from samedeal_cli.full_screen.texts import text_lines
 from samedeal_cli.render.phrases import played_for_score, versus_phrase, waiting_phrase
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_commands import Ask, RaceAgain
 from samedeal_cli.state.race_keys import on_key
@@ -108,12 +113,19 @@ def test_results_show_records_the_day_and_a_legend_of_par() -> None:
     assert "corners:5a5a5a5a…" in text(state)
 
 
-def test_a_daily_race_says_when_its_deal_is_revealed() -> None:
+def test_a_daily_race_says_when_its_deal_is_revealed(capsys: pytest.CaptureFixture[str]) -> None:
     state = finished("corners")
     assert state.view
     daily = structs.replace(header("corners"), daily=True)
     sealed = replace(state, header=daily, view=structs.replace(state.view, deal=None))
     assert "sealed until 1970-01-02 02:00 UTC" in text(sealed)
+    for shown, says in (
+        (state, "To watch the replay: "),
+        (sealed, "The replay is sealed until 1970-01-02 02:00 UTC.\n"),
+    ):
+        screen = cast(RaceScreen, SimpleNamespace(state=shown, left=False, failure=None))
+        Session(Settings(), "http://127.0.0.1:1", "r")._print_end(screen)
+        assert capsys.readouterr().err.startswith(says)
     assert not sealed.has_ghosts
     assert on_key(sealed, "h")[1] is None
 

@@ -230,7 +230,7 @@ class Session:
 
     def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
-        from samedeal_cli.render.phrases import seat_phrase, utc_time
+        from samedeal_cli.render.phrases import local_time, seat_phrase
         from samedeal_cli.render.text_table import standings_lines
 
         state, say = screen.state, self.settings.say
@@ -240,7 +240,7 @@ class Session:
                 state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
             ):
                 click.echo(line)
-            when = f" from {utc_time(state.daily.reveals_at)} on" if state.daily else ""
+            when = f" from {local_time(state.daily.reveals_at)} on" if state.daily else ""
             say(f"To watch the replay{when}: {program()} replay {state.link}")
         elif screen.left:
             say("You left your seat.")
