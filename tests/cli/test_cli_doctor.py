@@ -137,7 +137,7 @@ def test_doctor_shows_no_secrets(monkeypatch: pytest.MonkeyPatch, capsys: Capsys
     assert not re.search(r"sd_|hunter2", out + err)
     assert "SAMEDEAL_TOKEN   is set" in out
     assert "state            ~/state/samedeal" in out
-    assert "guests           1" in out
+    assert "known players    1" in out
 
 
 def test_doctor_reports_config_errors(capsys: Capsys) -> None:
@@ -177,6 +177,6 @@ def test_doctor_measures_the_width_of_suits(column: int | None, code: int, says:
         text += until(terminal, "1 problem found" if code else "reached")
         assert process.wait(50) == code
     output = text.replace("\r\n", "\n")
-    assert re.search(rf"suits take +.*{says}", output)
+    assert re.search(rf"suit width +.*{says}", output)
     assert re.search(r"colours +256\n", output)
     assert ("samedeal config set ascii on" in output) == (code == 1)

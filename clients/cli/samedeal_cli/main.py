@@ -34,7 +34,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
         "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
         "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
-        "race": ("samedeal_cli.commands.play:race", "Race against the ghosts of a finished race."),
+        "race": ("samedeal_cli.commands.play:race", "Race the recorded players of a finished race."),
         "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
         "games": ("samedeal_cli.commands.games:games", "List the games."),
         "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),

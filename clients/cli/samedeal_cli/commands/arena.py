@@ -107,7 +107,7 @@ def _table_lines(title: str, names: Sequence[str], scores: ArenaTable) -> Iterat
     yield from table_lines(
         (
             f"{place:>2}. {names[row.racer]}",
-            f"{100 * row.matchpoints:.1f} % of matchpoints",
+            f"{100 * row.matchpoints:.1f}% of matchpoints",
             counted(row.wins, "win"),
             f"{row.solved} solved",
             f"{row.home:.1f} cards home",
@@ -116,7 +116,7 @@ def _table_lines(title: str, names: Sequence[str], scores: ArenaTable) -> Iterat
         for place, row in enumerate(scores.rows, start=1)
     )
     for pair in scores.pairs:
-        share = f"{100 * pair.share:.1f} % ({100 * pair.low:.1f} to {100 * pair.high:.1f} %)"
+        share = f"{100 * pair.share:.1f}% ({100 * pair.low:.1f} to {100 * pair.high:.1f}%)"
         counts = f"{pair.ahead} ahead, {pair.tied} tied, {pair.behind} behind"
         yield f"{names[pair.stronger]} before {names[pair.weaker]}: {share}; {counts}"
     yield ""

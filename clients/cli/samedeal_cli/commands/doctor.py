@@ -125,7 +125,7 @@ def _paths() -> Iterator[Finding]:
     yield Finding("paths", "state", _without_home(state))
     receipts = state / "receipts"
     yield Finding("paths", "receipts", f"{_without_home(receipts)}{'' if receipts.is_dir() else ' (missing)'}")
-    yield Finding("paths", "guests", len(list((state / "guests").glob("*.json"))))
+    yield Finding("paths", "known players", len(list((state / "guests").glob("*.json"))))
 
 
 def _installation(backups: str | None) -> list[Finding]:
@@ -184,7 +184,7 @@ def _colours() -> int | None:
 
 def _width(settings: Settings) -> Finding:
     """Check the width of suit symbols: draw them and query the cursor position."""
-    name, wanted = "suits take", cells(SIGNS) // len(SIGNS)
+    name, wanted = "suit width", cells(SIGNS) // len(SIGNS)
     if settings.plain or settings.screen_reader or not sys.stdin.isatty() or os.environ.get("TERM") == "dumb":
         return Finding("terminal", name, "not checked")
     column = _column_after(SIGNS)
