@@ -240,8 +240,11 @@ class Session:
                 state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
             ):
                 click.echo(line)
-            when = f" from {local_time(state.daily.reveals_at)} on" if state.daily else ""
-            say(f"To watch the replay{when}: {program()} replay {state.link}")
+            then = ""
+            if state.header and state.header.daily and not (state.view and state.view.deal):
+                say(f"The replay is sealed until {local_time(state.header.reveals_at)}.")
+                then = " then"
+            say(f"To watch the replay{then}: {program()} replay {state.link}")
         elif screen.left:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):
