@@ -1,11 +1,11 @@
-// What could have been done on the deal of a finished race: whether it could be won, and until when each racer could.
+// What could have been done on the deal of a finished race: whether it could be solved, and until when by each racer.
 
 import { ApiError, fetchWhenReady } from "./api.js";
 import { fill, h, nameText } from "./dom.js";
 import { practicePath } from "./practice.js";
 
-const TITLE = "Could it be won?";
-export const SEARCHING = "The computer is looking for a way to win this deal…";
+const TITLE = "Could it be solved?";
+export const SEARCHING = "The computer is looking for a way to solve this deal…";
 
 /** Shows the analysis of a race in a section, and returns it. Shows nothing and returns null if there is none, or while
  *  it could still help somebody. `names` are those of the racers by seat. */
@@ -17,10 +17,11 @@ export async function showAnalysis(section, raceId, { names, variant = {} }) {
     const { text, outcome, deal, racers } = analysis;
     const solution = outcome === "won" ? h("a", { class: "button", href: `/solution/${raceId}` }, "Watch how") : null;
     const again = h("a", { class: "button", href: practicePath({ deal, variant }) }, "Play it again with hints");
+    const turns = outcome === "lost" ? [] : racers; // nobody could have solved it
     const line = (racer) => h("li", {}, nameText(names.get(racer.seat)), " ", turnText(raceId, racer));
     show(
       h("p", {}, text),
-      racers.length ? h("ul", { class: "list", "aria-label": "Turning points" }, racers.map(line)) : null,
+      turns.length ? h("ul", { class: "list", "aria-label": "Turning points" }, turns.map(line)) : null,
       h("div", { class: "row" }, solution, again),
     );
     return analysis;
@@ -31,7 +32,7 @@ export async function showAnalysis(section, raceId, { names, variant = {} }) {
   }
 }
 
-/** The last moment at which a racer could still have won, with a link to it if there is a replay. */
+/** The last moment at which a racer could still have solved it, with a link to it if there is a replay. */
 function turnText(raceId, { seat, step, text }) {
   return step === null ? text : h("a", { href: `/replay/${raceId}#s${seat}m${step}` }, text);
 }

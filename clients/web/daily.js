@@ -3,7 +3,7 @@
 import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { counted, countsText, finishText, formatTime } from "./phrases.js";
+import { achieved, counted, countsText, finishText, formatTime } from "./phrases.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ARCHIVE_DAYS = 14;
@@ -30,6 +30,7 @@ export class DailyPage {
     const days = isToday ? today.daily : await Promise.all([...games.keys()].map(fetchDay));
     document.title = `Deals of ${this.date} · Same Deal`;
     this.problem = h("p", { class: "refusal", role: "alert" });
+    this.games = games;
     const sections = days.map((day) => this.gameSection(games.get(day.game)?.title ?? day.game, day));
     fill(
       main,
@@ -46,14 +47,14 @@ export class DailyPage {
     const seed = deal?.slice(deal.indexOf(":") + 1);
     const [text, body] = stage === "today" ? [yours ? "Play again" : "Play", { daily: true }] : ["Play this deal", { seed }];
     const play = stage === "today" || seed ? button(text, () => open(body), { "aria-label": `${text}: ${title}` }) : null;
-    const rows = h("tbody", {}, results.map((result) => resultRow(result, day)));
+    const rows = h("tbody", {}, results.map((result) => this.resultRow(result, day)));
     const more = button("More results", () => this.showMore(day, rows, more));
     more.hidden = day.next === null;
     return h(
       "section",
       { "aria-label": title },
       h("div", { class: "split" }, h("h2", {}, title), play),
-      yours ? h("p", { class: "counts" }, countsText(yours)) : null,
+      yours ? h("p", { class: "counts" }, countsText(this.games.get(game), yours)) : null,
       players ? resultTable(`${title}, ${counted(players, "player")}`, rows) : h("p", {}, "Nobody has played it."),
       more,
     );
@@ -64,11 +65,27 @@ export class DailyPage {
       const { results, next } = await fetchJson(`/daily/${day.date}/${day.game}?skip=${day.next}`);
       day.next = next;
       more.hidden = next === null;
-      rows.append(...results.map((result) => resultRow(result, day)));
+      rows.append(...results.map((result) => this.resultRow(result, day)));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.problem.textContent = error.message;
     }
+  }
+
+  resultRow(result, { game, stage, yours }) {
+    const { place, name, bot, race } = result;
+    const sameResult = yours && ["place", "name", "ms", "home"].every((key) => result[key] === yours[key]);
+    const own = sameResult && (race === null || race === yours.race); // others do not see the ids of unlisted races
+    const text = finishText(result);
+    const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
+    return h(
+      "tr",
+      { class: own ? "own" : false },
+      h("td", {}, `${place}.`),
+      h("td", {}, h("bdi", {}, name), bot ? h("small", { class: "tag" }, "bot") : null, own ? " (you)" : null),
+      h("td", {}, achieved(this.games.get(game), result, { short: true })),
+      h("td", {}, end),
+    );
   }
 
   /** Links to the days around this one. */
@@ -100,20 +117,4 @@ function introduction(day) {
 function resultTable(caption, rows) {
   const heads = ["Place", "Player", "Cards", "Result"].map((text) => h("th", { scope: "col" }, text));
   return h("table", { class: "results" }, h("caption", { class: "sr" }, caption), h("thead", {}, h("tr", {}, heads)), rows);
-}
-
-function resultRow(result, { stage, yours }) {
-  const { place, name, bot, home, goal, race } = result;
-  const sameResult = yours && ["place", "name", "ms", "home"].every((key) => result[key] === yours[key]);
-  const own = sameResult && (race === null || race === yours.race); // others do not see the ids of unlisted races
-  const text = finishText(result);
-  const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
-  return h(
-    "tr",
-    { class: own ? "own" : false },
-    h("td", {}, `${place}.`),
-    h("td", {}, h("bdi", {}, name), bot ? h("small", { class: "tag" }, "bot") : null, own ? " (you)" : null),
-    h("td", {}, `${home}/${goal}`),
-    h("td", {}, end),
-  );
 }

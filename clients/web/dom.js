@@ -32,10 +32,16 @@ export const motionIsOff = () =>
 /** A name chosen by a player, in its own writing direction. */
 export const nameText = (name) => h("bdi", { dir: "auto" }, name);
 
-/** Announces a text in the status line and to screen readers, even if it repeats the previous one. */
+const ANNOUNCED_MS = 10_000;
+let clearing = 0;
+
+/** Announces a text in the status line and to screen readers, even if it repeats the previous one. It disappears before
+ *  it is out of date. */
 export function announce(text) {
   const status = document.getElementById("status");
   status.textContent = status.textContent === text ? `${text}\u00a0` : text;
+  clearTimeout(clearing);
+  clearing = setTimeout(() => (status.textContent = ""), ANNOUNCED_MS);
 }
 
 /** Sets the right side of the page header. */

@@ -2,7 +2,7 @@
 
 import { ApiError, fetchJson } from "./api.js";
 import { fill, h, nameText } from "./dom.js";
-import { displayNames } from "./phrases.js";
+import { displayName, pointsText } from "./phrases.js";
 import { botTag } from "./standings.js";
 
 /** Returns the scores over the finished races of a race's evening, or null if the server does not answer. */
@@ -15,47 +15,33 @@ export async function fetchEvening(raceId) {
   }
 }
 
-/**
- * Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`; in a
- * match of `bestOf` races also who has won it, and returns that as a sentence ("" if nobody has).
- */
-export function showEvening(element, evening, { bestOf = 1, compact = false } = {}) {
-  const { races, table, best_of: winners } = evening;
-  const rows = table.map((row, index) => ({ ...row, seat: index }));
-  const names = displayNames(rows);
+/** Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`; in a
+ *  match of `bestOf` races also who has won it. */
+export function showEvening(element, { table, best_of: winners }, { bestOf = 1, compact = false } = {}) {
+  const rows = table.map((row) => ({ ...row, label: displayName(row, table) }));
   const winner = rows.find(({ player }) => player === winners[bestOf]);
-  const won = winner ? `${names.get(winner.seat)} wins the match` : "";
-  const match = won || (bestOf > 1 ? `best of ${bestOf}` : "");
+  const match = winner ? `${winner.label} wins the match` : bestOf > 1 ? `best of ${bestOf}` : "";
   element.hidden = rows.length === 0;
-  if (rows.length === 2) {
-    const isMatchScore = winner && races.length <= bestOf; // it does not include races after the match
-    fill(element, isMatchScore ? h("p", { class: "duel" }, won, score(rows)) : duel(rows, names, match));
-  } else {
-    fill(element, compact ? line(rows, names, match) : ranking(rows, names, match));
-  }
-  return won && `${won}.`;
+  if (rows.length === 2) fill(element, duel(rows, match));
+  else fill(element, compact ? line(rows, match) : ranking(rows, match));
 }
 
-const pointsText = (points) => String(Math.round(100 * points) / 100);
-
-const score = ([first, second]) => h("b", {}, ` ${pointsText(first.points)} : ${pointsText(second.points)} `);
-
-function duel(rows, names, match) {
-  const [first, second] = rows.map(({ seat }) => nameText(names.get(seat)));
-  return h("p", { class: "duel" }, first, score(rows), second, match && ` · ${match}`);
+function duel([first, second], match) {
+  const score = h("b", {}, ` ${pointsText(first.points)} : ${pointsText(second.points)} `);
+  return h("p", { class: "duel" }, nameText(first.label), score, nameText(second.label), match && ` · ${match}`);
 }
 
-function line(rows, names, match) {
+function line(rows, match) {
   const texts = rows.map((row, index) => [
     `${index ? " · " : ""}${row.place}. `,
-    nameText(names.get(row.seat)),
+    nameText(row.label),
     ` ${pointsText(row.points)}`,
   ]);
   return h("p", {}, texts, match && ` · ${match}`);
 }
 
-function ranking(rows, names, match) {
-  const player = (row) => [nameText(names.get(row.seat)), row.bot ? botTag() : null];
+function ranking(rows, match) {
+  const player = (row) => [nameText(row.label), row.bot ? botTag() : null];
   const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
   const attributes = (tag) => (tag === "th" ? { scope: "col" } : {});
   const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, attributes(tag), each)));

@@ -4,7 +4,7 @@ import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
 import { CustomRace } from "./custom_race.js";
 import { button, fill, h, sleepUntilAwake } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { displayNames, finishText, formatTime, ordinal } from "./phrases.js";
+import { displayNames, formatTime, ordinal, resultText } from "./phrases.js";
 import { lastGame, seatIn } from "./storage.js";
 import { Table } from "./table.js";
 
@@ -147,8 +147,8 @@ export class HomePage {
     const title = h("b", {}, this.titleOf(result.game));
     const link = h("a", { href: `/replay/${result.race}` }, title, ` ${result.race}`);
     if (!best) return h("li", {}, link, " no racers");
-    const count = best.outcome === "won" ? "" : `${best.home} of ${best.goal}, `;
-    return h("li", {}, link, " ", h("bdi", {}, displayNames(result.standings).get(best.seat)), ` ${count}${finishText(best)}`);
+    const text = resultText(this.games.get(result.game), best);
+    return h("li", {}, link, " ", h("bdi", {}, displayNames(result.standings).get(best.seat)), ` ${text}`);
   }
 
   showDaily() {
@@ -164,7 +164,8 @@ export class HomePage {
     const title = this.titleOf(game);
     const names = results.slice(0, MAX_NAMES).map(({ name }, index) => [index ? ", " : " ", h("bdi", {}, name)]);
     const others = players > names.length ? ` and ${players - names.length} more` : "";
-    const own = yours && h("span", { class: "own" }, ` You: ${ordinal(yours.place)}, ${yours.home} of ${yours.goal}.`);
+    const result = yours && resultText(this.games.get(game), yours);
+    const own = yours && h("span", { class: "own" }, ` You: ${ordinal(yours.place)}, ${result}.`);
     const play = () => createRace({ game, daily: true, options: SOLO }, this.problem);
     return h(
       "li",

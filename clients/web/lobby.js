@@ -54,7 +54,6 @@ const BOTS = [
   ["regular", "Regular"],
   ["expert", "Expert"],
 ];
-const SCORES = { home: "most cards home", left: "fewest cards left" };
 const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
 function raceOptions({ game, header }) {
@@ -65,7 +64,7 @@ function raceOptions({ game, header }) {
   const rows = [
     ["Deal", seed === undefined ? `${grade}${secret}` : `public deal ${game.slug}:${seed}`],
     ["Time limit", formatClock(limitMs, false)],
-    ["Score", `${SCORES[game.counted ?? "home"]}, of ${game.goal}; wins are ranked by time`],
+    ["Ranking", `solving time, then ${game.counted === "left" ? "score" : "cards"}`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
     ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
@@ -88,7 +87,7 @@ function raceOptions({ game, header }) {
 export class LobbyPage {
   constructor(page) {
     this.page = page;
-    this.list = new StandingsList({ action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
+    this.list = new StandingsList(page.game, { action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.empty = h("p", {}, "No players yet.");
     this.watching = h("p", { class: "watching", hidden: true });
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });

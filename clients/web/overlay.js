@@ -29,7 +29,7 @@ export class OverlayPage {
     if (!this.game) throw new ApiError(426, "unsupported-version", "This page does not support the game of this race.");
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
     this.clock = h("time", { class: "clock" });
-    this.list = new StandingsList();
+    this.list = new StandingsList(this.game);
     this.more = h("p", { class: "more" });
     this.watching = h("p", { class: "more", hidden: true });
     this.boards = new Boards(this.game, MAX_TABLES);

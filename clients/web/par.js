@@ -2,10 +2,11 @@
 
 import { ApiError, fetchWhenReady } from "./api.js";
 import { fill, h } from "./dom.js";
+import { counted, listed } from "./phrases.js";
 
 const MAX_BARS = 24;
 
-export const percent = (share) => `${Math.round(100 * share)}%`;
+const percent = (share) => `${Math.round(100 * share)}%`;
 
 /**
  * Shows par when the computer has finished playing the deal, or nothing if par is not available. Returns the racer's
@@ -29,20 +30,26 @@ export async function showPar(section, raceId, seat = null, name = "You") {
 }
 
 function parContent(par, racer, name) {
+  const { plays, solved, counted: what, median, minimum, maximum } = par;
+  const isAlwaysTheSame = minimum === maximum;
   const mean = Math.round(10 * par.mean) / 10;
-  const summary =
-    `The computer played this deal ${par.plays} times and won ${par.solved}. Cards ${par.counted}: ` +
-    `median ${par.median}, mean ${mean}, range ${par.minimum} to ${par.maximum}.`;
+  const figures = isAlwaysTheSame
+    ? `Every time it had ${counted(minimum, "card")} ${what}.`
+    : `Cards ${what}: median ${median}, mean ${mean}, range ${minimum} to ${maximum}.`;
+  const summary = `The computer played this deal ${plays} times and solved it ${counted(solved, "time")}. ${figures}`;
   const content = [h("h2", {}, "Par"), h("p", {}, summary)];
-  if (!racer) return [...content, histogram(par)];
-  const comparison =
-    `${name} did better than ${percent(racer.worse)} of its games, the same as ${percent(racer.equal)}, ` +
-    `and worse than ${percent(racer.better)}.`;
-  return [...content, h("p", {}, comparison), histogram(par, racer.result, name)];
+  if (!racer) return [...content, isAlwaysTheSame ? null : histogram(par)];
+  const shares = [
+    [racer.worse, "better than"],
+    [racer.equal, "level with"],
+    [racer.better, "worse than"],
+  ];
+  const parts = shares.filter(([share]) => share).map(([share, text]) => `${text} ${share === 1 ? "all" : percent(share)}`);
+  return [...content, h("p", {}, `${name} did ${listed(parts)} of its games.`), histogram(par, racer.result, name)];
 }
 
 /** How often the computer achieved each result, with the racer's own marked. */
-function histogram({ results, counted }, own = null, name = "") {
+function histogram({ results, counted: what }, own = null, name = "") {
   const all = own === null ? results : [...results, own];
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const width = Math.ceil((high - low + 1) / MAX_BARS);
@@ -62,7 +69,7 @@ function histogram({ results, counted }, own = null, name = "") {
     );
   const at = own === null ? 0 : (100 * (binOf(own) + 0.5)) / bins.length;
   const side = at > 50 ? `right:${100 - at}%` : `left:${at}%`;
-  const label = `Cards ${counted} in the computer's games. ${texts.join(", ")}.${own === null ? "" : ` ${name}: ${own}.`}`;
+  const label = `Cards ${what} in the computer's games. ${texts.join(", ")}.${own === null ? "" : ` ${name}: ${own}.`}`;
   return h(
     "figure",
     { class: "par-chart" },
@@ -72,6 +79,6 @@ function histogram({ results, counted }, own = null, name = "") {
       own === null ? null : h("p", { class: "mark" }, h("b", { style: side }, at > 50 ? `${name} ▾` : `▾ ${name}`)),
       h("div", { class: "bars" }, bins.map(bar)),
     ),
-    h("figcaption", {}, h("span", {}, low), h("span", {}, `cards ${counted}`), h("span", {}, high)),
+    h("figcaption", {}, h("span", {}, low), h("span", {}, `cards ${what}`), h("span", {}, high)),
   );
 }

@@ -5,6 +5,7 @@ const SUITS = { S: "spades", H: "hearts", C: "clubs", D: "diamonds" };
 // The variation selector after each suit requests text; without it, phones draw an emoji.
 export const SUIT_SYMBOLS = { S: "♠\ufe0e", H: "♥\ufe0e", C: "♣\ufe0e", D: "♦\ufe0e" };
 export const BACK = "??";
+const MAX_NAMES = 4; // how many racers a sentence names
 
 export const rankOf = (card) => (card[0] === "T" ? "10" : card[0]);
 
@@ -62,7 +63,7 @@ export function addedCards(before, after) {
   return after.slice(same);
 }
 
-/** A duration such as 1:23.4, or 1:23 without tenths. */
+/** What a clock shows, such as 1:23.4, or 1:23 without tenths. */
 export function formatClock(ms, tenths = true) {
   const all = Math.floor(Math.abs(ms) / 100);
   const seconds = Math.floor(all / 10);
@@ -70,34 +71,107 @@ export function formatClock(ms, tenths = true) {
   return `${ms < 0 ? "-" : ""}${text}${tenths ? `.${all % 10}` : ""}`;
 }
 
+/** How long something took: 52.2 s, or 1:03.5 from a minute on. */
+export const duration = (ms) => (ms < 60_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)} s` : formatClock(ms));
+
 /** A weekday and time in the user's locale. */
 export function formatTime(ms) {
   return new Date(ms).toLocaleString([], { weekday: "long", hour: "numeric", minute: "2-digit" });
 }
 
-/**
- * The racers' names by seat. Names that are not unique, or that look numbered, get the number of the seat. Joiners make
- * no difference.
- */
-export function displayNames(racers) {
+/** The name of one of several racers: with the number of the seat if it is not unique, or looks numbered. Joiners make no
+ *  difference. */
+export function displayName(racer, racers) {
   const visible = ({ name }) => name.replace(/[\u200c\u200d]/g, "");
-  const isShared = (racer) => racers.some((other) => visible(other) === visible(racer) && other.seat !== racer.seat);
-  const label = (racer) => (isShared(racer) || racer.name.includes("#") ? `${racer.name} #${racer.seat}` : racer.name);
-  return new Map(racers.map((racer) => [racer.seat, label(racer)]));
+  const isShared = racers.some((other) => visible(other) === visible(racer) && other !== racer);
+  return isShared || racer.name.includes("#") ? `${racer.name} #${racer.seat}` : racer.name;
 }
 
-const OUTCOMES = { waiting: "not ready", over: "finished", timeout: "out of time" };
+/** The racers' names by seat. */
+export const displayNames = (racers) => new Map(racers.map((racer) => [racer.seat, displayName(racer, racers)]));
 
+/** Names as a list in a sentence: "Ada, Bo and Cy", or "Ada, Bo, Cy and 4 more". */
+export function listed(names) {
+  const hidden = names.length - MAX_NAMES + 1;
+  const shown = hidden > 1 ? [...names.slice(0, MAX_NAMES - 1), `${hidden} more`] : names;
+  return shown.length > 1 ? `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}` : shown[0];
+}
+
+const OUTCOMES = { waiting: "not ready", won: "solved", lost: "not solved", over: "finished", timeout: "out of time" };
+
+/** An outcome in words: a deal is solved or not, and only a race is won. */
 export const outcomeText = (outcome) => OUTCOMES[outcome] ?? outcome;
 
-/** How a racer finished: "won in 1:23.4", or the outcome. */
-export const finishText = ({ outcome, ms }) => (outcome === "won" ? `won in ${formatClock(ms)}` : outcomeText(outcome));
+/** How far somebody came: "15 of 52", or "15/52" if `short`; "score 81" in a game played for its score. Whoever has
+ *  solved the deal has come all the way, though The Edge can be won with cards in the stock. */
+export function achieved(game, { home, goal, outcome = "" }, { short = false } = {}) {
+  const count = outcome === "won" ? goal : home;
+  return game?.counted === "left" ? `score ${goal - count}` : short ? `${count}/${goal}` : `${count} of ${goal}`;
+}
+
+/** How far the player of a table has come, and whether that is all the way. */
+export const boardResult = (game, { home, outcome }, options) => achieved(game, { home, goal: game.goal, outcome }, options);
+
+/** How a racer finished: "solved in 52.2 s", or the outcome. */
+export const finishText = ({ outcome, ms }) => (outcome === "won" ? `solved in ${duration(ms)}` : outcomeText(outcome));
+
+/** A racer's result on the deal: "solved in 52.2 s", "15 of 52" or "score 81". */
+export const resultText = (game, racer) => (racer.outcome === "won" ? finishText(racer) : achieved(game, racer));
+
+/** The result of a finished race in a sentence, for the racer in a seat or, without one, for a spectator. */
+export function headline(game, standings, seat = null) {
+  const names = displayNames(standings);
+  const namesOf = (racers) => listed(racers.map((racer) => names.get(racer.seat)));
+  const racers = standings.filter(({ attempts }) => attempts);
+  const own = standings.find((each) => each.seat === seat);
+  if (own && !own.attempts) return "You did not take part in this race";
+  if (!racers.length) return "The race is over";
+  if (!own) {
+    const first = racers.filter(({ place }) => place === 1);
+    if (racers.length === 1) return `${namesOf(first)}: ${resultText(game, first[0])}`;
+    return first.length === 1 ? `${namesOf(first)} wins` : `${namesOf(first)} share 1st place`;
+  }
+  if (racers.length === 1) return `${onTheDeal(game, own)}${own.outcome === "won" ? "!" : ""}`;
+  const rivals = racers.filter((each) => each !== own);
+  const level = rivals.filter(({ place }) => place === own.place);
+  const rank = `${ordinal(own.place)} of ${racers.length}`;
+  if (level.length) return `${rank}, level with ${namesOf(level)}`;
+  if (own.place === 1) return `You beat ${namesOf(rivals)}!`;
+  return `${rank}, behind ${namesOf(rivals.filter(({ place }) => place < own.place))}`;
+}
+
+/** A racer's result on the deal, below the headline if that does not say it: "Deal: not solved, 15 of 52". */
+export function dealLine(game, standings, seat) {
+  const racers = standings.filter(({ attempts }) => attempts);
+  const own = racers.find((each) => each.seat === seat);
+  if (!own || racers.length === 1) return "";
+  const text = onTheDeal(game, own);
+  return `Deal: ${text[0].toLowerCase()}${text.slice(1)}`;
+}
+
+function onTheDeal(game, racer) {
+  const text = resultText(game, racer);
+  return racer.outcome === "won" || game?.counted === "left" ? capitalized(text) : `Not solved, ${text}`;
+}
+
+/** Who has won the match with this race: "You win the match 2 : 1"; empty if nobody has. */
+export function matchLine({ races, table, best_of: winners }, bestOf, race, standings, seat = null) {
+  const winner = table.find(({ player }) => player === winners[bestOf]);
+  const first = standings.filter(({ place, attempts }) => place === 1 && attempts);
+  if (!winner || winner.wins !== Math.floor(bestOf / 2) + 1 || races.at(-1) !== race) return "";
+  const isFirst = first.length === 1 && first[0].seat === winner.seat && first[0].name === winner.name;
+  if (!isFirst) return ""; // the match was won earlier
+  const others = table.filter((row) => row !== winner);
+  const score = others.length === 1 ? ` ${pointsText(winner.points)} : ${pointsText(others[0].points)}` : "";
+  const who = winner.seat === seat ? "You win" : `${displayNames(standings).get(winner.seat)} wins`;
+  return `${who} the match${score}`;
+}
+
+export const pointsText = (points) => String(Math.round(100 * points) / 100);
 
 /** States which result on a deal of the day counts, and that later ones do not. */
-export function countsText({ place, home, goal, outcome, ms }) {
-  const result = outcome === "won" ? formatClock(ms) : `${home} of ${goal}`;
-  return `Only your first race on this deal counts: ${result}, ${ordinal(place)}.`;
-}
+export const countsText = (game, result) =>
+  `Only your first race on this deal counts: ${resultText(game, result)}, ${ordinal(result.place)}.`;
 
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };

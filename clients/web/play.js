@@ -5,12 +5,16 @@ import { Boards } from "./boards.js";
 import { announce, button, confirmAction, fill, h } from "./dom.js";
 import { MoveButtons } from "./move_buttons.js";
 import {
+  achieved,
   advice,
+  boardResult,
   capitalized,
   cardName,
   changeSentence,
   displayNames,
+  finishText,
   formatClock,
+  ordinal,
   outcomeText,
   withCards,
 } from "./phrases.js";
@@ -38,8 +42,8 @@ export class PlayPage {
     this.boards = new Boards(game);
     this.table.cover();
     this.lists = {
-      plain: new StandingsList({ symbols: page.reactions.symbols }),
-      choosing: new StandingsList({ choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
+      plain: new StandingsList(game, { symbols: page.reactions.symbols }),
+      choosing: new StandingsList(game, { choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
     };
     this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
     this.watching = h("p", { class: "watching", hidden: true });
@@ -119,10 +123,10 @@ export class PlayPage {
     this.countdown.hidden = view.stage !== "countdown";
     if (view.stage === "running" && board && board !== this.board) this.showBoard(board, view);
     if (view.stage === "running")
-      document.title = `${board ? `${board.home}/${game.goal} ` : ""}${game.title} · Same Deal`;
+      document.title = `${board ? `${boardResult(game, board, { short: true })} ` : ""}${game.title} · Same Deal`;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
     if (!list.element.isConnected) fill(this.side, list.element, this.ghosts, this.watching);
-    showGhosts(this.ghosts, connection.ghosts);
+    showGhosts(this.ghosts, connection.ghosts, game);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     if (this.racing) this.buttons.update(view.board, view.board === this.board);
@@ -152,7 +156,7 @@ export class PlayPage {
   }
 
   noteContent(view, board) {
-    const { mine } = this.page.connection;
+    const { mine, standings } = this.page.connection;
     if (mine?.outcome === "scratched")
       return "You are not in this race: your nonce did not reach the server in time.";
     if (view.stage !== "running")
@@ -161,10 +165,10 @@ export class PlayPage {
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`); // of older servers
     const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
-    const counts = isGuided ? [] : [`${board.home} of ${this.page.game.goal} home`];
-    const facts = h("span", { class: "facts" }, [...counts, ...(board.guidance?.facts ?? notes)].join(" · "));
+    const counts = isGuided ? [] : [boardResult(this.page.game, board)];
+    const facts = h("span", { class: "facts" }, [...new Set([...counts, ...(board.guidance?.facts ?? notes)])].join(" · "));
     if (board.outcome === "playing") return [isGuided ? h("strong", {}, withCards(advice(board))) : null, " ", facts];
-    const text = endText(board, mine, Boolean(view.boards));
+    const text = endText(board, mine, standings.length, Boolean(view.boards));
     return [h("strong", { class: `end-${board.outcome}` }, text), " ", facts];
   }
 
@@ -200,8 +204,9 @@ export class PlayPage {
   describeStandings() {
     const { standings, ghosts, watching } = this.page.connection;
     const names = displayNames(standings);
-    const describe = ({ place, seat, home, goal }) => `${place}, ${names.get(seat)}, ${home} of ${goal}`;
-    const describeGhost = ({ name, home, goal }) => `ghost ${name}, ${home} of ${goal}`;
+    const { game } = this.page;
+    const describe = (racer) => `${racer.place}, ${names.get(racer.seat)}, ${achieved(game, racer)}`;
+    const describeGhost = (ghost) => `ghost ${ghost.name}, ${achieved(game, ghost)}`;
     const spectators = watching ? [`${watching} watching`] : [];
     return [...standings.map(describe), ...ghosts.map(describeGhost), ...spectators].join("; ");
   }
@@ -220,8 +225,8 @@ export class PlayPage {
       this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
-      const home = after.home === before.home ? "" : `; home ${after.home}`;
-      announce(after.outcome === "playing" ? `${this.lastMove}${home}` : outcomeText(after.outcome));
+      const result = after.home === before.home ? "" : `; ${boardResult(this.page.game, after)}`;
+      announce(after.outcome === "playing" ? `${this.lastMove}${result}` : causeText(after));
       this.update(connection.view);
       return null;
     } catch (error) {
@@ -240,14 +245,18 @@ export class PlayPage {
 }
 
 /** Describes the end of an attempt and what the racer can do now. */
-function endText(board, mine, canWatch) {
+function endText(board, mine, racers, canWatch) {
   const { outcome, undo, restart } = board;
-  const cause = withCards(advice(board)) || capitalized(outcomeText(outcome));
+  const cause = causeText(board);
   const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
   if (!mine?.done) return `${cause}.${actions ? ` You can ${actions}.` : ""}`;
   const watch = canWatch ? " Tap a racer to watch." : "";
-  const end = outcome === "won" ? "You won!" : `${cause}.`;
+  const rank = racers > 1 ? `, ${ordinal(mine.place)} of ${racers}` : "";
+  const end = outcome === "won" ? `${capitalized(finishText(mine))}${rank}!` : `${cause}.`;
   return `${end} Waiting for the others…${watch}`;
 }
+
+/** How an attempt ended. */
+const causeText = (board) => withCards(advice(board)) || capitalized(outcomeText(board.outcome));
 
 const isSeat = (seat) => seat !== undefined && seat !== null;

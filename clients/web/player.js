@@ -2,7 +2,7 @@
 
 import { ApiError, fetchAsGuest, fetchGames } from "./api.js";
 import { fill, h, nameText, playerLink } from "./dom.js";
-import { counted, formatClock } from "./phrases.js";
+import { counted, duration } from "./phrases.js";
 import { guest } from "./storage.js";
 
 export class PlayerPage {
@@ -57,7 +57,7 @@ export class PlayerPage {
   gameRow({ game, races, wins, solved, best, goal, counted: what, best_ms: ms }) {
     const result = what === "left" ? `best ${best} left` : `best ${best} of ${goal}`;
     const parts = [counted(races, "race"), counted(wins, "win"), `${solved} solved`, result];
-    if (ms !== null) parts.push(`fastest ${formatClock(ms)}`);
+    if (ms !== null) parts.push(`fastest ${duration(ms)}`);
     return h("li", {}, h("b", {}, this.titleOf(game)), h("div", { class: "hint" }, parts.join(", ")));
   }
 

@@ -177,6 +177,6 @@ function noteContent(board, count) {
   const facts = h("span", { class: "facts" }, [...(guidance?.facts ?? []), counted(count, "move")].join(" · "));
   const text = withCards(advice(board)) || capitalized(outcomeText(outcome));
   if (outcome === "playing") return [h("strong", {}, text), " ", facts];
-  const end = outcome === "won" ? "You won!" : `${text}. You can undo or restart.`;
+  const end = outcome === "won" ? "You solved it!" : `${text}. You can undo or restart.`;
   return [h("strong", { class: `end-${outcome}` }, end), " ", facts];
 }

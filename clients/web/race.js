@@ -6,7 +6,7 @@ import { Connection } from "./connection.js";
 import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
-import { countsText, displayNames, finishText, formatClock, ordinal } from "./phrases.js";
+import { achieved, countsText, displayNames, duration, formatClock, ordinal } from "./phrases.js";
 import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
 import { soloStart } from "./solo.js";
@@ -31,6 +31,7 @@ export class RacePage {
     this.panel = null; // one of PANELS, once there is a view
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
+    this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
     this.reactions = new Reactions(this);
     this.caller = new Caller(this);
   }
@@ -74,8 +75,8 @@ export class RacePage {
     const evening = await fetchEvening(this.raceId);
     const compact = this.panel instanceof PlayPage;
     if (!evening) return;
-    const won = showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
-    if (won && this.connection.over) announce(won);
+    showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+    this.panel.showMatch?.(evening);
   }
 
   /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
@@ -83,7 +84,7 @@ export class RacePage {
     if (!this.header.daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
     this.counting = !yours;
-    return yours && yours.race !== this.raceId ? countsText(yours) : "";
+    return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
   }
 
   /** Whether this browser had a seat in the race, so that a reload returns to it. */
@@ -141,6 +142,7 @@ export class RacePage {
       // The results say so themselves.
       this.counts.hidden = !this.counts.textContent || connection.over;
       fill(this.main, this.counts, this.evening, this.panel.element);
+      if (connection.over) scrollTo(0, 0);
       this.loadEvening();
     }
     this.dot.className = `dot ${connection.status}`;
@@ -218,7 +220,20 @@ export class RacePage {
     this.clock.textContent = left === null ? "" : formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths);
     this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
     this.panel?.tick?.(left);
+    this.announcePlace();
     this.caller.tick(left);
+  }
+
+  /** Announces the user's place when it has changed, at most every few seconds and never an old one. */
+  announcePlace() {
+    const { standings, view, mine } = this.connection;
+    if (view.stage !== "running" || !mine) return;
+    const isNews = this.place !== undefined && mine.place !== this.place;
+    if (isNews && performance.now() < this.placeNewsAt + PLACE_NEWS_MS) return;
+    this.place = mine.place;
+    if (!isNews) return;
+    this.placeNewsAt = performance.now();
+    announce(`You are ${ordinal(mine.place)} of ${standings.length}`);
   }
 
   /** Runs an action unless it is already running, and shows the server's refusal, if any. */
@@ -243,7 +258,7 @@ export class RacePage {
     if (this.previous) {
       for (const standing of standings) {
         const { seat } = standing;
-        const news = seat === view.seat ? "" : changeOf(standing, this.previous.get(seat));
+        const news = seat === view.seat ? "" : changeOf(standing, this.previous.get(seat), this.game);
         if (news) announce(`${names.get(seat)} ${news}`);
       }
     }
@@ -251,20 +266,14 @@ export class RacePage {
     if (before && before.outcome !== "won" && mine?.outcome === "won") {
       loadOptional("./celebration.js", ({ celebrate }) => celebrate((tones) => this.caller.play(tones)));
     }
-    const now = performance.now();
-    const quiet = now - (this.placeNewsAt ?? -PLACE_NEWS_MS) > PLACE_NEWS_MS;
-    if (before && mine && before.place !== mine.place && view.stage === "running" && quiet) {
-      this.placeNewsAt = now;
-      announce(`You are ${ordinal(mine.place)} of ${standings.length}`);
-    }
     this.previous = new Map(standings.map((standing) => [standing.seat, standing]));
   }
 }
 
-function changeOf(now, before) {
+function changeOf(now, before, game) {
   if (!before) return "joined";
   if (now.outcome === "ready" && before.outcome !== "ready") return "is ready";
-  if (now.outcome === "won" && before.outcome !== "won") return finishText(now);
+  if (now.outcome === "won" && before.outcome !== "won") return `solved the deal in ${duration(now.ms)}`;
   if (now.outcome === "scratched" && !before.done) return "was scratched: their nonce did not arrive in time";
-  return now.done && !before.done ? `stopped with ${now.home} of ${now.goal} home` : "";
+  return now.done && !before.done ? `stopped with ${achieved(game, now)}` : "";
 }

@@ -5,7 +5,7 @@ import { announce, button, copyText, fill, fillHeader, h, nameText, notice, play
 import { actionOf } from "./keys.js";
 import { raceAgainst } from "./opening.js";
 import { showPar } from "./par.js";
-import { displayNames, formatClock, outcomeText } from "./phrases.js";
+import { boardResult, displayNames, formatClock, outcomeText } from "./phrases.js";
 import { practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
@@ -107,11 +107,11 @@ export class ReplayPage {
     });
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.note = h("p", { class: "note" });
-    this.list = new StandingsList({ choose: (seat) => this.positions.has(seat) && this.choose(seat) });
+    this.list = new StandingsList(this.game, { choose: (seat) => this.positions.has(seat) && this.choose(seat) });
     this.checks = h("section", { class: "checks", "aria-label": "Verification" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.players = h("section", { "aria-label": "Players" });
-    this.analysis = h("section", { "aria-label": "Could it be won?" });
+    this.analysis = h("section", { "aria-label": "Could it be solved?" });
     fill(
       main,
       h(
@@ -258,7 +258,7 @@ export class ReplayPage {
       table.position = position;
       const count = this.tables.querySelector(`[data-count="${seat}"]`);
       const end = position.outcome === "playing" ? "" : ` ${outcomeText(position.outcome)}`;
-      count.textContent = `${position.home}/${this.game.goal}${end}`;
+      count.textContent = boardResult(this.game, position, { short: true }) + end;
     }
     this.showTime();
     const text = this.moveText();

@@ -4,8 +4,19 @@ import { ApiError, fetchDaily, fetchJson, fetchText, loadOptional } from "./api.
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { actionOf } from "./keys.js";
 import { openRace } from "./naming.js";
-import { percent, showPar } from "./par.js";
-import { advice, countsText, displayNames, finishText, formatClock, formatTime, ordinal, withCards } from "./phrases.js";
+import { showPar } from "./par.js";
+import {
+  advice,
+  capitalized,
+  countsText,
+  dealLine,
+  displayNames,
+  formatTime,
+  headline,
+  matchLine,
+  resultText,
+  withCards,
+} from "./phrases.js";
 import { reportButton } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
@@ -38,6 +49,16 @@ export class ResultsPage {
     announce(wish);
   }
 
+  /** Puts who has won the match with this race first. */
+  showMatch(evening) {
+    const { connection, raceId, header } = this.page;
+    const { standings, view } = connection;
+    const match = matchLine(evening, header.options.best_of ?? 1, raceId, standings, view.seat);
+    if (!match || !this.title) return;
+    fill(this.title, `${match}. ${this.text}`);
+    announce(match);
+  }
+
   onKey(event) {
     actionOf(event, { n: () => this.rematch({ ready: event.shiftKey }) })?.();
   }
@@ -64,30 +85,31 @@ export class ResultsPage {
   }
 
   results() {
-    const { connection, raceId, header } = this.page;
+    const { connection, raceId, header, game } = this.page;
     const { standings, mine, view } = connection;
-    const headline = headlineOf(mine, standings.length);
-    announce(headline);
+    this.text = headline(game, standings, view.seat);
+    this.title = h("h1", {}, this.text);
+    announce(this.text);
     this.difference = h("p", { class: "difference" });
     this.verification = h("section", { class: "checks", "aria-label": "Verification" });
     this.verdict = h("p", { class: "better" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
-    this.analysis = h("section", { "aria-label": "Could it be won?" });
+    this.analysis = h("section", { "aria-label": "Could it be solved?" });
     this.today = h("section", { "aria-label": "Deal of the day" });
     this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
-    this.list = new StandingsList({ symbols: this.page.reactions.symbols });
+    this.list = new StandingsList(game, { symbols: this.page.reactions.symbols });
     const list = this.list.show(standings, { mine: view.seat });
     const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
-    showGhosts(ghosts, connection.ghosts);
+    showGhosts(ghosts, connection.ghosts, game);
     this.load(header, mine);
     return h(
       "div",
       { class: "end" },
-      h("h1", {}, headline),
-      mine ? h("p", { class: "cause" }, causeOf(view.board)) : null,
-      this.verdict,
-      standings.length > 1 ? podium(standings, view.seat) : null,
+      this.title,
+      mine ? h("p", { class: "cause" }, [dealLine(game, standings, view.seat), causeOf(view.board)].filter(Boolean).join(". ")) : null,
+      standings.length > 1 ? podium(game, standings, view.seat) : null,
       this.nextRace(mine),
+      this.verdict,
       this.page.reactions.element,
       h(
         "div",
@@ -131,8 +153,7 @@ export class ResultsPage {
       showAnalysis(this.analysis, raceId, { names, variant: header.variant }),
     );
     const comparison = await showPar(this.par, raceId, mine?.seat);
-    const differs = comparison && (comparison.worse || comparison.better);
-    if (differs) fill(this.verdict, `Better than ${percent(comparison.worse)} of the computer’s games.`);
+    if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
     await this.loadShareText(mine);
   }
 
@@ -155,13 +176,13 @@ export class ResultsPage {
     }
     const { date, stage, results, yours, reveals_at: revealsAt } = day;
     const isOwn = ({ race, name }) => race === this.page.raceId && name === mine?.name;
-    const row = (result) => h("li", { class: isOwn(result) ? "own" : false }, resultLine(result));
+    const row = (result) => h("li", { class: isOwn(result) ? "own" : false }, resultLine(this.page.game, result));
     const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
     const repeated = mine && yours && yours.race !== this.page.raceId;
     fill(
       this.today,
       h("h2", {}, `Deal of the day, ${date}`),
-      repeated ? h("p", { class: "counts" }, countsText(yours)) : null,
+      repeated ? h("p", { class: "counts" }, countsText(this.page.game, yours)) : null,
       rows,
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
@@ -198,23 +219,14 @@ function requestLike({ game, daily, variant, options }) {
     : { game, variant: variant ?? {}, options };
 }
 
-function headlineOf(mine, places) {
-  if (!mine) return "Race over";
-  if (mine.outcome === "scratched") return "You did not take part in this race";
-  const rank = places > 1 ? `${ordinal(mine.place)} of ${places}` : "";
-  if (mine.outcome === "won") return `Won in ${formatClock(mine.ms)}${rank && `: ${rank}`}`;
-  return `${rank && `${rank}, `}${mine.home} of ${mine.goal} home`;
-}
-
 /** Why the last attempt ended. A win needs no cause. */
 function causeOf(board) {
   return board && board.outcome !== "won" ? withCards(advice(board)) : "";
 }
 
-function resultLine(result) {
-  const { place, name, bot, outcome, home, goal } = result;
-  const count = outcome === "won" ? "" : `${home} of ${goal}, `;
-  return [`${place}. `, nameText(name), `${bot ? " (bot)" : ""}: ${count}${finishText(result)}`];
+function resultLine(game, result) {
+  const { place, name, bot } = result;
+  return [`${place}. `, nameText(name), `${bot ? " (bot)" : ""}: ${resultText(game, result)}`];
 }
 
 /** Describes the first move in which the racer at `seat` and the best other racer differed. */

@@ -1,13 +1,15 @@
 // The standings list and the podium.
 
 import { fill, h, nameText, playerLink } from "./dom.js";
-import { counted, displayNames, finishText, formatClock } from "./phrases.js";
+import { achieved, counted, displayNames, duration, finishText, resultText } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
 export class StandingsList {
-  /** With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or null. */
-  constructor({ choose = null, action = null, symbols = new Map() } = {}) {
+  /** A list for a game. With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or
+   *  null. */
+  constructor(game, { choose = null, action = null, symbols = new Map() } = {}) {
+    this.game = game;
     this.choose = choose;
     this.action = action;
     this.symbols = symbols; // the symbols shown next to the names, by seat
@@ -51,7 +53,7 @@ export class StandingsList {
   }
 
   updateRow(row, standing, name, own, chosen) {
-    const { home, goal, done, bot, place } = standing;
+    const { done, bot, place } = standing;
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
     row.place.textContent = racing && visible ? `${place}.` : "";
@@ -61,10 +63,9 @@ export class StandingsList {
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
-    row.bar.max = goal;
-    row.bar.value = home;
-    row.bar.setAttribute("aria-label", `${name}: ${home} of ${goal} home`);
-    row.count.textContent = `${home}/${goal}`;
+    Object.assign(row.bar, barOf(standing));
+    row.bar.setAttribute("aria-label", `${name}: ${achieved(this.game, standing)}`);
+    row.count.textContent = achieved(this.game, standing, { short: true });
     row.item.className = [own && "own", done && "done", chosen && "chosen"].filter(Boolean).join(" ");
     row.button?.setAttribute("aria-pressed", chosen);
     const action = this.action?.(standing.seat) ?? null;
@@ -81,19 +82,25 @@ export function showWatching(element, watching) {
   element.textContent = watching ? `${watching} watching` : "";
 }
 
+/** A bar is full once the deal is solved, whatever the number of cards. */
+const barOf = ({ outcome, home, goal }) => ({ max: goal, value: outcome === "won" ? goal : home });
+
 /** Fills an element with the ghosts of a race, and hides it if there are none. Ghosts have no place in the standings. */
-export function showGhosts(element, ghosts) {
+export function showGhosts(element, ghosts, game) {
   element.hidden = !ghosts.length || !preferences().rivals;
   if (element.hidden) return;
-  const row = ({ name, bot, home, goal, outcome, ms }) =>
-    h(
+  const row = (ghost) => {
+    const { name, bot, outcome } = ghost;
+    const label = `Ghost ${name}: ${achieved(game, ghost)}`;
+    return h(
       "li",
       {},
       h("span", { class: "who" }, h("span", { class: "text" }, nameText(name)), bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
-      h("span", { class: "count" }, `${home}/${goal}`),
-      h("progress", { max: goal, value: home, "aria-label": `Ghost ${name}: ${home} of ${goal} home` }),
-      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText({ outcome, ms })),
+      h("span", { class: "count" }, achieved(game, ghost, { short: true })),
+      h("progress", { ...barOf(ghost), "aria-label": label }),
+      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText(ghost)),
     );
+  };
   fill(element, ghosts.map(row));
 }
 
@@ -113,25 +120,29 @@ function stateText(standing) {
     .join(", ");
 }
 
-/** The first three racers on a podium: how far they came, when they finished, and the gap to the winner. */
-export function podium(standings, mine) {
+/** The first three racers on a podium: their results, and the gaps to the winner. */
+export function podium(game, standings, mine) {
   const names = displayNames(standings);
-  const winners = standings.filter(({ place, outcome }) => place <= 3 && outcome !== "scratched").slice(0, 3);
+  const winners = standings.filter(({ place, attempts }) => place <= 3 && attempts).slice(0, 3);
   const [first] = winners;
-  const gap = ({ home, outcome, ms }) =>
-    outcome === "won" ? `+${formatClock(ms - first.ms)}` : first.home > home ? `${counted(first.home - home, "card")} behind` : "";
-  const step = (standing) =>
-    h(
+  const step = (standing) => {
+    const { seat, place, bot, level } = standing;
+    return h(
       "li",
-      { class: `p${standing.place}${standing.seat === mine ? " own" : ""}` },
-      h("span", { class: "medal", "aria-hidden": "true" }, standing.place),
-      h("b", {}, nameText(names.get(standing.seat))),
-      standing.seat === mine || standing.bot
-        ? h("span", {}, standing.seat === mine ? "(you)" : null, standing.bot ? botTag(standing.level) : null)
-        : null,
-      h("span", {}, `${standing.home} of ${standing.goal}`),
-      h("span", {}, finishText(standing)),
-      h("span", { class: "gap" }, standing === first ? "" : gap(standing)),
+      { class: `p${place}${seat === mine ? " own" : ""}` },
+      h("span", { class: "step" }, place),
+      h("b", {}, nameText(names.get(seat))),
+      seat === mine || bot ? h("span", {}, seat === mine ? "(you)" : null, bot ? botTag(level) : null) : null,
+      h("span", {}, resultText(game, standing)),
+      h("span", { class: "gap" }, gap(standing, first)),
     );
+  };
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
+}
+
+/** How far a racer is behind the first: in time if the racer has solved the deal, too, otherwise in cards. */
+function gap(racer, first) {
+  if (racer.outcome === "won") return racer.ms > first.ms ? `+${duration(racer.ms - first.ms)}` : "";
+  const cards = barOf(first).value - racer.home;
+  return cards ? `${counted(cards, "card")} behind` : "";
 }

@@ -117,7 +117,7 @@ export class VerifyPage {
     return [
       h("h2", {}, isVerified ? "The race" : "What the file says"),
       h("div", { class: "terms" }, h("dl", {}, rows.map(pair))),
-      standings.length ? new StandingsList().show(standings) : h("p", {}, "No racers."),
+      standings.length ? new StandingsList(this.games.get(header.game)).show(standings) : h("p", {}, "No racers."),
       h("h2", {}, "The checks"),
       factList(facts),
     ];

@@ -31,7 +31,7 @@ function resultOf({ header, entries, standings }) {
   if (unknown) throw new FormatError(`nobody took seat ${unknown.seat}, which the standings name`);
   const racers = standings
     .filter(({ outcome }) => !WITHOUT_CARDS.includes(outcome))
-    .map(({ seat, place, name, bot }) => ({ player: players.get(seat), place, name, bot }));
+    .map(({ seat, place, name, bot }) => ({ player: players.get(seat), seat, place, name, bot }));
   return { race: header.race, openedAt: header.opened_at, follows: header.follows, racers };
 }
 
@@ -70,11 +70,11 @@ function evening(results) {
   const bestOf = {};
   for (const race of races) {
     const leaders = race.racers.filter(({ place }) => place === 1);
-    for (const { player, name, bot, place } of race.racers) {
+    for (const { player, seat, name, bot, place } of race.racers) {
       const row = rows.get(player) ?? { player, total: 0n, races: 0, wins: 0 };
       row.total += BigInt(halves(place, race.racers)) * (unit / most(race));
       const wins = row.wins + (place === 1 && leaders.length === 1 ? 1 : 0);
-      rows.set(player, Object.assign(row, { name, bot, wins, races: row.races + 1 }));
+      rows.set(player, Object.assign(row, { seat, name, bot, wins, races: row.races + 1 }));
       for (const length of MATCHES) if (wins > length / 2) bestOf[length] ??= player;
     }
   }
@@ -94,7 +94,7 @@ function toJson({ races, table, bestOf }) {
   const rows = table.map(
     (row) =>
       `{"bot":${row.bot},"name":${text(row.name)},"place":${row.place},"player":${text(row.player)},` +
-      `"points":${decimal(row.points)},"races":${row.races},"wins":${row.wins}}`,
+      `"points":${decimal(row.points)},"races":${row.races},"seat":${row.seat},"wins":${row.wins}}`,
   );
   return `{"best_of":${text(bestOf)},"races":${text(races)},"table":[${rows}]}`;
 }

@@ -14,6 +14,7 @@ Move = str
 """A token of printable text, identical in the log, on the wire, in replays and at the prompt."""
 
 Outcome = Literal["playing", "won", "lost", "stuck", "over"]
+Counted = Literal["home", "left"]
 """The state of a position. Without legal moves it is ``lost`` if a rule ends the game, ``over`` if only the score
 counts, and ``stuck`` otherwise."""
 
@@ -57,6 +58,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     """The places whose cards are face down. A move that is a word works the first of them."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}
     """The game's own options and their values, default first. Each option is a field of the position."""
+    counted: ClassVar[Counted] = "home"
+    """What results count: the cards home or, in a game played for its score, the cards left."""
     dead_end: ClassVar[Outcome] = "stuck"
     """The outcome of a position that has no legal moves and is not won."""
 
@@ -120,8 +123,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @property
     def score(self) -> int:
-        """The score that players of this game quote."""
-        return self.home
+        """The number that players of this game quote; see ``counted``."""
+        return self.goal - self.home if self.counted == "left" else self.home
 
     @property
     def notes(self) -> dict[str, str]:
@@ -146,8 +149,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @property
     def why_over(self) -> str:
-        """How and why the game ended, in one line; empty until then. Cards are in notation form."""
-        return f"{self.outcome.capitalize()}: {self._cause}" if self.over else ""
+        """Why the game ended, in one line; empty until then. Cards are in notation form."""
+        return f"{self._cause[0].upper()}{self._cause[1:]}" if self.over else ""
 
     @property
     def _cause(self) -> str:

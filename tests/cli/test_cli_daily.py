@@ -86,8 +86,8 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     assert shown[0] == "Corner Stones · 2027-04-01 · open until 2027-04-02 00:00 UTC"
     assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
     assert sorted(" ".join(line.split()) for line in shown[3:]) == [
-        "1. ada resigned, 0 of 96 home 0:00.0",
-        f"1. bo resigned, 0 of 96 home 0:00.0 {listed}",
+        "1. ada resigned, 0 of 96 0.0 s",
+        f"1. bo resigned, 0 of 96 0.0 s {listed}",
     ]
     commitment = shown[1].split()[1]
 

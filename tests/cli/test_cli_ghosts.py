@@ -41,14 +41,14 @@ async def raced(server: Server) -> str:
 
 
 def test_ghosts_are_described_in_words() -> None:
-    assert ghost_sentence(GHOST) == "ghost bo (bot), 11 of 48 home, playing, at 1:02.0"
+    assert ghost_sentence(GHOST) == "ghost bo (bot), 11 of 48, playing, after 1:02.0"
     assert ghost_sentence(replace(GHOST, outcome="ready", home=0)) == "ghost bo (bot)"
     past = replace(GHOST, home=12, progress=0.25)
     won = replace(past, outcome="won", done=True, home=48, progress=1.0)
-    assert list(ghost_news([GHOST], [past])) == ["bo's ghost is past a quarter, 12 of 48 home"]
-    assert list(ghost_news([past], [won])) == ["bo's ghost won in 1:02.0"]
+    assert list(ghost_news([GHOST], [past])) == ["bo's ghost is past a quarter, 12 of 48"]
+    assert list(ghost_news([past], [won])) == ["bo's ghost solved the deal in 1:02.0"]
     assert list(ghost_news([past], [replace(past, outcome="lost", done=True)])) == [
-        "bo's ghost lost with 12 of 48 home"
+        "bo's ghost stopped with 12 of 48"
     ]
     assert list(ghost_news([], [won])) == list(ghost_news([won], [won])) == []
 
@@ -62,9 +62,9 @@ async def test_full_screen_shows_ghosts_below_the_racers(live: Server) -> None:
         await until(lambda: all(ghost.outcome == "resigned" for ghost in app.state.ghosts))
         assert [(ghost.name, ghost.home) for ghost in app.state.ghosts] == [("ada", 1), ("bo", 0)]
         assert [standing.name for standing in app.state.standings] == ["cy"]
-        assert "~ ada resigned 1" in " ".join(shown(app).split())
+        assert "~ ada ■ 1/48" in " ".join(shown(app).split())
         await pilot.resize_terminal(60, 20)
-        assert "~ ada resigned 1" in " ".join(shown(app).split())
+        assert "~ ada ■ 1/48" in " ".join(shown(app).split())
         await pilot.press("exclamation_mark", "y")
         await until(lambda: app.state.stage == "over")
         assert "~ ada's ghost" in shown(app)
@@ -89,7 +89,7 @@ async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path,
         assert process.stdin
         assert process.stdout
         for line in process.stdout:
-            if "ghost ada, 1 of 48 home, resigned" in line:
+            if "ghost ada, 1 of 48, resigned" in line:
                 break
             if not line.startswith("ghost"):
                 process.stdin.write("standings\n")
@@ -98,4 +98,4 @@ async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path,
         out = process.stdout.read()
     assert process.returncode == 0
     assert "corners:225" in out.splitlines()
-    assert out.rindex("1 of 1: cy") < out.rindex("ghost ada, 1 of 48 home, resigned")
+    assert out.rindex("1 of 1: cy") < out.rindex("ghost ada, 1 of 48, resigned")

@@ -146,11 +146,11 @@ async def test_news_of_rivals_are_quarters_overtakes_and_results(session: Sessio
         ": bo joined",
         ": bo is ready",
         ": you are 2nd of 2: bo passed you",
-        ": bo is past a quarter, 13 of 48 home",
+        ": bo is past a quarter, 13 of 48",
         ": you are 1st of 2: you passed bo",
-        ": bo is past halfway, 25 of 48 home",
+        ": bo is past halfway, 25 of 48",
         ": you are 2nd of 2: bo passed you",
-        ": bo won in 0:48.0",
+        ": bo solved the deal in 48.0 s",
     ]
     assert lines[-1] == "your seat is reserved. To rejoin: join again"
 
@@ -181,7 +181,7 @@ async def test_rivals_of_the_same_name_are_told_apart(session: Session) -> None:
         return structs.replace(view("running"), standings=racers, board=dealt())
 
     lines = await session("standings\nquit\n", racing(0), racing(13), boards="none")
-    assert ": bo #2 is past a quarter, 13 of 48 home" in lines
+    assert ": bo #2 is past a quarter, 13 of 48" in lines
     assert [line.partition(": ")[2].split(",")[0] for line in lines if " of 3: " in line] == ["ada", "bo #2", "bo #3"]
 
 
@@ -225,7 +225,7 @@ async def test_commands_print_their_results(session: Session) -> None:
     assert "'10' is not a valid card (try 6h, 10s or qd)" in lines
     assert "which card? For example, p 6h finds the six of hearts" in lines
     assert "Moves: r1 to r5 or w plays a card, draw draws one, and redeal turns the waste" in lines
-    assert "1 of 1: ada, 0 of 48 home, playing" in lines
+    assert "1 of 1: ada, 0 of 48, playing" in lines
     assert any(re.fullmatch(r"4:59\.\d left|5:00\.0 left", line) for line in lines)
     assert "quit       leave; you can rejoin    last       repeat the last event" in lines
     assert max(map(len, lines[-9:])) <= 80
@@ -318,7 +318,7 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
         mode = LineMode(connection, GAME, Settings(), boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48 home, playing, at 0:13.0"]
+    assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48, playing, after 13.0 s"]
     assert "the server is restarting; reconnecting" in lines
     assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
     assert not any("your seat" in line for line in lines)

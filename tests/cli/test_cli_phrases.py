@@ -8,6 +8,7 @@ from msgspec import structs
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import achieved
 from samedeal_cli.render.phrases import (
     card_name,
     change_sentence,
@@ -15,7 +16,6 @@ from samedeal_cli.render.phrases import (
     counted,
     local_time,
     pile_sentence,
-    result_phrase,
     short_deal,
     standing_sentence,
     with_unique_names,
@@ -81,9 +81,9 @@ def test_standing_sentence_unique_names_and_clock() -> None:
         attempts=2,
         ms=83_400,
     )
-    assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48 home, playing, attempt 2, at 1:23.4"
+    assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48, playing, attempt 2, after 1:23.4"
     assert standing_sentence(standing, 3, game="gallery").startswith("1 of 3: bo (bot), score 24, playing")
-    assert standing_sentence(standing, 3, "expert").startswith("1 of 3: bo (expert bot), 24 of 48 home")
+    assert standing_sentence(standing, 3, "expert").startswith("1 of 3: bo (expert bot), 24 of 48")
     others = [structs.replace(standing, seat=seat, name=name) for seat, name in ((1, "ada"), (2, "bo"), (3, "bo #2"))]
     assert [racer.name for racer in with_unique_names([standing, *others])] == ["bo #4", "ada", "bo #2", "bo #2 #3"]
     assert clock(-5_040) == "-0:05.0"
@@ -102,9 +102,9 @@ def test_numbers_agree_with_their_nouns() -> None:
 
 
 def test_results_are_scores_in_games_played_for_their_score() -> None:
-    assert result_phrase("gallery", 31, 96) == "score 65"
-    assert result_phrase("corners", 31, 48) == "31 of 48 home"
-    assert result_phrase("a-newer-game", 31, 48) == "31 of 48 home"
+    assert achieved("gallery", 31, 96) == "score 65"
+    assert achieved("corners", 31, 48) == "31 of 48"
+    assert achieved("a-newer-game", 31, 48) == "31 of 48"
 
 
 def test_only_secret_deals_are_shortened() -> None:

@@ -287,17 +287,17 @@ def test_the_end_of_your_game_shows_what_you_can_do(outcome: str) -> None:
     state = racing("corners")
     assert state.view
     assert state.view.board
-    guidance = Guidance(ending="Lost: no free cell for JS") if outcome == "lost" else None
+    guidance = Guidance(ending="No free cell for JS") if outcome == "lost" else None
     board = structs.replace(state.view.board, guidance=guidance, outcome=outcome)
     ended = structs.replace(board, ply=99, moves=[], undo=outcome == "stuck")
     news = now("corners", "running", "stuck" if outcome == "stuck" else outcome)
     updated = update(state, structs.replace(news[0], board=ended), *news[1:])
     text, _ = instruction(updated)
     texts = {
-        "won": "You won in",
+        "won": "Solved in",
         "resigned": "You resigned",
-        "lost": "Lost: no free cell for J♠",
-        "over": "Your game is",
+        "lost": "No free cell for J♠",
+        "over": "Finished",
     }
     assert text.startswith(texts.get(outcome, ""))
     assert ("You can undo, restart or resign." in text) == (outcome == "stuck")

@@ -16,11 +16,11 @@ from msgspec import structs
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
+from samedeal.share.phrases import achieved, outcome_phrase
 from samedeal.wire import codec
 from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.canvas import BOLD, Canvas, Style
 from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
-from samedeal_cli.render.phrases import outcome_phrase, result_phrase
 from samedeal_cli.render.picture import draw_picture, picture_svg
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.state.recording import Recording
@@ -110,7 +110,7 @@ def test_a_cast_marks_cards_home_and_the_end() -> None:
     marks = [data for _, kind, data in events(list(cast(state))) if kind == "m"]
     home = [mark for mark in state.track.marks if mark.kind == "home"]
     assert len(marks) == len(home) + 1
-    assert marks[0] == "1 of 52 home"
+    assert marks[0] == "1 of 52"
     assert marks[-1].startswith("resigned ")
 
 
@@ -176,7 +176,7 @@ def test_a_picture_is_self_contained_and_describes_the_standings(slug: str) -> N
     root = parsed(picture_svg(state))
     description = root.findtext(f"{SVG}desc") or ""
     for track in state.recording.tracks:
-        result = result_phrase(slug, track.standing.home, track.standing.goal)
+        result = achieved(slug, track.standing.home, track.standing.goal, track.standing.outcome)
         assert f"{result}, {outcome_phrase(track.standing.outcome)}" in description
     assert (root.findtext(f"{SVG}title") or "").startswith(GAMES[slug].title)
     assert picture_svg(state) == picture_svg(player(slug).on_key("end"))

@@ -12,14 +12,16 @@ from samedeal.analysis.turning_point import TurningPoint
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
+from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal, Versus
+from samedeal.share.phrases import achieved, played_for_score
 from samedeal.wire.documents import Daily, Result
 from samedeal.wire.messages import Guidance
 from samedeal_cli.commands.play import Session
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.running_view import instruction
 from samedeal_cli.full_screen.texts import text_lines
-from samedeal_cli.render.phrases import played_for_score, versus_phrase, waiting_phrase
+from samedeal_cli.render.phrases import versus_phrase, waiting_phrase
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_commands import Ask, RaceAgain
@@ -75,8 +77,7 @@ def test_results_say_how_your_attempt_ended() -> None:
     )
     over = tuple(structs.replace(each, outcome="over") for each in state.standings)
     ended = replace(state, view=structs.replace(state.view, board=own), standings=over)
-    assert f"You: finished, score {state.me.goal - state.me.home}" in text(ended)
-    assert "Over: no moves left" in text(ended)
+    assert f"Deal: score {state.me.goal - state.me.home}. Over: no moves left" in text(ended)
 
 
 def racing_game(slug: str) -> Game:
@@ -88,8 +89,32 @@ def test_gallery_shows_scores_wherever_it_is_ranked() -> None:
     assert played_for_score("gallery")
     assert not played_for_score("corners")
     for state in (racing("gallery"), finished("gallery")):
-        assert all(f"score {each.goal - each.home}" in text(state) for each in state.others)
+        results = {achieved("gallery", each.home, each.goal, each.outcome) for each in state.standings}
+        assert all(result in text(state) for result in results if result != "score 0")
         assert "/96" not in text(state)
+
+
+def test_watchers_are_told_who_has_ended_instead_of_what_to_do() -> None:
+    boards = {1: structs.replace(board(racing_game("gallery")), guidance=Guidance(instruction="Deal"))}
+    view, standings, left = now("gallery", "running", "playing", watching=True, boards=boards)
+    state = replace(racing("gallery"), watching=True, view=view, standings=standings, left_ms=left)
+    assert instruction(state)[0] == "You are watching."
+    over = structs.replace(boards[1], outcome="over", guidance=Guidance(ending="Score 19: nothing can be played"))
+    ended = replace(state, view=structs.replace(view, boards={1: over}))
+    assert instruction(ended)[0] == "ada: Score 19: nothing can be played"
+
+
+def test_results_name_the_match_first() -> None:
+    state = finished("corners")
+    rows = [
+        EveningRow(place=seat, player=name, seat=seat, name=name, bot=False, points=3.0 - seat, races=3, wins=3 - seat)
+        for seat, name in enumerate(("ada", "bo"), start=1)
+    ]
+    evening = Evening(races=("one", state.race_id), table=tuple(rows), best_of={"3": "ada"})
+    options = structs.replace(header("corners").options, best_of=3)
+    match = replace(state, evening=evening, header=structs.replace(header("corners"), options=options))
+    assert " ada wins the match 2 : 1. 2nd of 3, behind ada" in text(match)
+    assert "the match" not in text(replace(match, race_id="another"))
 
 
 def test_ghosts_are_ranked_among_the_racers() -> None:
@@ -97,7 +122,7 @@ def test_ghosts_are_ranked_among_the_racers() -> None:
     assert state.ranking[0] == GHOST
     assert "~ dee" in text(state)
     assert "~ dee's ghost" in text(replace(finished("corners"), ghosts=(GHOST,)))
-    assert "~ dee won 0:09" in text(replace(state, width=60, height=20))
+    assert "~ dee ✓ 9.0 s" in text(replace(state, width=60, height=20))
 
 
 def test_results_show_records_the_day_and_a_legend_of_par() -> None:
@@ -106,8 +131,8 @@ def test_results_show_records_the_day_and_a_legend_of_par() -> None:
     day = structs.replace(day, results=(best,), yours=structs.replace(best, place=3, name="bo"))
     state = replace(finished("corners"), records=(RECORD,), daily=day, par=PAR)
     assert "You 3 : 1 ada, 2 tied" in text(state)
-    assert "You are 3 of 14 players: 1. ada 1:02.0" in text(state)
-    assert "★ 3 solved  ▲ 8 better  = 2 equal  ▼ 20 worse" in text(state)
+    assert "You are 3rd of 14 · 1. ada 1:02.0" in text(state)
+    assert "★ 3 solved  ▲ 8 beat you  = 2 level  ▼ 20 behind" in text(state)
     assert versus_phrase(RECORD) == "bo 3 : 1 ada, 2 tied"
     assert "5a" * 32 not in text(state)
     assert "corners:5a5a5a5a…" in text(state)
@@ -167,13 +192,13 @@ def test_watchers_see_all_tables_that_fit_until_they_choose_one(width: int, coun
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_the_results_say_whether_the_deal_could_be_won_and_until_when(width: int, height: int) -> None:
     state = finished("corners", width, height)
-    assert "could be won" not in text(state)
+    assert "be solved" not in text(state)
     assert action_of(state, "w") is None
     point = TurningPoint(seat=state.seat or 0, step=27, is_end=False, proven=True)
     known = replace(state, analysis=structs.replace(analysis("corners"), racers=(point,)))
-    assert "could be won in 119 moves. w shows it." in text(known)
-    assert "You could win until move 27." in text(known)
+    assert "can be solved in 119 moves. Press w." in text(known)
+    assert "You could have solved it up to move 27." in text(known)
     assert on_key(known, "w")[1] == "open-line"
     unknown = replace(state, analysis=structs.replace(analysis("corners"), outcome="open", line=(), racers=()))
-    assert "No win was found (1,234 positions looked at)." in text(unknown)
+    assert "No solution was found (1,234 positions searched)." in text(unknown)
     assert action_of(unknown, "w") is None

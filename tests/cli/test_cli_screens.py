@@ -25,7 +25,7 @@ from cli.test_cli_text_table import HINT, SCREENS, TABLES
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.replay_screen import ReplayScreen
-from samedeal_cli.render.phrases import clock, counted
+from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.text_table import advice, with_cards
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.settings import Settings
@@ -124,7 +124,7 @@ class Tour:
         assert view.clock_ms is not None
         names = () if state.rivals_hidden else (" you ", " ada ", " cy ")
         instruction = "" if state.notice else advice(view.board)[: 40 if self.is_typing else None]
-        facts = clock(view.clock_ms)[:-2], counted(view.board.ply, "move"), instruction
+        facts = clock(view.clock_ms)[:-2], instruction
         await self.picture(title, *facts, *names, *needed, reverse=reverse)
         spots, lines = self.app.widget.canvas.spots, shown(self.app).splitlines()
         for place, key in state.selection.keys.items():
@@ -210,14 +210,14 @@ async def race(slug: str, width: int, height: int) -> dict[str, str]:
         await screens.picture_of_table("the connection is lost", "the connection broke: reconnecting.")
         connection.restore()
         await screens.receive(story.won(visible=False))
-        waiting = "You won in 2:10.0! Waiting for ada and cy"
+        waiting = "Solved in 2:10.0, 1st of 3! Waiting for ada and cy"
         await screens.picture("you have won and wait for the others", waiting, " you ", " ada ", " cy ")
         await screens.receive(story.won(visible=True))
         await screens.picture("you have won and see all tables", waiting, " you ", " ada ", " cy ")
         await screens.receive(story.over())
         await until(lambda: app.state.checks and app.state.par and app.state.evening and len(app.state.records) == 2)
         await until(lambda: app.state.analysis)
-        await screens.picture("the results", "You won in 2:10.0!", "1 bo (you)", "Verified", "w shows it.")
+        await screens.picture("the results", "You beat ada and cy!", "1 bo (you)", "Verified", "Press w.")
         await screens.press("e", dialog="TextDialog")
         await screens.picture("the scores", "This evening", "You 3 : 1 ada, 2 tied")
         await screens.press("escape")
@@ -235,7 +235,7 @@ async def race(slug: str, width: int, height: int) -> dict[str, str]:
         assert isinstance(solution, ReplayScreen)
         await screens.press("space", "6", dialog="ReplayScreen")
         await until(lambda: solution.player.outcome)
-        await screens.picture("how the deal could be won", "This deal could be won in", "paused", "Solver (bot)")
+        await screens.picture("how the deal could be won", "This deal can be solved in", "paused", "Solver (bot)")
         return screens.pictures
 
 
@@ -245,7 +245,7 @@ async def daily(slug: str, width: int, height: int) -> dict[str, str]:
     async with tour(story, width, height) as screens:
         await screens.receive(story.over())
         await until(lambda: screens.app.state.daily and screens.app.state.scores)
-        await screens.picture("the results of a daily deal", "bo (you)", "You are 3 of 14 players")
+        await screens.picture("the results of a daily deal", "bo (you)", "You are 3rd of 14")
         return screens.pictures
 
 

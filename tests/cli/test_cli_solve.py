@@ -34,7 +34,7 @@ def test_solve_finds_a_line_and_writes_it_as_a_replay(tmp_path: Path) -> None:
     line = solve(GAMES["the-edge"].from_seed("2"), BUDGETS["the-edge"]).line
     assert (result.exit_code, result.stdout) == (
         0,
-        f"The Edge · deal {WON}\nThis deal could be won in {len(line)} moves.\n",
+        f"The Edge · deal {WON}\nThis deal can be solved in {len(line)} moves.\n",
     )
     replay = read(file.read_bytes())
     assert all(fact.holds for fact in verify(replay))
@@ -44,12 +44,15 @@ def test_solve_finds_a_line_and_writes_it_as_a_replay(tmp_path: Path) -> None:
 def test_solve_plays_the_line_back_as_lines_of_text() -> None:
     result = run("solve", WON, "--watch", "--line")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].strip().startswith("1. Solver (bot): won")
+    assert result.stdout.splitlines()[-1].strip().startswith("1. Solver (bot): solved in ")
 
 
 def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
     result = run("solve", OPEN)
-    assert (result.exit_code, result.stdout.splitlines()[1]) == (0, "No win was found (100,000 positions looked at).")
+    assert (result.exit_code, result.stdout.splitlines()[1]) == (
+        0,
+        "No solution was found (100,000 positions searched).",
+    )
     for wanted in (["--watch"], ["-o", tmp_path / "line.json"]):
         result = run("solve", OPEN, *wanted)
         assert (result.exit_code, result.stderr) == (1, "samedeal: there is no winning line to show\n")
@@ -58,7 +61,7 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
 
 def test_solve_proves_that_a_deal_is_lost() -> None:
     document = json.loads(run("solve", LOST, "--json").stdout)
-    proof = f"This deal cannot be won: an exhaustive search of {document['positions']:,} positions found no win."
+    proof = f"This deal cannot be solved ({document['positions']:,} positions searched)."
     assert (document["outcome"], document["line"], document["text"]) == ("lost", [], proof)
     assert run("solve", LOST).stdout.splitlines()[1] == proof
 
@@ -116,7 +119,7 @@ def analysed_player(point: TurningPoint | None) -> Player:
 def test_a_turning_point_is_marked_on_the_timeline() -> None:
     player = analysed_player(TurningPoint(seat=1, step=7, is_end=False, proven=True))
     text = "\n".join(draw_screen(player, 100, 30).text())
-    assert "▼ ada could win until move 7 ─" in text
+    assert "▼ ada could have solved it up to move 7 ─" in text
     assert text.count("▼") == 2
     at = player
     while (at.track.index(at.n), at.note) != (7, ""):
@@ -127,20 +130,18 @@ def test_a_turning_point_is_marked_on_the_timeline() -> None:
 
 def test_a_replay_says_what_is_not_proved_or_known() -> None:
     least = analysed_player(TurningPoint(seat=1, step=7, is_end=False, proven=False))
-    assert "ada could win at least until move 7; no win was found after move 8" in "\n".join(
-        draw_screen(least, 100, 30).text()
-    )
+    assert "ada could have solved it up to move 7 at least" in "\n".join(draw_screen(least, 100, 30).text())
     for shown in (least.watch_seat(2), analysed_player(None)):
         text = "\n".join(draw_screen(shown, 100, 30).text())
-        assert "── This deal could be won in 1 moves. ─" in text
+        assert "── This deal can be solved in 1 move. ─" in text
         assert "▼" not in text
 
 
 def test_pictures_show_turning_points_on_request(tmp_path: Path) -> None:
     player = analysed_player(TurningPoint(seat=1, step=7, is_end=False, proven=True))
-    assert "could win until move 7" in picture_svg(player)
+    assert "could have solved it up to move 7" in picture_svg(player)
     file = written(tmp_path / "race.json", finished("the-edge", 60))
-    assert "still have won" not in run("export", file, "--format", "svg").stdout
-    assert "still have won" in run("export", file, "--format", "svg", "--analysis").stdout
-    assert "still have won" in run("export", file, "--format", "cast", "--analysis").stdout
+    assert "still have solved it" not in run("export", file, "--format", "svg").stdout
+    assert "still have solved it" in run("export", file, "--format", "svg", "--analysis").stdout
+    assert "still have solved it" in run("export", file, "--format", "cast", "--analysis").stdout
     assert run("export", file, "--format", "json", "--analysis").exit_code == 2

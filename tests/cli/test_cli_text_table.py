@@ -14,6 +14,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.seat import Standing
 from samedeal.wire.messages import Board, Guidance
+from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.render.text_table import advice, board_lines, facts, standings_lines
 from samedeal_cli.render.text_width import cells
 
@@ -110,29 +111,29 @@ def test_advice_and_facts_come_from_the_game() -> None:
     assert (advice(board), facts(board)) == ("", ("phase place", "faces 0 of 12"))  # an older server
     guided = structs.replace(board, guidance=Guidance(instruction="Place the TC", facts=("face cards 0/12",)))
     assert (advice(guided), facts(guided)) == ("Place the 10♣", ("face cards 0/12",))
-    ended = structs.replace(board, guidance=Guidance(ending="Lost: no free cell for JS"))
-    assert advice(ended) == "Lost: no free cell for J♠"
+    ended = structs.replace(board, guidance=Guidance(ending="No free cell for JS"))
+    assert advice(ended) == "No free cell for J♠"
 
 
 def test_standings_show_all_columns() -> None:
     assert standings_lines(_standings(), seat=2) == [
-        "  1 cy (bot) ████████████████████  96/96  won         attempt 3   4:12.3",
-        "> 2 ünnü     ██████████░░░░░░░░░░  48/96  playing                 0:59.9",
-        "  3 一一     ░░░░░░░░░░░░░░░░░░░░   0/96  scratched",
+        "  1 cy (bot)   ████████████████████  96/96  solved     4:12.3  ×3",
+        "  2 ünnü (you) ██████████░░░░░░░░░░  48/96  playing    59.9 s",
+        "  3 一一       ░░░░░░░░░░░░░░░░░░░░         scratched",
     ]
 
 
 def test_standings_show_the_level_of_a_server_bot_if_there_is_room() -> None:
     cy, *_ = _standings()
     assert standings_lines([cy], levels={1: "beginner"})[0].startswith("  1 cy (beginner bot) █")
-    assert standings_lines([cy], levels={1: "beginner"}, width=60)[0].startswith("  1 cy (bot) ")
+    assert standings_lines([cy], levels={1: "beginner"}, width=48)[0].startswith("  1 cy (bot) ")
 
 
 def test_standings_with_equal_names_show_seats() -> None:
     one, two, three = (structs.replace(standing, name="a" * 24, bot=True) for standing in _standings())
     for width in (58, 80):
-        lines = standings_lines((one, two, three), width=width)
-        assert all(f" #{seat} (bot) " in line for seat, line in enumerate(lines, 1))
+        lines = standings_lines(with_unique_names((one, two, three)), width=width)
+        assert all(f" #{seat} (bot)" in line for seat, line in enumerate(lines, 1))
         assert max(map(cells, lines)) <= 80
 
 

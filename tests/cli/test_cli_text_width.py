@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.names import normalised
+from samedeal_cli.commands.output import table_lines
 from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_table import standings_lines
@@ -58,3 +59,9 @@ def test_names_of_every_kind_keep_the_columns_of_every_screen(name: str, width: 
         assert named.spots.keys() == plain.spots.keys()
     columns = {cells(line[: line.index(" ██")]) for line in standings_lines(standings) if " ██" in line}
     assert len(columns) == 1
+
+
+def test_tables_with_wide_names_are_aligned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = table_lines([("日本太郎", "1 race", "corners"), ("ada", "12 races", "the-edge")])
+    assert lines == ["日本太郎    1 race  corners", "ada       12 races  the-edge"]

@@ -138,12 +138,12 @@ def test_undo_and_restart_begin_another_line() -> None:
 @pytest.mark.parametrize(
     ("step", "is_end", "proven", "text"),
     [
-        (27, False, True, "could win until move 27"),
-        (27, False, False, "could win at least until move 27; no win was found after move 28"),
-        (0, False, True, "could win before the first move"),
-        (12, True, False, "could still have won at the end"),
-        (None, False, True, "had no chance to win"),
-        (None, False, False, "had no known way to win"),
+        (27, False, True, "could have solved it up to move 27"),
+        (27, False, False, "could have solved it up to move 27 at least"),
+        (0, False, True, "could have solved it before the first move"),
+        (12, True, False, "could still have solved it at the end"),
+        (None, False, True, "had no way to solve it"),
+        (None, False, False, "had no known way to solve it"),
     ],
 )
 def test_turning_points_in_words(step: int | None, is_end: bool, proven: bool, text: str) -> None:
@@ -185,9 +185,11 @@ def test_texts_say_what_is_known() -> None:
         found = Analysis(game="corners", deal="corners:1", variant={}, outcome=outcome, positions=positions, line=line)
         return found.text
 
-    assert text("won", 10, "draw", "w") == "This deal could be won in 2 moves."
-    assert text("lost", 1_234) == "This deal cannot be won: an exhaustive search of 1,234 positions found no win."
-    assert text("open", 100_000) == "No win was found (100,000 positions looked at)."
+    assert text("won", 10, "draw", "w") == "This deal can be solved in 2 moves."
+    assert text("lost", 1_234) == "This deal cannot be solved (1,234 positions searched)."
+    assert text("lost", 0) == "This deal cannot be solved."
+    assert text("won", 10, "draw") == "This deal can be solved in 1 move."
+    assert text("open", 100_000) == "No solution was found (100,000 positions searched)."
 
 
 def test_what_cannot_be_analysed_is_refused() -> None:

@@ -86,6 +86,8 @@ def test_a_racer_is_compared_with_par() -> None:
     assert gallery.squares == ("solved", "better", "equal", "worse")
     edge = compared(made("the-edge", 52, 40), 1, "bo", 45, won=True)
     assert (edge.home, edge.result, edge.equal) == (45, 52, 0.5)
+    boasts = [compared(made("corners", 40, 20, 20, 9), 1, "ada", home, won=False).boast for home in (41, 21, 20, 10, 9)]
+    assert boasts == ["better than the computer", "better than 75% of the computer’s games", *[""] * 3]
     assert [made(slug, 10).counted for slug in ("gallery", "corners")] == ["left", "home"]
 
 

@@ -52,7 +52,7 @@ def test_the_chart_has_a_text_alternative() -> None:
     assert picture.attrib["aria-labelledby"].split() == list(labels) == ["title", "desc"]
     assert labels["title"] == "The Edge, deal a.0"
     assert "the-edge-bot/1 played the deal the-edge:a.0. 8 plays, cards home: 20 to 52, median 30" in labels["desc"]
-    assert "ada, 52 home: better than 75 %, level with 25 %, worse than 0 % of the plays." in labels["desc"]
+    assert "ada, 52 home: better than 75%, level with 25%, worse than 0% of the plays." in labels["desc"]
 
 
 def test_every_kind_of_square_has_a_distinct_colour_and_mark() -> None:
@@ -111,5 +111,5 @@ def test_squares_are_split_into_as_few_equal_rows_as_possible() -> None:
 
 
 def test_verdict_describes_the_comparison() -> None:
-    assert verdict(compared(EDGE, 1, "ada", 30, won=False)) == "better than 12.5 %, level with 50 %, worse than 37.5 %"
-    assert [percent(share) for share in (0, 1 / 200, 1 / 60, 0.62, 1)] == ["0 %", "0.5 %", "1.7 %", "62 %", "100 %"]
+    assert verdict(compared(EDGE, 1, "ada", 30, won=False)) == "better than 12.5%, level with 50%, worse than 37.5%"
+    assert [percent(share) for share in (0, 1 / 200, 1 / 60, 0.62, 1)] == ["0%", "0.5%", "1.7%", "62%", "100%"]

@@ -42,6 +42,12 @@ def test_two_racers_get_a_point_for_each_win() -> None:
     )
 
 
+def test_rows_have_the_seats_of_the_newest_race() -> None:
+    first = result("a", racers=(racer("p1", 1, name="ada", seat=1), racer("p2", 2, name="ada", seat=2)))
+    second = result("b", racers=(racer("p2", 1, name="ada", seat=3), racer("p3", 2, seat=1)))
+    assert [(row.player, row.seat) for row in evening([first, second]).table] == [("p1", 1), ("p2", 3), ("p3", 1)]
+
+
 def test_races_of_one_and_cancelled_races_do_not_count() -> None:
     scores = evening([race("a", {"ada": 1}), race("b", {}), race("c", {"bo": 1, "ada": 2}), race("d", {"cy": 1})])
     assert (scores.races, rows(scores)) == (("c",), [(1, "bo", 1.0, 1, 1), (2, "ada", 0.0, 1, 0)])

@@ -10,11 +10,12 @@ from samedeal.race.race import Stage
 from samedeal.race.seat import Standing
 from samedeal.replays.timeline import Racer, Step, Steps, steps
 from samedeal.share import card
-from samedeal.share.phrases import clock, ordinal, short_date
+from samedeal.share.phrases import achieved, clock, ordinal, short_date
 from samedeal.share.shared_race import SharedRace
-from samedeal.share.text import MAX_NAMES, pace, text
+from samedeal.share.text import pace, text
 from samedeal.svg_text import escaped
 from support.finished_races import DAY, finished, opened
+from support.wording import WORDING, library_wording
 
 LINK = "https://race.example/r/calm-otter-42"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -64,17 +65,19 @@ def test_every_finished_race_can_be_shared(slug: str) -> None:
         assert len(squares) == 8
         assert list(squares) == sorted(squares), "progress never goes back"
         assert squares[-1] == "▁▂▃▄▅▆▇█"[own.home * 7 // own.goal]
-        line = f"Same Deal · {GAMES[slug].title} · {ordinal(own.place)} of 2 · {own.home} of {own.goal} home {squares}"
+        place = f"{ordinal(own.place)} of 2 · {achieved(slug, own.home, own.goal)}"
+        line = f"Same Deal · {GAMES[slug].title} · {place} {squares}"
         assert text(result, LINK, own.seat, pace=squares) == f"{line}\n{LINK}\n"
 
 
 def test_text_of_a_daily_win_has_everything_once_the_deal_is_public() -> None:
     race = shared(standing(3, "Cy", outcome="won", place=1), replaced(ADA, place=2), BO, daily=True)
-    assert text(race, LINK, 1, pace="▁▂▃▅▅▆▇█", beaten=0.914).splitlines() == [
-        "Same Deal · Corners · daily 22 Nov · 2nd of 3 · 4:12 · better than 91 % of the computer ▁▂▃▅▅▆▇█",
+    line = "Same Deal · Corners · daily 22 Nov · 2nd of 3 · solved in 4:12.3"
+    assert text(race, LINK, 1, pace="▁▂▃▅▅▆▇█", boast="better than 91%").splitlines() == [
+        f"{line} · better than 91% ▁▂▃▅▅▆▇█",
         LINK,
     ]
-    assert text(race, LINK, 1).splitlines()[0] == "Same Deal · Corners · daily 22 Nov · 2nd of 3 · 4:12"
+    assert text(race, LINK, 1).splitlines()[0] == line
 
 
 def replaced(racer: Standing, **fields: Any) -> Standing:
@@ -85,19 +88,19 @@ def test_text_of_each_stage() -> None:
     waiting = [standing(1, "Ada", outcome="waiting", attempts=0), standing(2, "שלום", outcome="ready", attempts=0)]
     lines = {
         "Same Deal · Corners · race me: 2 of 8 seats taken": shared(*waiting, stage="open"),
-        "Same Deal · Corners · the race is running, Ada, \u2068שלום\u2069": shared(*waiting, stage="running"),
+        "Same Deal · Corners · the race is running, Ada and \u2068שלום\u2069": shared(*waiting, stage="running"),
         "Same Deal · Corners · the race is running": shared(stage="countdown"),
         "Same Deal · Corners · cancelled": shared(*waiting, stage="cancelled"),
-        "Same Deal · Corners · Ada 4:12, Bo 31 of 44 home": shared(ADA, BO),
-        "Same Deal · Corners · Bo 31 of 44 home": shared(BO, standing(3, "Cy", outcome="scratched", attempts=0)),
+        "Same Deal · Corners · Ada solved in 4:12.3 and Bo 31 of 44": shared(ADA, BO),
+        "Same Deal · Corners · Bo 31 of 44": shared(BO, standing(3, "Cy", outcome="scratched", attempts=0)),
     }
     for line, race in lines.items():
         assert text(race, LINK) == f"{line}\n{LINK}\n"
-        assert text(race, LINK, 9, pace="▁", beaten=0.5) == f"{line}\n{LINK}\n", "nobody has this seat"
+        assert text(race, LINK, 9, pace="▁", boast="best") == f"{line}\n{LINK}\n", "nobody has this seat"
     crowd = shared(*(standing(seat, f"N{seat}") for seat in range(1, 7)))
-    assert f"N{MAX_NAMES} 31 of 44 home and 2 more\n" in text(crowd, LINK)
+    assert "N2 31 of 44, N3 31 of 44 and 3 more\n" in text(crowd, LINK)
     alone = text(shared(ADA), LINK, 1)
-    assert alone == f"Same Deal · Corners · 4:12\n{LINK}\n", "there is no place in a race of one"
+    assert alone == f"Same Deal · Corners · solved in 4:12.3\n{LINK}\n", "there is no place in a race of one"
 
 
 def timeline(*moves: tuple[int, int, str], goal: int = 8) -> Steps:
@@ -135,12 +138,12 @@ def test_card_of_each_stage() -> None:
     assert "The race is about to start" in words(shared(stage="countdown"))
     assert "The race was cancelled" in words(shared(stage="cancelled"))
     assert words(shared(ADA, BO, standing(3, "Cy", attempts=0)))[3:] == [
-        *("The race is over", "1", "won in 4:12.3", "Ada", "2", "31 of 44 home", "Bo"),
+        *("The race is over", "1", "solved in 4:12.3", "Ada", "2", "31 of 44", "Bo"),
     ]
-    analysed = shared(ADA, BO, turning_points={2: "could win until move 5"})
-    assert words(analysed)[-3:] == ["31 of 44 home", "could win until move 5", "Bo"]
+    analysed = shared(ADA, BO, turning_points={2: "could have solved it up to move 5"})
+    assert words(analysed)[-3:] == ["31 of 44", "could have solved it up to move 5", "Bo"]
     crowd = words(shared(*(standing(seat, "N") for seat in range(1, 33))))
-    assert crowd[-4:] == ["3", "31 of 44 home", "N #3", "and 29 more"]
+    assert crowd[-4:] == ["3", "31 of 44", "N #3", "and 29 more"]
 
 
 NAMES = [
@@ -188,3 +191,8 @@ def test_the_card_of_an_open_race_names_its_host() -> None:
     assert card.description(race).startswith("Same Deal: Ada invites you to Corners. ")
     assert shared(ADA, host="Ada").invitation is None
     assert SharedRace.of(opened("corners").race).invitation is None
+
+
+def test_results_are_in_the_words_of_the_page() -> None:
+    said = library_wording()
+    assert said == {kind: WORDING[kind] for kind in said}

@@ -13,11 +13,19 @@ def result(race: str, *, game: str = "corners", day: int = 0, ended: int = 0, **
 
 
 def racer(
-    player: str, place: int, *, name: str = "", home: int = 10, ms: int = 1_000, won: bool = False
+    player: str, place: int, *, name: str = "", seat: int = 0, home: int = 10, ms: int = 1_000, won: bool = False
 ) -> RacerResult:
     """Return the result of a racer, by default named like the public id."""
     return RacerResult(
-        player=player, name=name or player, bot=player == "bot", place=place, won=won, home=home, goal=GOAL, ms=ms
+        player=player,
+        seat=seat,
+        name=name or player,
+        bot=player == "bot",
+        place=place,
+        won=won,
+        home=home,
+        goal=GOAL,
+        ms=ms,
     )
 
 

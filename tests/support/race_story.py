@@ -25,9 +25,9 @@ from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.results import RaceResult, RacerResult
 from samedeal.scores.tallies import GameScores, Personal, Versus
+from samedeal.share.phrases import played_for_score
 from samedeal.wire.documents import Daily, RacePar, Result
 from samedeal.wire.messages import Host, View
-from samedeal_cli.render.phrases import played_for_score
 from samedeal_cli.state.selection import Selection
 from support.example_states import RACE, board, info, standing
 from support.finished_races import DAY, OPENED_AT, SIGNING_KEY, finished
@@ -266,6 +266,7 @@ def _evening() -> Evening:
         EveningRow(
             place=place,
             player=PLAYERS[NAMES.index(name)],
+            seat=NAMES.index(name) + 1,
             name=name,
             bot=name == "cy",
             points=points,

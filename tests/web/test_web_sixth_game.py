@@ -30,7 +30,7 @@ async def test_sixth_game_is_won_by_tapping(server: Server, page: Page) -> None:
             await tap(page, *(["talon"] if move == "turn" else [move[at : at + 2] for at in range(0, len(move), 2)]))
         if ply < len(WIN):
             await wait_for_ply(page, ply)
-    await page.wait_for_selector("text=/Won in /")
+    await page.wait_for_selector("text=/Solved in /")
     await page.wait_for_selector("text=Verified ✓ by this server")
     await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
     await page.wait_for_selector("text=Checked by this server: verified (key known)")

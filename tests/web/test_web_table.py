@@ -279,7 +279,7 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
                 await page.select_option(f"#preference-{name}", value)
             await page.keyboard.press("Escape")
             await tap_moves(page, moves[-1:], first=len(moves) - 1)
-            await page.wait_for_selector("text=/Won in /")
+            await page.wait_for_selector("text=/Solved in /")
             happened = await page.evaluate("[window.celebrated, window.tones, window.vibrated].map(Boolean)")
             assert happened == expected, (motion, choices)
             await page.wait_for_selector(".celebration", state="detached")
@@ -324,7 +324,7 @@ async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> 
         await bo.ask(m.Resign)
         podium = await page.locator(".podium").inner_text()
         assert "(you)" in podium
-        assert "won in" in podium
+        assert "solved in" in podium
         assert "48 cards behind" in podium
         assert not await find_violations(page)
 

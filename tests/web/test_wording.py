@@ -1,22 +1,23 @@
-"""The page and the CLI use the same wording: both match tests/wording.json."""
+"""The page, the CLI and the library use the same wording: all match tests/wording.json."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.wire.messages import Board
 from samedeal_cli.render import phrases
 from support.node import needs_node, run
+from support.wording import WORDING, headlines, library_wording, matches
 
-WORDING: dict[str, Any] = json.loads((Path(__file__).parents[1] / "wording.json").read_text(encoding="utf-8"))
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const page = await import(process.argv[1]);
-const { names, times, cards, piles, changes, counts } = JSON.parse(readFileSync(0, "utf-8"));
+const { wording, headlines, matches, counted } = JSON.parse(readFileSync(0, "utf-8"));
+const { names, times, cards, piles, changes, counts, durations, outcomes, results } = wording;
 const racers = (byName) => Object.entries(byName).map(([seat, name]) => ({ seat: Number(seat), name }));
+const game = (slug) => ({ counted: counted[slug] });
 console.log(JSON.stringify({
   names: names.map(([given]) => [given, Object.fromEntries(page.displayNames(racers(given)))]),
   times: times.map(([ms]) => [ms, page.formatClock(ms)]),
@@ -24,6 +25,17 @@ console.log(JSON.stringify({
   piles: piles.map(([place, pile]) => [place, pile, page.pileSentence(place, pile)]),
   changes: changes.map(([before, after]) => [before, after, page.changeSentence(before, after)]),
   counts: counts.map(([number, noun]) => [number, noun, page.counted(number, noun)]),
+  durations: durations.map(([ms]) => [ms, page.duration(ms)]),
+  outcomes: outcomes.map(([outcome]) => [outcome, page.outcomeText(outcome)]),
+  results: results.map(([slug, racer]) => [
+    slug, racer, page.achieved(game(slug), racer), page.achieved(game(slug), racer, { short: true }),
+  ]),
+  headlines: headlines.map(([slug, standings, seat], index) => [
+    ...wording.headlines[index].slice(0, 3),
+    page.headline(game(slug), standings, seat),
+    page.dealLine(game(slug), standings, seat),
+  ]),
+  matches: matches.map((given, index) => [...wording.matches[index].slice(0, 6), page.matchLine(...given)]),
 }));
 """
 
@@ -33,14 +45,13 @@ def board(table: dict[str, list[str]]) -> Board:
     return Board(table=piles, outcome="playing", home=0, attempt=1, ply=0)
 
 
-def cli_wording() -> dict[str, Any]:
+def python_wording() -> dict[str, Any]:
     def names(given: dict[str, str]) -> dict[str, str]:
         marks = seat_marks({int(seat): name for seat, name in given.items()})
         return {seat: name + marks[int(seat)] for seat, name in given.items()}
 
-    return {
+    return library_wording() | {
         "names": [[given, names(given)] for given, _ in WORDING["names"]],
-        "times": [[ms, phrases.clock(ms)] for ms, _ in WORDING["times"]],
         "cards": [[card, phrases.card_name(card)] for card, _ in WORDING["cards"]],
         "piles": [[place, pile, phrases.pile_sentence(place, pile)] for place, pile, _ in WORDING["piles"]],
         "changes": [
@@ -52,10 +63,12 @@ def cli_wording() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", WORDING)
-def test_cli_wording(kind: str) -> None:
-    assert cli_wording()[kind] == WORDING[kind]
+def test_python_wording(kind: str) -> None:
+    assert python_wording()[kind] == WORDING[kind]
 
 
 @needs_node
 def test_page_wording() -> None:
-    assert run(SCRIPT, "phrases.js", WORDING) == WORDING
+    counted = {slug: game.counted for slug, game in GAMES.items()}
+    asked = {"wording": WORDING, "headlines": headlines(), "matches": matches(), "counted": counted}
+    assert run(SCRIPT, "phrases.js", asked) == WORDING

@@ -41,12 +41,13 @@ class Analysis(Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Whether the deal could be won, in a sentence."""
+        """Whether the deal can be solved, in a sentence."""
         if self.outcome == "won":
-            return f"This deal could be won in {len(self.line)} moves."
+            return f"This deal can be solved in {len(self.line)} move{'' if len(self.line) == 1 else 's'}."
+        searched = f" ({self.positions:,} positions searched)" if self.positions else ""
         if self.outcome == "lost":
-            return f"This deal cannot be won: an exhaustive search of {self.positions:,} positions found no win."
-        return f"No win was found ({self.positions:,} positions looked at)."
+            return f"This deal cannot be solved{searched}."
+        return f"No solution was found{searched}."
 
 
 def analysed(

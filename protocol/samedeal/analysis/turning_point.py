@@ -39,20 +39,21 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
     """Whether it is proved that there is no win after the next move, or from the deal if ``step`` is None."""
 
     def brief(self) -> str:
-        """Return until when the racer could have won, in words that follow the name; empty if no win was found."""
+        """Return until when the racer could have solved the deal, in words that follow the name; empty if no solution
+        was found.
+        """
         if self.step is None:
             return ""
         if self.is_end:
-            return "could still have won at the end"
-        least = "" if self.proven else " at least"
-        return f"could win{least} until move {self.step}" if self.step else f"could win{least} before the first move"
+            return "could still have solved it at the end"
+        until = f"up to move {self.step}" if self.step else "before the first move"
+        return f"could have solved it {until}{'' if self.proven else ' at least'}"
 
     def described(self) -> str:
         """Return the turning point in words that follow the racer's name."""
         if self.step is None:
-            return "had no chance to win" if self.proven else "had no known way to win"
-        later = "" if self.proven or self.is_end else f"; no win was found after move {self.step + 1}"
-        return self.brief() + later
+            return f"had no {'' if self.proven else 'known '}way to solve it"
+        return self.brief()
 
 
 def last_line(deal: Game, moves: Iterable[Move]) -> list[Point]:

@@ -10,15 +10,11 @@ from typing import Literal
 from msgspec import Struct
 
 from samedeal.computer.bots import BOTS, Run, plays
-from samedeal.game import Game, Variant
+from samedeal.game import Counted, Game, Variant
 from samedeal.games.catalogue import GAMES
 
 Square = Literal["worse", "equal", "better", "solved"]
 """A play of the computer compared with the player's result; ``solved`` is a win, whatever the player's result."""
-
-
-Counted = Literal["home", "left"]
-"""What a result counts: the cards home or, in a game played for its score, the cards left."""
 
 
 class Compared(Struct, frozen=True, kw_only=True):
@@ -36,6 +32,8 @@ class Compared(Struct, frozen=True, kw_only=True):
     better: float
     squares: tuple[Square, ...]
     """One per play of the computer, best first."""
+    boast: str = ""
+    """How the result compares, in words, if that is worth telling others."""
 
 
 class Par(Struct, frozen=True):
@@ -60,7 +58,7 @@ class Par(Struct, frozen=True):
 
     @property
     def counted(self) -> Counted:
-        return "left" if GAMES[self.game].dead_end == "over" else "home"
+        return GAMES[self.game].counted
 
     @property
     def minimum(self) -> int:
@@ -115,6 +113,7 @@ def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
     goal = GAMES[par.game].goal
     mine = goal if won else home
     worse, equal = sum(other < mine for other in par.homes), par.homes.count(mine)
+    share = f"{100 * worse // par.plays}% of the computer’s games"
     return Compared(
         seat=seat,
         name=name,
@@ -125,6 +124,7 @@ def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
         equal=equal / par.plays,
         better=(par.plays - worse - equal) / par.plays,
         squares=tuple(_square(other, mine, goal) for other in sorted(par.homes, reverse=True)),
+        boast=f"better than {'the computer' if worse == par.plays else share}" if 2 * worse >= par.plays else "",
     )
 
 

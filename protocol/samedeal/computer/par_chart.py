@@ -41,8 +41,8 @@ def rows(squares: Sequence[T], longest: int = LONGEST_ROW) -> Iterator[Sequence[
 
 
 def percent(share: float) -> str:
-    """Format a fraction, such as ``62 %`` or ``0.5 %``."""
-    return f"{round(100 * share, 1):g} %"
+    """Format a fraction, such as ``62%`` or ``0.5%``."""
+    return f"{round(100 * share, 1):g}%"
 
 
 def verdict(racer: Compared) -> str:
@@ -115,7 +115,7 @@ def _chart(par: Par, racer: Compared, top: int) -> Iterator[str]:
 
 
 def _result(par: Par, racer: Compared) -> str:
-    return f"{racer.result} {par.counted}{', won' if racer.won else ''}"
+    return f"{racer.result} {par.counted}{', solved' if racer.won else ''}"
 
 
 def _text(x: int, y: int, text: str, more: str = "") -> str:

@@ -53,6 +53,7 @@ class Gallery(Game, frozen=True):
     fanned = frozenset(TABLEAU)
     labels = {spot: RANKS[base - 1] for row, base in BASES.items() for spot in ROWS[row]}
     options = {"cap": (True, False)}
+    counted = "left"
     dead_end = "over"
     layout = """
         a1  a2  a3  a4  a5  a6  a7  a8
@@ -91,10 +92,6 @@ class Gallery(Game, frozen=True):
     def home(self) -> int:
         home, _, _ = self._spots
         return self.table.count(home)
-
-    @property
-    def score(self) -> int:
-        return self.goal - self.home
 
     @property
     def notes(self) -> dict[str, str]:

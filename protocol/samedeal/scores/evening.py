@@ -22,6 +22,8 @@ class EveningRow(Struct, frozen=True, kw_only=True):
     """Players with equal points share a place."""
     player: str
     """The public id."""
+    seat: int = 0
+    """The player's seat in the newest race, which tells players with the same name apart; 0 from older servers."""
     name: str
     """The player's newest name."""
     bot: bool
@@ -82,6 +84,7 @@ def evening(results: Iterable[RaceResult]) -> Evening:
             EveningRow(
                 place=place,
                 player=player,
+                seat=newest[player].seat,
                 name=newest[player].name,
                 bot=newest[player].bot,
                 points=float(total) / float(unit),

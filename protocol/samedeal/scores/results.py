@@ -19,6 +19,8 @@ class RacerResult(Struct, frozen=True, kw_only=True):
 
     player: str
     """The public id."""
+    seat: int = 0
+    """0 from older servers."""
     name: str
     bot: bool
     place: int
@@ -60,6 +62,7 @@ class RaceResult(Struct, frozen=True, kw_only=True):
             racers=tuple(
                 RacerResult(
                     player=player,
+                    seat=standing.seat,
                     name=standing.name,
                     bot=standing.bot,
                     place=standing.place,

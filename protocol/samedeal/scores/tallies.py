@@ -1,11 +1,12 @@
 """Tallies: a player's personal scores and head-to-head records, added up race by race in any order."""
 
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Self
 
 from msgspec import Struct
 
 from samedeal.day import Day
+from samedeal.game import Counted
 from samedeal.games.catalogue import GAMES
 from samedeal.scores.results import RaceResult, RacerResult
 
@@ -25,7 +26,7 @@ class GameScores(Struct, frozen=True, kw_only=True):
     """The best result as players quote it; see `counted`."""
     goal: int
     """The number of cards in a solved deal."""
-    counted: Literal["home", "left"]
+    counted: Counted
     """What `best` counts: cards home (more is better) or, in a game played for its score, cards left (fewer is)."""
 
 
@@ -214,16 +215,16 @@ class VersusTally:
 
 
 def _scores(slug: str, game: _Game) -> GameScores:
-    for_score = slug in GAMES and GAMES[slug].dead_end == "over"
+    counted = GAMES[slug].counted if slug in GAMES else "home"
     return GameScores(
         game=slug,
         races=game.races,
         wins=game.wins,
         solved=game.solved,
         best_ms=game.best_ms,
-        best=game.goal - game.home if for_score else game.home,
+        best=game.goal - game.home if counted == "left" else game.home,
         goal=game.goal,
-        counted="left" if for_score else "home",
+        counted=counted,
     )
 
 

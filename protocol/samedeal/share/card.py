@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from samedeal.race.seat import Standing
-from samedeal.share.phrases import clock, short_date
+from samedeal.share.phrases import result, short_date
 from samedeal.share.shared_race import SharedRace
 from samedeal.svg_text import escaped
 
@@ -45,7 +45,7 @@ def svg(race: SharedRace) -> str:
 def description(race: SharedRace) -> str:
     """Describe the card in a sentence, for people who cannot see it."""
     racers = ", ".join(
-        f"{name} {result(standing)}{_after_comma(race, standing)}"
+        f"{name} {result(race.game, standing)}{_after_comma(race, standing)}"
         if race.stage == "over" and standing.attempts
         else name
         for standing, name in zip(race.standings, race.names.values(), strict=True)
@@ -57,13 +57,6 @@ def _after_comma(race: SharedRace, standing: Standing) -> str:
     """Return a racer's turning point after a comma, if it is known."""
     text = race.turning_points.get(standing.seat)
     return f", {text}" if text else ""
-
-
-def result(standing: Standing) -> str:
-    """Return the result of a racer: ``won in 4:12.3``, or ``31 of 44 home``."""
-    if standing.outcome == "won":
-        return f"won in {clock(standing.ms)}"
-    return f"{standing.home} of {standing.goal} home"
 
 
 def _title(race: SharedRace) -> str:
@@ -102,24 +95,26 @@ def _rows(race: SharedRace) -> Iterator[str]:
     for index, standing in enumerate(shown):
         turning_point = race.turning_points.get(standing.seat, "")
         top = _FIRST_ROW + index * _ROW
-        yield from _row(standing, names[standing.seat], top, turning_point, over=race.stage == "over")
+        right = result(race.game, standing) if race.stage == "over" else ""
+        yield from _row(standing, names[standing.seat], top, right, turning_point)
     if hidden := len(racers) - len(shown):
         y = _FIRST_ROW + len(shown) * _ROW + 38
         yield f'<text x="{_NAME_X}" y="{y}" font-size="32" fill="{_SOFT}">and {hidden} more</text>'
 
 
-def _row(standing: Standing, name: str, top: int, turning_point: str, *, over: bool) -> Iterator[str]:
+def _row(standing: Standing, name: str, top: int, result: str, turning_point: str) -> Iterator[str]:
+    """Draw a racer, with the place if the race is over and so has a result."""
     yield f'<rect x="{_MARGIN}" y="{top}" width="{_RIGHT - _MARGIN}" height="58" rx="12" fill="{_PANEL}"/>'
-    color = _MEDALS.get(standing.place, _SOFT) if over else _SOFT
+    color = _MEDALS.get(standing.place, _SOFT) if result else _SOFT
     yield f'<circle cx="{_MARGIN + 44}" cy="{top + 29}" r="21" fill="{color}"/>'
-    if over:
+    if result:
         yield (
             f'<text x="{_MARGIN + 44}" y="{top + 38}" font-size="26" font-weight="bold" text-anchor="middle"'
             f' fill="{_GROUND}">{standing.place}</text>'
         )
         font, lift = (26, 9) if turning_point else (32, 0)
         right = f'x="{_RIGHT - 24}" text-anchor="end"'
-        yield f'<text {right} y="{top + 40 - lift}" font-size="{font}">{result(standing)}</text>'
+        yield f'<text {right} y="{top + 40 - lift}" font-size="{font}">{result}</text>'
         if turning_point:
             yield f'<text {right} y="{top + 51}" font-size="17" fill="{_SOFT}">{escaped(turning_point)}</text>'
     # The inner picture clips a name with wide characters or with tall marks.

@@ -3,22 +3,19 @@
 import unicodedata
 from typing import Final
 
-from samedeal.race.seat import Standing
 from samedeal.replays.timeline import Steps
-from samedeal.share.phrases import clock, ordinal, short_date
+from samedeal.share.phrases import listed, ordinal, result, short_date
 from samedeal.share.shared_race import SharedRace
 
 PACE_SQUARES: Final = 8
 _LEVELS: Final = "▁▂▃▄▅▆▇█"
-MAX_NAMES: Final = 4
-"""How many racers a line names."""
 
 
-def text(race: SharedRace, link: str, seat: int | None = None, *, pace: str = "", beaten: float | None = None) -> str:
+def text(race: SharedRace, link: str, seat: int | None = None, *, pace: str = "", boast: str = "") -> str:
     """Return the line of a race, and the link on a second line.
 
-    Of a finished race, the line shows the result of the racer in `seat`, or else everybody's. `pace` and `beaten`, the
-    fraction of the computer's plays that did worse, reveal something about the deal: pass them only once it is public.
+    Of a finished race, the line shows the result of the racer in `seat`, or else everybody's. `pace`, and `boast` that
+    compares it with the computer's, reveal something about the deal: pass them only once it is public.
     """
     parts = ["Same Deal", race.title]
     if race.daily:
@@ -27,12 +24,12 @@ def text(race: SharedRace, link: str, seat: int | None = None, *, pace: str = ""
     if race.stage != "over":
         parts.append(_state(race))
     elif own is None:
-        parts += _listed([f"{_isolated(race.names[each.seat])} {_result(each)}" for each in race.results])
+        results = [f"{_isolated(race.names[each.seat])} {result(race.game, each)}" for each in race.results]
+        parts += [listed(results)] if results else []
     else:
         parts += [f"{ordinal(own.place)} of {len(race.results)}"] if len(race.results) > 1 else []
-        parts.append(_result(own))
-        if beaten is not None:
-            parts.append(f"better than {round(100 * beaten)} % of the computer")
+        parts.append(result(race.game, own))
+        parts += [boast] if boast else []
     line = " · ".join(parts)
     return f"{line}{f' {pace}' if own and pace else ''}\n{link}\n"
 
@@ -64,19 +61,7 @@ def _state(race: SharedRace) -> str:
             return "cancelled"
         case _:
             names = [_isolated(name) for name in race.names.values()]
-            return ", ".join(["the race is running", *_listed(names)])
-
-
-def _listed(texts: list[str]) -> list[str]:
-    """Return at most MAX_NAMES texts, joined with commas, in a list that may be empty."""
-    hidden = len(texts) - MAX_NAMES
-    return [", ".join(texts[:MAX_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")] if texts else []
-
-
-def _result(standing: Standing) -> str:
-    if standing.outcome == "won":
-        return clock(standing.ms, tenths=False)
-    return f"{standing.home} of {standing.goal} home"
+            return ", ".join(["the race is running", *([listed(names)] if names else [])])
 
 
 def _isolated(name: str) -> str:

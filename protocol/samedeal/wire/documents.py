@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from samedeal.cards import Pile
 from samedeal.computer.deal_filters import filters
-from samedeal.computer.par import Compared, Counted
-from samedeal.game import Game
+from samedeal.computer.par import Compared
+from samedeal.game import Counted, Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE, Practice
 from samedeal.race.events import Header
@@ -52,6 +52,8 @@ class GameDescription(Struct, frozen=True):
     """Its practice deal, if it has one. Cards in texts are in notation form."""
     pitch: str = ""
     """The game in one line."""
+    counted: Counted = "home"
+    """What its results count: cards home or, in a game played for its score, cards left."""
     example: Mapping[str, Pile] = {}
     """The piles a few moves after a deal, to draw a picture of the game."""
 

@@ -102,14 +102,14 @@ class Sharing:
         shared, seat = SharedRace.of(race), query.seat
         if seat not in (None, *(standing.seat for standing in shared.standings)):
             raise Refused("not-found", f"Nobody has seat {seat}.")
-        beaten, pace = None, ""
+        boast, pace = "", ""
         if seat is not None and race.stage == "over":
-            beaten = await self._beaten(race, seat, client_network(request))
+            boast = await self._boast(race, seat, client_network(request))
             if data := await self._replay(race):
                 paces = await render(self._renderings, request, "pace", data)
                 pace = msgpack.decode(paces, type=dict[int, str]).get(seat, "")
         link = f"{base_url(request, self._settings)}/r/{race.id}"
-        line = share_text.text(shared, link, seat, pace=pace, beaten=beaten)
+        line = share_text.text(shared, link, seat, pace=pace, boast=boast)
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
     async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
@@ -127,15 +127,13 @@ class Sharing:
             return Response(status_code=304, headers=headers)
         return Response(data, media_type=MEDIA[form], headers=headers)
 
-    async def _beaten(self, race: Race, seat: int, address: str) -> float | None:
-        """Return the fraction of the computer's plays that did worse, or None if that is not known or not public."""
+    async def _boast(self, race: Race, seat: int, address: str) -> str:
+        """Return how a result compares with the computer's, or "" if that is not known, not public or no boast."""
         try:
             par = await self._pars.of_race(race.id, address)
         except Refused:
-            return None
-        if isinstance(par, ParProgress):
-            return None
-        return next((racer.worse for racer in par[1] if racer.seat == seat), None)
+            return ""
+        return "" if isinstance(par, ParProgress) else next((each.boast for each in par[1] if each.seat == seat), "")
 
     async def _replay(self, race: Race) -> bytes | None:
         """Return the stored replay, or None if it is not stored yet or not public."""

@@ -8,12 +8,13 @@ import msgspec
 from samedeal.day import DAY_MS
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import LONGEST_MS
+from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal.wire.documents import Daily, Today
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, local_time, result_phrase
+from samedeal_cli.render.phrases import local_time
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command, program
 
@@ -72,8 +73,8 @@ def _lines(daily: Daily) -> Iterator[str]:
     yield from table_lines(
         (
             f"{result.place:>2}. {name_with_bot(result.name, result.bot)}",
-            f"{result.outcome}, {result_phrase(daily.game, result.home, result.goal)}",
-            clock(result.ms),
+            f"{outcome_phrase(result.outcome)}, {achieved(daily.game, result.home, result.goal, result.outcome)}",
+            duration(result.ms),
             result.race or "unlisted",
         )
         for result in daily.results

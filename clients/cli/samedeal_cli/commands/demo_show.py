@@ -12,6 +12,7 @@ from typing import Final
 import click
 
 from samedeal.replays.replay import Replay
+from samedeal.share.phrases import achieved
 from samedeal_cli.commands.bot import rematch
 from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import Server
@@ -206,10 +207,10 @@ def _live_line(race: BotRace, width: int, *, plain: bool) -> str:
     """The time and the standings of a race on one line."""
     left = race.connections[0].left_ms
     line = f"  {clock(race.header.options.limit_ms - left)[:-2]}" if left is not None else " "
-    full, empty = ("#", "-") if plain else ("█", "░")
+    game, (full, empty) = race.header.game, ("#", "-") if plain else ("█", "░")
     for standing in with_unique_names(race.standings):
-        done = round(standing.progress * 10)
-        part = f"   {standing.name} {full * done}{empty * (10 - done)} {standing.home}/{standing.goal}"
+        done, result = round(standing.progress * 10), (standing.home, standing.goal, standing.outcome)
+        part = f"   {standing.name} {full * done}{empty * (10 - done)} {achieved(game, *result, short=True)}"
         if cells(line + part) > width:
             break
         line += part

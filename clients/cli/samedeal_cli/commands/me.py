@@ -8,6 +8,7 @@ import click
 
 from samedeal.scores.results import RaceResult
 from samedeal.scores.tallies import GameScores, Versus
+from samedeal.share.phrases import duration
 from samedeal.wire.documents import PlayerPage
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import as_option
@@ -15,7 +16,7 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import clock, counted, local_time, personal_phrases, versus_phrase
+from samedeal_cli.render.phrases import counted, local_time, personal_phrases, versus_phrase
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command
 
@@ -78,7 +79,7 @@ def _lines(page: PlayerPage) -> Iterator[str]:
 
 def _game_row(game: GameScores) -> tuple[str, ...]:
     best = f"best score {game.best}" if game.counted == "left" else f"best {game.best}/{game.goal}"
-    time = "" if game.best_ms is None else f"in {clock(game.best_ms)}"
+    time = "" if game.best_ms is None else f"in {duration(game.best_ms)}"
     return game.game, counted(game.races, "race"), counted(game.wins, "win"), f"{game.solved} solved", best, time
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.sanitise import print_file
+from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.settings import Settings
 
@@ -47,10 +48,15 @@ def table_lines(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> 
     if shutil.get_terminal_size().columns < WIDE:
         return [line for head, *facts in table for line in (head.strip(), *(f"  {fact}" for fact in facts if fact))]
     columns = list(zip(*table, strict=True))
-    signs = [">" if all(map(_AMOUNT.fullmatch, column)) else "<" for column in columns]
+    right = [all(map(_AMOUNT.fullmatch, column)) for column in columns]
     table[:0] = [headings] if headings and table else []
-    formats = [f"{sign}{max(map(len, column))}" for sign, column in zip(signs, zip(*table, strict=True), strict=True)]
-    return ["  ".join(map(format, row, formats)).rstrip() for row in table]
+    widths = [max(map(cells, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(_aligned, row, right, widths)).rstrip() for row in table]
+
+
+def _aligned(cell: str, right: bool, width: int) -> str:
+    blank = " " * (width - cells(cell))
+    return blank + cell if right else cell + blank
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -127,15 +127,15 @@ def _lines(settings: Settings, result: DealPar) -> Iterator[str]:
     yield f"{title}: {result.bot} played this deal {result.plays} times"
     yield printable(short_deal(result.deal))  # --json has the whole code
     figures = f"minimum {result.minimum}, median {result.median:g}, mean {result.mean:.1f}, maximum {result.maximum}"
-    score = "score" if result.counted == "left" else "cards home"
+    score = "score" if result.counted == "left" else f"cards of {result.goal}"
     yield f"{score}: {figures}; {result.solved} solved"
     racers = result.racers if isinstance(result, RacePar) else ()
     marks = seat_marks({racer.seat: racer.name for racer in racers})
     for racer in racers:
         name = f"{printable(racer.name)}{marks[racer.seat]}"
         yield ""
-        shown = f"score {racer.result}" if result.counted == "left" else f"{racer.result} home"
-        yield f"{name}, {shown}{', won' if racer.won else ''}: {verdict(racer)} of its plays"
+        shown = f"score {racer.result}" if result.counted == "left" else f"{racer.result} of {result.goal}"
+        yield f"{name}, {shown}{', solved' if racer.won else ''}: {verdict(racer)} of its plays"
         if not settings.screen_reader:
             width = max(10, min(LONGEST_ROW, shutil.get_terminal_size().columns))
             for row in rows(racer.squares, width):

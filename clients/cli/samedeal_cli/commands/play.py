@@ -230,15 +230,16 @@ class Session:
 
     def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
+        from samedeal.share.phrases import deal_line, headline
         from samedeal_cli.render.phrases import local_time, seat_phrase
         from samedeal_cli.render.text_table import standings_lines
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":
             game = state.game.slug if state.game else ""
-            for line in standings_lines(
-                state.standings, seat=state.seat, levels=state.levels, ascii=self.settings.plain, game=game
-            ):
+            race, plain = (game, state.standings, state.seat), self.settings.plain
+            lines = standings_lines(state.standings, game=game, seat=state.seat, levels=state.levels, ascii=plain)
+            for line in filter(None, (headline(*race), deal_line(*race), *lines)):
                 click.echo(line)
             then = ""
             if state.header and state.header.daily and not (state.view and state.view.deal):

@@ -8,6 +8,7 @@ import msgspec
 
 from samedeal.computer.deal_filters import FILTERS
 from samedeal.scores.evening import BEST_OF
+from samedeal.share.phrases import result
 from samedeal.wire.documents import Listed, RaceList, RaceSummary, ReplayList
 from samedeal_cli.commands.first_use import open_race
 from samedeal_cli.commands.invite import explain_link, qr_option
@@ -28,7 +29,7 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import local_time, result_phrase, with_unique_names
+from samedeal_cli.render.phrases import local_time, with_unique_names
 from samedeal_cli.settings import Settings, command
 
 EMPTY_S: Final = 60
@@ -159,7 +160,7 @@ def _age_s(race: Listed) -> float:
 
 def _replay_row(replay: RaceSummary) -> tuple[str, ...]:
     best = ", ".join(
-        f"{standing.place} {standing.name} {result_phrase(replay.game, standing.home, standing.goal)}"
+        f"{standing.place} {standing.name} {result(replay.game, standing)}"
         for standing in with_unique_names(replay.standings)[:3]
     )
     return replay.race, replay.game, local_time(replay.ended_at), best

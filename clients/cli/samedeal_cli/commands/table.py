@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import click
 
 from samedeal.errors import Refused
-from samedeal.names import seat_marks
 from samedeal.proof.verification import UNCHECKED
 from samedeal.proof.verification import verify as verified
 from samedeal.scores.evening import BEST_OF, Evening, evening
 from samedeal.scores.results import RaceResult, in_order
+from samedeal.share.phrases import points
 from samedeal.wire import codec
 from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import REPLAY
@@ -17,7 +17,7 @@ from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
 from samedeal_cli.net.sanitise import print_file
-from samedeal_cli.render.phrases import counted, points
+from samedeal_cli.render.phrases import counted, evening_names
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command
 
@@ -51,9 +51,7 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
 
 def _lines(scores: Evening, best_of: str | None) -> Iterator[str]:
     """The table of an evening; with exactly two players, only their points, such as ``ada 2 : 1 bo``."""
-    rows = scores.table
-    marks = seat_marks({number: row.name for number, row in enumerate(rows, start=1)})
-    names = [name_with_bot(f"{row.name}{mark}", row.bot) for row, mark in zip(rows, marks.values(), strict=True)]
+    rows, names = scores.table, [name_with_bot(name, row.bot) for row, name in evening_names(scores)]
     if not rows:
         yield "no race with two or more racers"
     elif len(rows) == 2:

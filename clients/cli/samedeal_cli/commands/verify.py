@@ -13,13 +13,14 @@ from samedeal.proof.verification import UNCHECKED, Fact, outcome_of
 from samedeal.proof.verification import verify as verified
 from samedeal.race.events import Header
 from samedeal.replays.replay import Log
+from samedeal.share.phrases import duration, result
 from samedeal_cli.commands.output import print_line, show, table_lines
 from samedeal_cli.commands.parameters import FILE, KEY, RACE, REPLAY, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, published_keys, server_and_race
 from samedeal_cli.net.sanitise import print_file, safe
-from samedeal_cli.render.phrases import clock, local_time, with_unique_names
+from samedeal_cli.render.phrases import local_time, with_unique_names
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -127,5 +128,6 @@ def _conclusion(log: Log, count: int, facts: tuple[Fact, ...], outcome: Outcome)
     first = [standing for standing in with_unique_names(log.standings) if standing.place == 1]
     names = " and ".join(printable(standing.name) for standing in first) or "nobody"
     if any(standing.outcome == "won" for standing in first):
-        return f"{OUTCOMES[outcome]}: {race}, won by {names} in {clock(first[0].ms)}."
-    return f"{OUTCOMES[outcome]}: {race}, {names} first{f' with {first[0].home} of {first[0].goal}' if first else ''}."
+        return f"{OUTCOMES[outcome]}: {race}, won by {names} in {duration(first[0].ms)}."
+    best = f" with {result(log.header.game, first[0])}" if first else ""
+    return f"{OUTCOMES[outcome]}: {race}, {names} first{best}."

@@ -6,9 +6,10 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import achieved
 from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
-from samedeal_cli.render.phrases import clock, evening_phrase, short_result
+from samedeal_cli.render.phrases import clock, evening_phrase
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -75,4 +76,5 @@ def top_ranking(state: RaceState, most: int) -> Sequence[Standing | Ghost]:
 
 def result_of(state: RaceState, racer: Standing | Ghost) -> str:
     """Return a racer's result in a few characters."""
-    return short_result(state.header.game if state.header else "", racer.home, racer.goal)
+    game = state.header.game if state.header else ""
+    return achieved(game, racer.home, racer.goal, racer.outcome, short=True)

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from samedeal.race.events import Header
+from samedeal.share.phrases import played_for_score
 from samedeal.wire.documents import GameDescription
 from samedeal_cli.full_screen.drawing import TWO_COLUMNS, draw_heading, draw_messages
 from samedeal_cli.full_screen.texts import GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
-from samedeal_cli.render.phrases import bot_mark, clock, played_for_score
+from samedeal_cli.render.phrases import bot_mark, clock
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
@@ -95,9 +96,8 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     options = header.options
     if options.best_of > 1:
         yield "match", f"best of {options.best_of}"
-    yield "goal", "the lowest score" if played_for_score(game.slug) else f"{game.goal} cards home"
     yield "time limit", clock(options.limit_ms)[:-2]
-    yield "ranking", f"win time, then {'score' if played_for_score(game.slug) else 'cards'}"
+    yield "ranking", f"solving time, then {'score' if played_for_score(game.slug) else 'cards'}"
     yield "undo", "until a card is revealed" if options.undo else "off"
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]

@@ -6,9 +6,10 @@ from typing import Final
 from samedeal.game import Game
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
+from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal_cli.commands.mode import LEAST
 from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
-from samedeal_cli.render.phrases import clock, counted, outcome_phrase, result_phrase, short_result
+from samedeal_cli.render.phrases import clock, counted
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells, fitted
@@ -93,10 +94,8 @@ def _draw_heading(player: Player, canvas: Canvas) -> None:
 
 def outcome_text(track: Track, n: int) -> str:
     """Return the outcome of a racer, and its time once it is final."""
-    outcome = track.outcome(n)
-    if n < track.ended.n:
-        return outcome
-    return f"{outcome_phrase(outcome)} {clock(track.ended.at)}"
+    outcome = outcome_phrase(track.outcome(n))
+    return outcome if n < track.ended.n else f"{outcome} {duration(track.ended.at)}"
 
 
 def _draw_analysis(player: Player, canvas: Canvas, row: int) -> None:
@@ -189,7 +188,7 @@ def _draw_move(player: Player, canvas: Canvas, row: int) -> None:
     track, index = player.track, player.track.index(player.n)
     step = track.steps[index]
     column = canvas.write(row, 1, f"{index}/{len(track.steps) - 1}  ", BOLD)
-    right = result_phrase(step.game.slug, step.game.home, step.game.goal)
+    right = _home(track, player.n, short=False)
     end = canvas.width - 1 - cells(right)
     canvas.write(row, end, right)
     if index:
@@ -291,19 +290,13 @@ def racer_name(player: Player, track: Track) -> str:
     return in_ascii(name) if player.plain else name
 
 
-def _home(track: Track, n: int) -> str:
-    """Return how many cards are home on the table."""
+def _home(track: Track, n: int, *, short: bool = True) -> str:
+    """Return the result of the table."""
     game = track.step(n).game
-    return short_result(game.slug, game.home, game.goal)
+    return achieved(game.slug, game.home, game.goal, game.outcome, short=short)
 
 
-def score_text(track: Track, n: int) -> str:
-    """Return the most cards home in any attempt, which is the score."""
+def score_text(track: Track, n: int, *, short: bool = True) -> str:
+    """Return the best result in any attempt, which is the score."""
     step = track.step(n)
-    return short_result(step.game.slug, step.best, step.game.goal)
-
-
-def best_phrase(track: Track, n: int) -> str:
-    """Return the same in words."""
-    step = track.step(n)
-    return result_phrase(step.game.slug, step.best, step.game.goal)
+    return achieved(step.game.slug, step.best, step.game.goal, step.game.outcome, short=short)

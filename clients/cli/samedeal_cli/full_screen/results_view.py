@@ -1,32 +1,30 @@
 """The results of a race: ranking, records, deal, verification and par."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal.wire.documents import Daily
-from samedeal_cli.full_screen.drawing import NEWS, TONES, TWO_COLUMNS, draw_bar, draw_heading, result_of, top_ranking
+from samedeal.share.phrases import achieved, deal_line, duration, headline, match_line, ordinal
+from samedeal.wire.documents import Daily, Result
+from samedeal_cli.full_screen.drawing import NEWS, TONES, draw_heading, top_ranking
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
-from samedeal_cli.render.phrases import (
-    bot_mark,
-    clock,
-    counted,
-    local_time,
-    outcome_phrase,
-    result_phrase,
-    short_deal,
-    short_result,
-    versus_phrase,
-)
-from samedeal_cli.render.text_table import advice
+from samedeal_cli.render.phrases import counted, local_time, short_deal, versus_phrase
+from samedeal_cli.render.text_table import advice, standings_lines
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.state.race_state import RaceState
 
-SQUARES: Final = {"solved": ("★", GOOD), "better": ("▲", BAD), "equal": ("=", PLAIN), "worse": ("▼", Style("diamond"))}
-"""The result of one of the computer's plays, compared with the player's."""
+SQUARES: Final = {
+    "solved": ("★", GOOD, "solved"),
+    "better": ("▲", BAD, "beat you"),
+    "equal": ("=", PLAIN, "level"),
+    "worse": ("▼", Style("diamond"), "behind"),
+}
+"""The result of one of the computer's plays, compared with the player's: its mark and what that means."""
+BAR: Final = re.compile("[█░]+")
 PODIUM: Final = 6
 """The height of the podium, with an empty line."""
 LABELS: Final = 11
@@ -47,12 +45,15 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     facts = list(_facts(state, canvas.width - LABELS - 1))
     last = max(bottom - len(facts) - (1 if state.notice else 0), 6 + min(3, len(state.ranking)))
     racers = [standing for standing in state.standings if standing.attempts]
-    row = _draw_own_result(state, canvas, 4 if cancelled else 2)
+    row = 4 if cancelled else _draw_headline(state, canvas, 2)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
         row = _draw_podium(state, canvas, row, racers[:3])
     shown = top_ranking(state, max(1, last - 1 - row))
-    for line, racer in enumerate(shown, start=row):
-        _draw_racer(state, canvas, line, racer)
+    lines = standings_lines(shown, game=_slug(state), seat=state.seat, levels=state.levels, width=canvas.width)
+    for line, (racer, text) in enumerate(zip(shown, lines, strict=True), start=row):
+        canvas.write(line, 0, text, BOLD if racer is state.me else DIM if isinstance(racer, Ghost) else PLAIN)
+        if found := BAR.search(text):
+            canvas.write(line, cells(text[: found.start()]), found[0], Style("bar"))
     if len(state.ranking) > len(shown):
         canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
@@ -81,40 +82,19 @@ def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[St
     return row + PODIUM
 
 
-def _draw_own_result(state: RaceState, canvas: Canvas, row: int) -> int:
-    me = state.me
-    if me is None:
-        return row
-    if me.outcome == "won":
-        canvas.write(row, 1, f"You won in {clock(me.ms)}!", GOOD)
-        return row + 2
-    result = result_phrase(state.header.game if state.header else "", me.home, me.goal)
-    canvas.write(row, 1, f"You: {outcome_phrase(me.outcome)}, {result}", BOLD)
-    board = state.view.board if state.view else None
+def _draw_headline(state: RaceState, canvas: Canvas, row: int) -> int:
+    """Draw who has won the match and the race, then your result on the deal; return the line after them."""
+    slug, options = _slug(state), state.header.options if state.header else None
+    race = state.standings, state.seat
+    match = match_line(state.evening, options.best_of, state.race_id, *race) if state.evening and options else ""
+    first = state.me is not None and state.me.place == 1
+    text = ". ".join(filter(None, [match, headline(slug, *race)]))
+    canvas.write(row, 1, fitted(text, canvas.width - 2, "…"), GOOD if first else BOLD)
+    board = state.view.board if state.view and state.me and state.me.outcome != "won" else None
     cause = advice(board) if board and board.outcome != "playing" else ""
-    canvas.cards(row + 1, 1, fitted(cause, canvas.width - 2, "…"))
-    return row + (3 if cause else 2)
-
-
-def _draw_racer(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost) -> None:
-    """Draw a racer, or a ghost after a ``~`` instead of a place."""
-    if isinstance(racer, Ghost):
-        place, name, attempts, style = "~", f"{racer.name}'s ghost", 1, DIM
-    else:
-        own = racer is state.me
-        mark = (" (you)" if own else "") + bot_mark(racer.bot, state.levels.get(racer.seat))
-        place, name, attempts, style = f"{racer.place}", racer.name + mark, racer.attempts, BOLD if own else PLAIN
-    bar = 11 if canvas.width >= TWO_COLUMNS else 0
-    name_width = canvas.width - 41 - bar
-    canvas.write(row, 1, f"{place:>2}", style)
-    canvas.write(row, 4, fitted(name, name_width, "…"), style)
-    if bar:
-        draw_bar(canvas, row, 5 + name_width, bar - 1, racer.progress)
-    text = (
-        f"{result_of(state, racer):>8} {outcome_phrase(racer.outcome):<11} {clock(racer.ms) if racer.home else '':>7}"
-    )
-    more = f"  {counted(attempts, 'attempt')}" if attempts > 1 else ""
-    canvas.write(row, 5 + name_width + bar, text + more, style)
+    deal = ". ".join(filter(None, [deal_line(slug, *race), cause]))
+    canvas.cards(row + 1, 1, fitted(deal, canvas.width - 2, "…"))
+    return row + (3 if deal else 2)
 
 
 def _facts(state: RaceState, width: int) -> Iterator[Line]:
@@ -131,25 +111,32 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "replay", [_verdict(state)]
     if state.analysis:
         own = next((point for point in state.analysis.racers if point.seat == state.seat), None)
-        yield "analysis", [(state.analysis.text + (" w shows it." if state.analysis.line else ""), PLAIN)]
+        yield "analysis", [(state.analysis.text + (" Press w." if state.analysis.line else ""), PLAIN)]
         if own and own.step is not None:
             yield "", [(f"You {own.described()}.", PLAIN)]
     if state.par:
-        squares = [SQUARES.get(square, ("·", DIM)) for square in state.par]
-        for start in range(0, len(squares), width):
-            yield "" if start else "par", squares[start : start + width]
-        counts = (f"{sign} {state.par.count(kind)} {kind}" for kind, (sign, _) in SQUARES.items())
+        number, room = len(state.par), min(width, len(state.par))
+        yield "par", [SQUARES.get(state.par[at * number // room], ("·", DIM, ""))[:2] for at in range(room)]
+        counts = (f"{sign} {state.par.count(kind)} {text}" for kind, (sign, _, text) in SQUARES.items())
         yield "computer", [("  ".join(counts), DIM)]
+
+
+def _slug(state: RaceState) -> str:
+    return state.header.game if state.header else ""
 
 
 def _daily_text(daily: Daily) -> str:
     """Return your place among the day's players, and the best of them."""
-    place = f"You are {daily.yours.place} of {counted(daily.players, 'player')}: " if daily.yours else ""
-    results = []
-    for each in daily.results[:3]:
-        result = clock(each.ms) if each.outcome == "won" else short_result(daily.game, each.home, each.goal)
-        results.append(f"{each.place}. {each.name} {result}")
-    return place + ", ".join(results)
+    place = [f"You are {ordinal(daily.yours.place)} of {daily.players}"] if daily.yours else []
+    return " · ".join(
+        [*place, *(f"{each.place}. {each.name} {_result(daily.game, each)}" for each in daily.results[:3])]
+    )
+
+
+def _result(game: str, result: Result) -> str:
+    if result.outcome == "won":
+        return duration(result.ms)
+    return achieved(game, result.home, result.goal, short=True)
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:

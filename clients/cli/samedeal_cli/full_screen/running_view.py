@@ -4,6 +4,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import achieved, duration, ordinal, outcome_phrase
 from samedeal.wire.messages import Board
 from samedeal_cli.full_screen.drawing import (
     NEWS,
@@ -16,7 +17,7 @@ from samedeal_cli.full_screen.drawing import (
 )
 from samedeal_cli.full_screen.texts import BAD, GOOD
 from samedeal_cli.render.canvas import BOLD, DIM, PANE, PLAIN, Canvas, Spot, Style, panes
-from samedeal_cli.render.phrases import bot_mark, clock, counted, outcome_phrase, short_result, waiting_phrase
+from samedeal_cli.render.phrases import bot_mark, clock, counted, waiting_phrase
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import advice, facts
 from samedeal_cli.render.text_width import cells, fitted
@@ -60,15 +61,18 @@ def instruction(state: RaceState) -> tuple[str, Style]:
     """Return what the player can do now, how the attempt ended, or for whom a racer who has finished waits."""
     board, me = state.board, state.me
     if state.practice and board and board.outcome == "won":
-        return "You have won! You can undo or restart.", GOOD
+        return "You solved it! You can undo or restart.", GOOD
+    if board and me is None:
+        return (f"{_shown_name(state)}: {advice(board)}" if board.outcome != "playing" else "You are watching."), BOLD
     if not state.finished or me is None:
         over = board is not None and board.outcome != "playing"
         return f"{advice(board)}{_ways_on(state, board)}" if board else "", BAD if over else BOLD
     own, waiting = state.boards.get(me.seat), waiting_phrase(state.standings, me.seat, state.left_ms)
     if me.outcome == "won":
-        return f"You won in {clock(me.ms)}! {waiting}", GOOD
+        rank = f", {ordinal(me.place)} of {len(state.standings)}" if state.others else ""
+        return f"Solved in {duration(me.ms)}{rank}! {waiting}", GOOD
     ending = advice(own) if own and me.outcome != "resigned" else ""
-    ending = ending or ("You resigned" if me.outcome == "resigned" else f"Your game is {outcome_phrase(me.outcome)}")
+    ending = ending or ("You resigned" if me.outcome == "resigned" else outcome_phrase(me.outcome).capitalize())
     return f"{ending}. {waiting}", BOLD
 
 
@@ -149,8 +153,11 @@ def _score(state: RaceState) -> str:
     if not board or not state.game or state.shows_all:
         return f"{left} left" if left else ""
     attempt = f"attempt {board.attempt}   " if board.attempt > 1 else ""
-    result = short_result(state.game.slug, board.home, state.game.goal)
-    return f"{attempt}{left}   {result}   {counted(board.ply, 'move')}"
+    return f"{attempt}{left}   {achieved(state.game.slug, board.home, state.game.goal, board.outcome, short=True)}"
+
+
+def _shown_name(state: RaceState) -> str:
+    return next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
 
 
 def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> int:
@@ -160,8 +167,7 @@ def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: i
     if tables > 1:
         notes = [f"{tables} of {len(state.boards)} tables", "Tab shows one"]
     elif state.shown_seat is not None and state.shown_seat != state.seat:
-        owner = next((standing.name for standing in state.standings if standing.seat == state.shown_seat), "")
-        notes = [f"{owner}'s table", *notes]
+        notes = [f"{_shown_name(state)}'s table", *notes]
     text = " · ".join(filter(None, notes))
     return canvas.write(row, 2, f" {fitted(text, width - 4, '…')} ") if text else 2
 
@@ -186,7 +192,7 @@ def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
     if watched and end - row >= 4:
         attempts = "" if watched.attempts < 2 else f", attempt {watched.attempts}"
         name = watched.name + bot_mark(watched.bot, state.levels.get(watched.seat))
-        best = f"best at {clock(watched.ms)}" if watched.home else "no cards home yet"
+        best = f"best after {duration(watched.ms)}" if watched.home else "no cards yet"
         for line, text in enumerate((name, f"{outcome_phrase(watched.outcome)}{attempts}", best)):
             canvas.write(end - 3 + line, left, fitted(text, SIDE - 1, "…"), DIM if line else BOLD)
 
@@ -194,29 +200,28 @@ def _draw_standings(state: RaceState, canvas: Canvas, end: int) -> None:
 def _draw_standing(state: RaceState, canvas: Canvas, row: int, racer: Standing | Ghost, lines: int) -> None:
     left, result = canvas.width - SIDE, _result(state, racer)
     ghost, own = isinstance(racer, Ghost), racer is state.me
-    place, name = ("~", racer.name) if isinstance(racer, Ghost) else (f"{racer.place}", racer.name)
-    name = "you" if own else name + (" bot" if racer.bot else "")
+    place, room = "~" if isinstance(racer, Ghost) else f"{racer.place}", SIDE - 5 - cells(result)
+    bot = " bot" if racer.bot and cells(racer.name) + 4 <= room else ""
+    name = "you" if own else racer.name + bot
     style = BOLD if own else DIM if ghost else PLAIN
     canvas.write(row, left, f"{place:>2} ", style)
     canvas.write(row, canvas.width - cells(result) - 1, result, style)
     if not isinstance(racer, Ghost):
         style = Style(bold=own, reverse=racer.seat == state.watched_seat)
         canvas.spots[f"seat:{racer.seat}"] = Spot(row, left, SIDE, lines)
-    canvas.write(row, left + 3, fitted(name, SIDE - 5 - cells(result), "…"), style)
+    canvas.write(row, left + 3, fitted(name, room, "…"), style)
     if lines == 2:
         draw_bar(canvas, row + 1, left + 3, SIDE - 4, racer.progress)
 
 
 def _result(state: RaceState, racer: Standing | Ghost) -> str:
-    """Return the score or the outcome."""
-    result = result_of(state, racer)
-    if racer.outcome in ("playing", "ready", "waiting", "stuck"):
-        return f"{'!' if racer.outcome == 'stuck' else ''}{result}"
+    """Return the time of a solved deal or the score, with a mark if the attempt or the race is over."""
     if racer.outcome == "won":
-        return f"won {clock(racer.ms)[:-2]}"
+        return f"✓ {duration(racer.ms)}"
     if racer.outcome == "scratched":
         return "scratched"
-    return result if result.startswith("score") else f"{outcome_phrase(racer.outcome)} {racer.home}"
+    mark = "" if racer.outcome in ("playing", "ready", "waiting") else "■ " if racer.done else "! "
+    return mark + result_of(state, racer)
 
 
 def one_line_standings(state: RaceState) -> str:

@@ -5,6 +5,7 @@ from itertools import zip_longest
 from typing import Final
 
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import achieved, duration
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Boards
@@ -64,11 +65,11 @@ class Descriptions:
         return advice(board, self.card)
 
     def standings(self, standings: tuple[Standing, ...], seat: int | None, levels: Mapping[int, str]) -> Iterable[str]:
+        named, sentence = phrases.with_unique_names(standings), phrases.standing_sentence
         if self._pictures:
             return standings_lines(
-                standings, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
+                named, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
             )
-        named, sentence = phrases.with_unique_names(standings), phrases.standing_sentence
         return [sentence(each, len(named), levels.get(each.seat), self._game.slug) for each in named]
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
@@ -82,7 +83,7 @@ class Descriptions:
 
     def progress(self, board: Board) -> str:
         """How many cards are home, or the score."""
-        return phrases.result_phrase(self._game.slug, board.home, self._game.goal)
+        return achieved(self._game.slug, board.home, self._game.goal, board.outcome)
 
     def _pile(self, board: Board, place: str) -> str:
         """A pile or, if it is empty, which card belongs there and whether a move can fill it now."""
@@ -124,12 +125,12 @@ def outcome_phrase(board: Board, standing: Standing | None, stop: str = "resign"
     """Describe the outcome of the player's game, and how to continue. `stop` is the command that stops for good."""
     match board.outcome:
         case "won":
-            return f"you have won in {phrases.clock(standing.ms) if standing else '?'}"
+            return f"you solved the deal{f' in {duration(standing.ms)}' if standing else ''}"
         case "playing":
             return "you are playing again"
-        case outcome:
+        case _:
             ways = [way for way, possible in (("undo", board.undo), ("restart", board.restart)) if possible]
-            return f"your game is {outcome}: {', '.join([*ways, stop]) if ways else 'you are done'}"
+            return f"this attempt is over: {', '.join([*ways, stop]) if ways else 'you are done'}"
 
 
 def next_commands(link: str, *, sealed: bool, deal: str | None, has_seat: bool) -> Iterator[str]:

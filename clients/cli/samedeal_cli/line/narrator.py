@@ -6,6 +6,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import deal_line, headline
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, Reaction, View
 from samedeal_cli.commands.mode import Boards
@@ -91,8 +92,8 @@ class Narrator:
         self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         if host and host.seat != connection.seat:
             self._say(f"{host.name} invites you to {self._game.title}")
-        limit, goal = f"time limit {phrases.clock(options.limit_ms)}", f"{self._game.goal} cards to play home"
-        self._say(f"{phrases.deal_phrase(connection.header)}, {limit}, {goal}")
+        limit = phrases.clock(options.limit_ms, tenths=False)
+        self._say(f"{phrases.deal_phrase(connection.header)}, time limit {limit}")
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
@@ -132,6 +133,9 @@ class Narrator:
             self._say(f"the race is over; the deal and the replay are sealed until {until}")
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
+        standings = phrases.with_unique_names(self._connection.standings)
+        race = self._game.slug, standings, self._connection.seat
+        self._say(*filter(None, [headline(*race), deal_line(*race)]))
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race_id}"
         self._say(*next_commands(link, sealed=sealed, deal=deal, has_seat=self._connection.seat is not None))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from samedeal_cli.full_screen.replay_view import best_phrase, draw_screen, outcome_text, racer_name
+from samedeal_cli.full_screen.replay_view import draw_screen, outcome_text, racer_name, score_text
 from samedeal_cli.render.canvas import Palette, Span, ansi
 from samedeal_cli.render.themes import look
 from samedeal_cli.state.replay_state import Player
@@ -39,8 +39,9 @@ def cast(player: Player) -> Iterator[str]:
             yield _event(at, "o", changed)
         for mark in player.track.marks:
             if before.n < mark.n <= player.n and mark.kind in ("home", "end"):
-                label = outcome_text if mark.kind == "end" else best_phrase
-                yield _event(at, "m", label(player.track, mark.n))
+                at_mark = player.track, mark.n
+                label = outcome_text(*at_mark) if mark.kind == "end" else score_text(*at_mark, short=False)
+                yield _event(at, "m", label)
     yield _event(at, "o", _END)
 
 

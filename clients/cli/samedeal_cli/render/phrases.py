@@ -11,20 +11,18 @@ from msgspec.structs import replace
 
 from samedeal.cards import BACK
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal.scores.evening import Evening
+from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.share.phrases import clock as clock
+from samedeal.share.phrases import duration, listed, outcome_phrase, points, result
 from samedeal.wire.messages import Board, ReactionName
 
 RANKS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 SUITS: Final = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
-MAX_NAMES: Final = 4
-"""How many racers a line names."""
 _SECRET: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}(\.\d+)?\b")
 
 
@@ -63,36 +61,11 @@ def counted(number: float, noun: str) -> str:
     return f"{points(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def played_for_score(game: str) -> bool:
-    """Return whether the results of a game are scores: the cards left, so less is better."""
-    return game in GAMES and GAMES[game].dead_end == "over"
-
-
-def result_phrase(game: str, home: int, goal: int) -> str:
-    """Return a result as players quote it: ``24 of 44 home`` or, in a game played for its score, ``score 65``."""
-    return f"score {goal - home}" if played_for_score(game) else f"{home} of {goal} home"
-
-
-def short_result(game: str, home: int, goal: int) -> str:
-    """Return a result in a few characters: ``24/44`` or, where only the score counts, ``score 65``."""
-    return result_phrase(game, home, goal) if played_for_score(game) else f"{home}/{goal}"
-
-
 def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int | None) -> str:
     """Return for whom a racer who has finished waits: ``Waiting for bo and cy (3:12 at most).``"""
     names = [each.name for each in standings if not each.done and each.seat != seat]
-    if not names:
-        return ""
-    if len(names) > MAX_NAMES:
-        names[MAX_NAMES - 1 :] = [f"{len(names) - MAX_NAMES + 1} more"]
-    *others, last = names
-    text = f"{', '.join(others)} and {last}" if others else last
-    return f"Waiting for {text}" + (f" ({clock(left_ms, tenths=False)} at most)." if left_ms is not None else ".")
-
-
-def outcome_phrase(outcome: str) -> str:
-    """Return the outcome of a standing in words."""
-    return {"timeout": "out of time", "over": "finished"}.get(outcome, outcome)
+    most = "" if left_ms is None else f" ({clock(left_ms, tenths=False)} at most)"
+    return f"Waiting for {listed(names)}{most}." if names else ""
 
 
 def versus_phrase(record: Versus, name: str | None = None) -> str:
@@ -111,7 +84,7 @@ def personal_phrases(scores: Personal) -> tuple[str, str]:
 def game_scores_phrase(scores: GameScores) -> str:
     """Return a player's scores in a game: ``3 races, 1 win, 1 solved, best 40/48 in 1:02.0``."""
     best = f"best score {scores.best}" if scores.counted == "left" else f"best {scores.best}/{scores.goal}"
-    time = "" if scores.best_ms is None else f" in {clock(scores.best_ms)}"
+    time = "" if scores.best_ms is None else f" in {duration(scores.best_ms)}"
     return f"{counted(scores.races, 'race')}, {counted(scores.wins, 'win')}, {scores.solved} solved, {best}{time}"
 
 
@@ -126,22 +99,25 @@ def bot_mark(bot: bool, level: str | None = None) -> str:
 
 
 def standing_sentence(standing: Standing, racers: int, level: str | None = None, game: str = "") -> str:
-    """Describe a standing: ``1 of 3: bo (bot), 24 of 44 home, playing``. `level` is that of a server bot."""
+    """Describe a standing: ``1 of 3: bo (bot), 24 of 44, playing``. `level` is that of a server bot."""
     name = f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"
     if standing.outcome in ("waiting", "ready", "scratched"):
-        return f"{name}, {standing.outcome}"
+        return f"{name}, {outcome_phrase(standing.outcome)}"
     return _racer_sentence(name, standing, game, f"attempt {standing.attempts}" if standing.attempts > 1 else "")
 
 
 def ghost_sentence(ghost: Ghost, game: str = "") -> str:
-    """Describe a ghost: ``ghost bo (bot), 24 of 44 home, playing, at 1:02.0``."""
+    """Describe a ghost: ``ghost bo (bot), 24 of 44, playing, after 1:02.0``."""
     name = f"ghost {ghost.name}{bot_mark(ghost.bot)}"
     return name if ghost.outcome == "ready" else _racer_sentence(name, ghost, game)
 
 
 def _racer_sentence(name: str, racer: Standing | Ghost, game: str, attempt: str = "") -> str:
-    at = f"at {clock(racer.ms)}" if racer.home else ""
-    return ", ".join(filter(None, [name, result_phrase(game, racer.home, racer.goal), racer.outcome, attempt, at]))
+    if racer.outcome == "won":
+        facts = ["", attempt, ""]
+    else:
+        facts = [outcome_phrase(racer.outcome), attempt, f"after {duration(racer.ms)}" if racer.home else ""]
+    return ", ".join(filter(None, [name, result(game, racer), *facts]))
 
 
 def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
@@ -151,13 +127,18 @@ def with_unique_names(standings: Iterable[Standing]) -> tuple[Standing, ...]:
     return tuple(replace(standing, name=standing.name + marks[standing.seat]) for standing in standings)
 
 
+def evening_names(evening: Evening) -> list[tuple[EveningRow, str]]:
+    """Return the rows of an evening with unique names: duplicates get the number of their seat, as in standings."""
+    marks = seat_marks({number: row.name for number, row in enumerate(evening.table)})
+    return [(row, f"{row.name} #{row.seat}" if marks[at] else row.name) for at, row in enumerate(evening.table)]
+
+
 def evening_phrase(evening: Evening, best_of: int = 1) -> str:
     """Return the score of an evening: ``ada 2 : 1 bo``, or with more players ``1. ada 3.5 · 2. bo 2 · 3. cy 0.5``.
 
     With `best_of` a number of races, also who has won the match.
     """
-    marks = seat_marks({number: row.name for number, row in enumerate(evening.table)})
-    rows = [(row, f"{row.name}{marks[number]}", points(row.points)) for number, row in enumerate(evening.table)]
+    rows = [(row, name, points(row.points)) for row, name in evening_names(evening)]
     if len(rows) == 2:
         (_, one, ones), (_, other, others) = rows
         text = f"{one} {ones} : {others} {other}"
@@ -168,11 +149,6 @@ def evening_phrase(evening: Evening, best_of: int = 1) -> str:
     winner = evening.best_of.get(f"{best_of}")
     name = next((f"{name} wins the " for row, name, _ in rows if row.player == winner), "")
     return f"{text} · {name}best of {best_of}"
-
-
-def points(number: float) -> str:
-    """Return points with at most two decimals: ``2``, ``1.5`` or ``0.67``."""
-    return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
 def local_time(ms: int) -> str:

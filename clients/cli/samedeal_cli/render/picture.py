@@ -52,7 +52,7 @@ def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
     player = replace(player, interactive=False)
     recording, description = player.recording, f"The race at {clock(int(player.at))}."
     for track in sorted(recording.tracks, key=lambda track: track.standing.place):
-        result = f"{view.best_phrase(track, player.n)}, {view.outcome_text(track, player.n)}"
+        result = f"{view.score_text(track, player.n, short=False)}, {view.outcome_text(track, player.n)}"
         description += f" {track.standing.place}. {view.racer_name(player, track)}: {result}."
     title = f"{recording.game.title}, {recording.header.race}"
     return canvas_svg(draw_picture(player, tables), title, description)

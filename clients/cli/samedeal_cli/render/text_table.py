@@ -7,10 +7,11 @@ from itertools import zip_longest
 from typing import Final, Literal
 
 from samedeal.cards import BACK
-from samedeal.names import seat_marks
+from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
+from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal.wire.messages import Board
-from samedeal_cli.render.phrases import bot_mark, clock, played_for_score, result_phrase
+from samedeal_cli.render.phrases import bot_mark
 from samedeal_cli.render.text_width import cells, fitted
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
@@ -18,6 +19,9 @@ EMPTY: Final = "--"
 GAP: Final = "  "
 DEEPEST: Final = 10
 """How many cards of a hanging pile are drawn."""
+LEAST_BAR: Final = 4
+"""The shortest progress bar."""
+GHOSTLY: Final = "'s ghost"
 
 Suit = Literal["spade", "heart", "diamond", "club"]
 _INKS: Final[Mapping[str, Suit]] = {"♠": "spade", "♥": "heart", "♦": "diamond", "♣": "club"}
@@ -69,31 +73,35 @@ def board_lines(
 
 
 def standings_lines(
-    standings: Sequence[Standing],
+    racers: Sequence[Standing | Ghost],
     *,
+    game: str = "",
     seat: int | None = None,
     levels: Mapping[int, str] = {},
     width: int = 80,
     ascii: bool = False,  # noqa: A002
-    game: str = "",
 ) -> list[str]:
-    """Draw the standings, one line for each racer; ``>`` marks your own. `levels` are those of the server bots, by
-    seat. `game` decides how results are quoted.
+    """Draw standings with unique names, and ghosts, one line each, in columns as wide as what is in them. Where room is
+    short, the bar goes first, then the ends of names. `game` decides how results are quoted, `levels` are those of the
+    server bots by seat.
     """
-    marks = seat_marks({standing.seat: standing.name for standing in standings})
-    most = max(8, min(24, width - 50))
-    names = [_name(standing, marks[standing.seat], most, levels.get(standing.seat)) for standing in standings]
-    longest = max(map(cells, names), default=0)
-    bar = max(4, min(20, width - longest - 46))
-    full, empty, lines = "#" if ascii else "█", "." if ascii else "░", []
-    for standing, name in zip(standings, names, strict=True):
-        done = round(standing.progress * bar)
-        line = (
-            f"{'>' if standing.seat == seat else ' '}{standing.place:>2} {name}{' ' * (longest - cells(name))} "
-            f"{full * done}{empty * (bar - done)} {_result(standing, game)} {standing.outcome:<9}"
-            f"{f'attempt {standing.attempts}' if standing.attempts > 1 else '':>12}"
-            f" {clock(standing.ms) if standing.home else '':>8}"
-        )
+    columns = [list(column) for column in zip(*(_columns_of(racer, game) for racer in racers), strict=True)]
+    longest = [max(map(cells, column)) for column in columns]
+    texts = [
+        "".join(f"  {cell:{side}{wide}}" for cell, side, wide in zip(row, "><><", longest, strict=True) if wide)
+        for row in zip(*columns, strict=True)
+    ]
+    room = max(8, width - 5 - max(map(cells, texts), default=0))
+    full, empty, times, ellipsis = "#.x." if ascii else "█░×…"
+    names = [_name(racer, seat, levels, room, ellipsis) for racer in racers]
+    widest = max(map(cells, names), default=0)
+    bar = min(20, room - widest - 1)
+    lines = []
+    for racer, name, text in zip(racers, names, texts, strict=True):
+        place = "~" if isinstance(racer, Ghost) else f"{racer.place}"
+        done = round(racer.progress * bar)
+        drawn = f" {full * done}{empty * (bar - done)}" if bar >= LEAST_BAR else ""
+        line = f" {place:>2} {name}{' ' * (widest - cells(name))}{drawn}{text.replace('×', times)}"
         lines.append(line.rstrip())
     return lines
 
@@ -258,16 +266,23 @@ def _hanging(row: Row, piles: Piles, width: int) -> list[str]:
 # Standings.
 
 
-def _name(standing: Standing, mark: str, most: int, level: str | None) -> str:
-    """Return a name that fits, without cutting its seat mark, and with the level of a bot if there is room."""
-    behind = mark + bot_mark(standing.bot, level)
-    if level and cells(standing.name + behind) > most:
-        behind = mark + bot_mark(standing.bot)
-    return fitted(standing.name, max(1, most - cells(behind))) + behind
+def _name(racer: Standing | Ghost, seat: int | None, levels: Mapping[int, str], most: int, ellipsis: str) -> str:
+    """Return a name that fits, without cutting what tells racers apart, and with the level of a bot if it fits."""
+    if isinstance(racer, Ghost):
+        return fitted(f"{racer.name}{bot_mark(racer.bot)}", most - len(GHOSTLY)) + GHOSTLY
+    name, behind = racer.name, " (you)" if racer.seat == seat else ""
+    if name.endswith(mark := f" #{racer.seat}"):
+        name, behind = name.removesuffix(mark), mark + behind
+    bot = bot_mark(racer.bot, levels.get(racer.seat))
+    bot = bot if cells(name + behind + bot) <= most else bot_mark(racer.bot)
+    return fitted(name, most - cells(behind + bot), ellipsis) + behind + bot
 
 
-def _result(standing: Standing, game: str) -> str:
-    """Return a result in seven characters: `` 24/44 `` or, in a game played for its score, ``score 65``."""
-    if played_for_score(game):
-        return result_phrase(game, standing.home, standing.goal)
-    return f"{standing.home:>3}/{standing.goal:<3}"
+def _columns_of(racer: Standing | Ghost, game: str) -> tuple[str, str, str, str]:
+    """Return the result, the outcome, the time and the number of attempts."""
+    if racer.outcome in ("waiting", "ready", "scratched"):
+        return "", outcome_phrase(racer.outcome), "", ""
+    count = achieved(game, racer.home, racer.goal, racer.outcome, short=True)
+    attempts = 1 if isinstance(racer, Ghost) else racer.attempts
+    time = duration(racer.ms) if racer.home else ""
+    return count, outcome_phrase(racer.outcome), time, f"×{attempts}" if attempts > 1 else ""

@@ -14,13 +14,13 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
 from samedeal.replays.replay import Replay
+from samedeal.share.phrases import duration, outcome_phrase, result
 from samedeal_cli.net.sanitise import safe_text
-from samedeal_cli.render.phrases import clock, counted, result_phrase, with_unique_names
+from samedeal_cli.render.phrases import clock, counted, with_unique_names
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""
 _LONGEST = 240
-_OUTCOMES = {"timeout": "out of time", "scratched": "scratched: the nonce did not come"}
 _ACTIONS: Final[dict[type[e.Event], str]] = {
     e.Left: "leaves",
     e.Readied: "is ready",
@@ -70,12 +70,12 @@ def results(standings: tuple[Standing, ...], game: str) -> Iterator[str]:
     if not standings:
         yield "There were no racers."
     for standing in with_unique_names(standings):
-        outcome = _OUTCOMES.get(standing.outcome, standing.outcome)
-        yield (
-            f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {outcome},"
-            f" {result_phrase(game, standing.home, standing.goal)} after {clock(standing.ms)}"
-            + (f", {standing.attempts} attempts" if standing.attempts > 1 else "")
-        )
+        text, after = result(game, standing), f" after {duration(standing.ms)}"
+        if standing.outcome != "won":
+            late = ": the nonce did not come" if standing.outcome == "scratched" else ""
+            text = f"{outcome_phrase(standing.outcome)}{late}, {text}{after}"
+        attempts = f", {standing.attempts} attempts" if standing.attempts > 1 else ""
+        yield f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {text}{attempts}"
 
 
 def entry_text(before: Race, after: Race, entry: e.Entry) -> str:

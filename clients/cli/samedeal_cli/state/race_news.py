@@ -5,13 +5,14 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
-from samedeal.share.phrases import ordinal
-from samedeal_cli.render.phrases import bot_mark, clock, outcome_phrase, played_for_score, result_phrase
+from samedeal.share.phrases import achieved, duration, ordinal, played_for_score
+from samedeal_cli.render.phrases import bot_mark
 
 StandingsBySeat = Mapping[int, Standing]
 """With unique names."""
 
 QUARTERS: Final = {1: "a quarter", 2: "halfway", 3: "three quarters"}
+STOPPED: Final = {"resigned": "resigned", "stuck": "got stuck", "timeout": "ran out of time"}
 WAITING: Final = ("waiting", "ready")
 
 
@@ -45,7 +46,7 @@ def ghost_news(before: Iterable[Ghost], now: Iterable[Ghost], game: str = "") ->
 
 
 def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: str | None, game: str) -> Iterator[str]:
-    result = result_phrase(game, now.home, now.goal)
+    result = achieved(game, now.home, now.goal)
     name = f"{now.name}'s ghost" if isinstance(now, Ghost) else now.name + bot_mark(now.bot, level)
     if before is None:
         yield f"{name} joined" if now.outcome == "waiting" else f"{name} joined, {now.outcome}"
@@ -54,9 +55,9 @@ def _racer_news(before: Standing | Ghost | None, now: Standing | Ghost, level: s
     elif now.outcome != before.outcome and now.outcome == "scratched":
         yield f"{name} was scratched"
     elif now.outcome == "won" != before.outcome:
-        yield f"{name} won in {clock(now.ms)}"
+        yield f"{name} solved the deal in {duration(now.ms)}"
     elif now.done and not before.done:
-        yield f"{name} {'ran ' if now.outcome == 'timeout' else ''}{outcome_phrase(now.outcome)} with {result}"
+        yield f"{name} {STOPPED.get(now.outcome, 'stopped')} with {result}"
     elif (quarter := int(now.progress * 4)) > int(before.progress * 4):
         to = "down to" if played_for_score(game) else f"past {QUARTERS.get(quarter, 'the goal')},"
         yield f"{name} is {to} {result}"
