@@ -47,9 +47,7 @@ def test_ghosts_are_described_in_words() -> None:
     won = replace(past, outcome="won", done=True, home=48, progress=1.0)
     assert list(ghost_news([GHOST], [past])) == ["bo's ghost is past a quarter, 12 of 48"]
     assert list(ghost_news([past], [won])) == ["bo's ghost solved the deal in 1:02.0"]
-    assert list(ghost_news([past], [replace(past, outcome="lost", done=True)])) == [
-        "bo's ghost stopped with 12 of 48"
-    ]
+    assert list(ghost_news([past], [replace(past, outcome="lost", done=True)])) == ["bo's ghost stopped with 12 of 48"]
     assert list(ghost_news([], [won])) == list(ghost_news([won], [won])) == []
 
 
