@@ -19,7 +19,7 @@ from samedeal_cli.state.actions import footer
 from samedeal_cli.state.race_actions import working_actions
 from support.example_states import header, lobby
 from support.servers import Server, racers
-from support.terminals import at_a_terminal, press, until
+from support.terminals import at_a_terminal, until
 
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 QUESTION = f"Your name [{guests.account_name()}]: "
@@ -61,14 +61,13 @@ def token(environment: dict[str, str]) -> str:
 
 def take_a_seat(environment: dict[str, str], *words: str) -> str:
     """Take a seat at a terminal, answer what is asked as a new user would, leave, and return what was shown."""
-    answers = {QUESTION: b"Zo\n", "Enter to begin": b"\r"}
+    answers = {QUESTION: b"Zo\n", "Enter to begin": b"\n"}
     with at_a_terminal(environment, [*SAMEDEAL, *words]) as (process, terminal):
         shown = ""
         while "seat 1" not in (new := until(terminal, *answers, "seat 1")):
             shown += new
             question = next(question for question in answers if question in new)
-            answer = answers.pop(question)
-            (os.write if answer.endswith(b"\n") else press)(terminal, answer)
+            os.write(terminal, answers.pop(question))
         os.write(terminal, b"quit\n")
         process.wait(60)
     return shown + new
