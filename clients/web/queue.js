@@ -42,7 +42,7 @@ export class MoveQueue {
     }
   }
 
-  /** The cards that a move is aimed at: the top ones of its piles, and for an empty space the one in hand. */
+  /** The cards that a move is aimed at: the top ones of its piles, and the one in hand, which a tap may place. */
   aim(move) {
     if (UNAIMED.includes(move)) return "";
     const { kind, places, isWord } = this.table.parse(move);
