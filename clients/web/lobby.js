@@ -56,7 +56,7 @@ const BOTS = [
 ];
 const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
 
-function raceOptions({ game, header }) {
+export function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
   const secret = daily ? "deal of the day; your first race on it counts" : "secret shuffle (provably fair)";

@@ -1,7 +1,7 @@
 // Before a race for one: the covered cards, and a button that deals them.
 
 import { h, nameText } from "./dom.js";
-import { nameField, nameForm } from "./lobby.js";
+import { nameField, nameForm, raceOptions } from "./lobby.js";
 import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 import { Table } from "./table.js";
@@ -10,18 +10,20 @@ import { Table } from "./table.js";
 export function soloStart({ game, header, raceId }, { ghosts = [] }, { play, counts, refused = null }) {
   const table = new Table(game);
   table.cover();
+  // The server may not have loaded them yet.
   const names = ghosts.map(({ name }, index) => [index ? ", " : "", nameText(name)]);
   const needsName = refused || !guest();
   const form = nameForm(
     play,
     h("h1", {}, game.title),
-    h("p", {}, `Time limit: ${formatClock(header.options.limit_ms, false)}`),
-    ghosts.length ? h("p", {}, "You race the ghosts of ", names, ".") : null,
+    h("p", {}, `Against the clock: ${formatClock(header.options.limit_ms, false)}`),
+    header.ghosts?.length ? h("p", {}, "You race the ghosts of ", names.length ? names : "earlier racers", ".") : null,
     counts ? h("p", { class: "counts" }, "This race counts: your first race on the deal of the day is your result.") : null,
     needsName ? nameField(suggestedName(raceId), refused) : null,
     h("button", { class: "first big" }, "Play"),
   );
-  return h("div", { class: "race" }, h("div", { class: "field" }, table.element, h("div", { class: "start" }, form)));
+  const field = h("div", { class: "field" }, table.element, h("div", { class: "start" }, form));
+  return h("div", {}, field, raceOptions({ game, header }));
 }
 
 /** A name for players without one, such as "Glad Wolf", from the id of the race. */
