@@ -31,6 +31,7 @@ CODES: Final[dict[str, tuple[int, str]]] = {
     "store-unavailable": (503, "The store cannot be reached; try again"),
     "too-large": (413, "The message is too large"),
     "too-many": (429, "Too many requests"),
+    "unsupported-encoding": (415, "The content encoding is not supported"),
     "unsupported-version": (426, "This version of the protocol or the rules is not supported"),
     "untimely": (409, "This is not possible at this stage of the race"),
     "withdrawn": (410, "The replay was withdrawn"),

@@ -17,7 +17,7 @@ import click
 import uvicorn
 
 from samedeal.errors import Refused
-from samedeal.standard_streams import open_closed_streams
+from samedeal.program_start import prepare_process
 from samedeal_server import workers
 from samedeal_server.access.network import bind
 from samedeal_server.admin_socket import AdminSocket
@@ -46,7 +46,7 @@ STOP_S = 14.0
 @click.option("--sockets", type=click.Path(path_type=Path), hidden=True, help="The folder of the workers' sockets.")
 def main(host: str | None, port: int | None, count: int | None, number: int | None, sockets: Path | None) -> None:
     """Serve races. All other settings are environment variables (docs/operate/operations.md)."""
-    open_closed_streams()
+    prepare_process()
     _drain_on_hangup()
     flags = {"SAMEDEAL_HOST": host, "SAMEDEAL_PORT": port, "SAMEDEAL_WORKERS": count}
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}

@@ -227,7 +227,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                     errors.append(f"{variable} is {_redact(name, value)}; expected {expected.replace('`', '')}.")
         if errors:
             raise SettingsError("\n".join(errors))
-        return cls(**values)
+        settings = cls(**values)
+        try:
+            f"{settings.data_dir}".encode()  # it is part of URLs and JSON
+        except UnicodeEncodeError:
+            text = "The path of the data directory is not valid UTF-8. Set SAMEDEAL_DATA_DIR to another directory."
+            raise SettingsError(text) from None
+        return settings
 
     @property
     def root_path(self) -> str:

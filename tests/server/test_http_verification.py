@@ -1,5 +1,6 @@
 """Verification of replays over HTTP."""
 
+import gzip
 import json
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
@@ -93,6 +94,13 @@ HEAD = next(finished("corners").lines())
 )
 def test_body_that_is_not_a_replay_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/verify", body), "bad-replay")
+
+
+def test_a_compressed_body_is_refused_as_such(server: LoggedServer) -> None:
+    answer = request(server, "POST", "/api/v1/verify", gzip.compress(HEAD), Content_Encoding="gzip")
+    assert problem(answer, "unsupported-encoding", "without Content-Encoding")
+    assert problem(request(server, "POST", "/api/v1/races", b"{}", Content_Encoding="br"), "unsupported-encoding")
+    assert request(server, "POST", "/api/v1/races", b'{"game": "corners"}', Content_Encoding="identity").status == 201
 
 
 def test_oversized_replay_is_refused_before_it_is_read(server: LoggedServer) -> None:

@@ -1,5 +1,6 @@
 """Settings are read from the environment and refused by name without secrets."""
 
+import os
 import re
 import stat
 import subprocess
@@ -293,6 +294,14 @@ def test_key_file_readable_by_others_is_refused(mode: int, tmp_path: Path) -> No
     file.chmod(mode)
     with pytest.raises(SettingsError, match=r"master\.key is readable by other users: run chmod 600"):
         load_keys(Settings(data_dir=tmp_path))
+
+
+@pytest.mark.parametrize("variable", ["SAMEDEAL_DATA_DIR", "HOME", "XDG_DATA_HOME"])
+def test_a_data_directory_that_is_not_utf_8_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv(variable, "/srv/caf\udce9")
+    with pytest.raises(SettingsError, match="not valid UTF-8"):
+        Settings.from_env(os.environ)
 
 
 def test_unusable_data_dir_is_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from samedeal.standard_streams import open_closed_streams
+from samedeal.program_start import prepare_process
 from samedeal_cli.failure import (
     EXIT_CODES,
     INTERRUPTED,
@@ -126,7 +126,7 @@ class Main(click.Group):
                 formatter.write_dl([(f"{name:<{width}}", text) for name, (_, text) in group.items()])
 
     def __call__(self, args: Sequence[str] | None = None) -> NoReturn:
-        open_closed_streams()
+        prepare_process()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")  # some names cannot be encoded

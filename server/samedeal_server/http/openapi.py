@@ -132,7 +132,10 @@ def _operation(
         "parameters": parameters,
         "responses": {
             **{f"{response.status}": _response(response, by_kind) for response in endpoint.responses},
-            **_refusals({*COMMON_REFUSALS, *endpoint.refuses}, html=endpoint.html_refusals),
+            **_refusals(
+                {*COMMON_REFUSALS, *endpoint.refuses, *(("unsupported-encoding",) if endpoint.body else ())},
+                html=endpoint.html_refusals,
+            ),
         },
     }
     if "bad-token" in endpoint.refuses:

@@ -52,7 +52,13 @@ async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: 
 
 
 async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s: float, late: str) -> None:
-    """Write the body to a file. Raises Refused as soon as it is too large or too slow; `late` is the text for that."""
+    """Write the body to a file. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
+
+    Bodies are not decompressed: Refused("unsupported-encoding").
+    """
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise Refused("unsupported-encoding", "Send the body without Content-Encoding.")
     too_large = Refused("too-large", f"The body may have at most {max_bytes} bytes.")
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and float(announced) > max_bytes:

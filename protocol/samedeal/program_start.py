@@ -1,15 +1,18 @@
-"""Standard streams that the programs of this distribution can rely on. Nothing else in the library does I/O."""
+"""What programs need from the process that starts them. Nothing else in the library does I/O."""
 
 import os
 import sys
 
 
-def open_closed_streams() -> None:
-    """Open the null device as every standard stream that is closed, also for the processes that this one starts.
+def prepare_process() -> None:
+    """Open the null device as every standard stream that is closed, and set HOME to ``/`` if the home directory is
+    unknown, also for the processes that this one starts.
 
     Call this before anything else: the next file or socket gets the number of a closed stream, and then what is written
     to the stream.
     """
+    if os.path.expanduser("~") == "~":
+        os.environ["HOME"] = "/"
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest number that is free
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
