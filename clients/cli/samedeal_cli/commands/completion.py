@@ -17,6 +17,7 @@ SHELLS = ("bash", "zsh", "fish")
     'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
     "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
     instead_of_json="it writes a script",
+    checks=False,
 )
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
 def completion(_settings: Settings, /, shell: str | None) -> None:
