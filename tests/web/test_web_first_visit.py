@@ -2,10 +2,10 @@
 
 import json
 
-from playwright.async_api import Browser
+from playwright.async_api import Browser, Page
 
 from support.browser import IN_BROWSER, Tab, check_layout, find_violations, open_as, open_page
-from support.servers import Server
+from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = IN_BROWSER
 
@@ -47,6 +47,19 @@ async def test_a_new_host_is_asked_for_a_name_until_there_is_one(server: Server,
             "localStorage.setItem('samedeal.guest', JSON.stringify({ name: 'ada', token: 'forgotten' }))"
         )
         await page.click("button:text-is('Race a friend')")
+
+
+async def test_a_spectator_who_opens_another_race_is_its_host(server: Server, page: Page) -> None:
+    race_id = server.create("corners", seed="spectator", max_racers=2, start_delay_ms=0)
+    async with racers(server, "ada", "bo") as players:
+        await begin_together(race_id, players)
+        await resign_all(players)
+        await page.goto(f"{server.url}/r/{race_id}")
+        await page.click("button:text-is('New race')")
+        await open_as(page, "eve")
+        await page.wait_for_selector("#ready")
+        _, view = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
+        assert json.loads(view)["host"] == {"name": "eve", "seat": 1}
 
 
 async def test_who_races_a_friend_is_the_host_and_invites_by_name(server: Server, chromium: Browser) -> None:
