@@ -10,7 +10,7 @@ import pytest
 
 from samedeal_cli.running import run
 from support.servers import Server
-from support.terminals import at_a_terminal, new_terminal, press, until
+from support.terminals import at_a_terminal, new_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -69,7 +69,7 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> Non
         command = [sys.executable, "-m", "samedeal_cli.main", "solo", "corners:42"]
         with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
             until(terminal, "Enter to begin")
-            press(terminal, b"\r")
+            os.write(terminal, b"\n")
             text = until(terminal, "stock")
             assert "\x1b[?1049h" in text
             process.terminate()

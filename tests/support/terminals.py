@@ -56,14 +56,5 @@ def until(terminal: int, *wanted: str) -> str:
     return text.decode(errors="replace")  # the output can end within a character
 
 
-def press(terminal: int, key: bytes) -> None:
-    """Press a key once the program reads single keys; it discards those that were pressed before."""
-    end = time.monotonic() + LIMIT_S
-    while termios.tcgetattr(terminal)[3] & termios.ICANON:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    os.write(terminal, key)
-
-
 def _own_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
