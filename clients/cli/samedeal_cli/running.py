@@ -14,8 +14,10 @@ from samedeal_cli.failure import TERMINATED
 
 T = TypeVar("T")
 
-GRACE_S: Final = 3.0
+GRACE_S: Final = 5.0
 """How long the event loop may take to react to a request to end (s)."""
+AGAIN_S: Final = 0.5
+"""How much longer it may take after another request (s)."""
 
 
 class WayOut:
@@ -28,11 +30,11 @@ class WayOut:
         self._reacted.set()
 
     def request(self, code: int, loop: asyncio.AbstractEventLoop, react: Callable[[], None] = lambda: None) -> None:
-        """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or until the next request.
+        """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or is requested again meanwhile.
 
         Call this in another thread than the event loop's.
         """
-        if not self._reacted.is_set():
+        if not self._reacted.wait(AGAIN_S):
             self._leave(code)
         self._reacted.clear()
         with suppress(RuntimeError):  # the loop is closed
