@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +13,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
-from samedeal_cli.failure import Declined, NameRefused, warn
+from samedeal_cli.failure import Declined, Failure, NameRefused, warn
 from samedeal_cli.settings import Settings, state_dir
 
 KNOWN_GAMES: Final = "rules-offered"
@@ -86,12 +88,14 @@ def confirm_second_daily(settings: Settings, slug: str, name: str | None) -> Non
     """Ask whether to race again on today's deal. Raises Abort if not."""
     if settings.json or settings.quiet or not at_terminal():
         return
-    from samedeal.wire.documents import Today
+    from samedeal.wire.documents import Daily, Today
     from samedeal_cli.net.guests import credentials_of
     from samedeal_cli.net.http_api import Api
 
     api, token = Api(settings.address), credentials_of(settings, settings.address, name).token
-    today = api.read(api.fetch("/daily", token=token), Today).daily if token else ()
+    today: Sequence[Daily] = ()
+    with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
+        today = api.read(api.fetch("/daily", token=token), Today).daily if token else ()
     if any(daily.game == slug and daily.yours for daily in today):
         click.confirm("Only your first race on today's deal counts. Play it again?", default=True, abort=True, err=True)
 
