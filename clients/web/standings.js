@@ -1,7 +1,7 @@
 // The standings list and the podium.
 
 import { fill, h, nameText, playerLink } from "./dom.js";
-import { achieved, counted, displayNames, duration, finishText, resultText } from "./phrases.js";
+import { achieved, counted, displayNames, duration, finishText } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
@@ -133,7 +133,7 @@ export function podium(game, standings, mine) {
       h("span", { class: "step" }, place),
       h("b", {}, nameText(names.get(seat))),
       seat === mine || bot ? h("span", {}, seat === mine ? "(you)" : null, bot ? botTag(level) : null) : null,
-      h("span", {}, resultText(game, standing)),
+      h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),
       h("span", { class: "gap" }, gap(standing, first)),
     );
   };

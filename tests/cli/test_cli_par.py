@@ -79,7 +79,7 @@ def test_par_compares_each_player_in_words_and_letters(race: str, server: Server
     standings = json.loads(server.get(f"/api/v1/replays/{race}.json")[1])["standings"]
     lines = result.stdout.splitlines()
     assert lines[:2] == ["The Edge: the-edge-bot/1 played this deal 60 times", "the-edge:cli 1"]
-    assert lines[2].startswith(f"cards home: minimum {expected.minimum}, median {expected.median:g}, mean ")
+    assert lines[2].startswith(f"cards of 52: minimum {expected.minimum}, median {expected.median:g}, mean ")
     assert lines[2].endswith(f"maximum {expected.maximum}; {expected.solved} solved")
     for standing in standings:
         held = compared(expected, standing["seat"], "ada", standing["home"], won=False)

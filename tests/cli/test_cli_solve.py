@@ -51,7 +51,7 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
     result = run("solve", OPEN)
     assert (result.exit_code, result.stdout.splitlines()[1]) == (
         0,
-        "No solution was found (100,000 positions searched).",
+        "No solution found (100,000 positions).",
     )
     for wanted in (["--watch"], ["-o", tmp_path / "line.json"]):
         result = run("solve", OPEN, *wanted)
@@ -61,7 +61,7 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
 
 def test_solve_proves_that_a_deal_is_lost() -> None:
     document = json.loads(run("solve", LOST, "--json").stdout)
-    proof = f"This deal cannot be solved ({document['positions']:,} positions searched)."
+    proof = f"This deal cannot be solved ({document['positions']:,} positions)."
     assert (document["outcome"], document["line"], document["text"]) == ("lost", [], proof)
     assert run("solve", LOST).stdout.splitlines()[1] == proof
 

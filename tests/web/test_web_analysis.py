@@ -106,7 +106,7 @@ async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server
     await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
     goal = GAMES[SLUG].goal
-    assert f"{goal}/{goal} won" in await page.inner_text(".tables figcaption")
+    assert f"{goal}/{goal} solved" in await page.inner_text(".tables figcaption")
     assert await page.locator("button:text-is('Race against this')").count() == 0
     await check_layout(page)
 

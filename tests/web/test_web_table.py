@@ -324,7 +324,7 @@ async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> 
         await bo.ask(m.Resign)
         podium = await page.locator(".podium").inner_text()
         assert "(you)" in podium
-        assert "solved in" in podium
+        assert " s" in podium
         assert "48 cards behind" in podium
         assert not await find_violations(page)
 
