@@ -233,9 +233,9 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         bo.communicate(timeout=50)
         assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
-        until(ours, "0/48  not ready")
+        until(ours, "░  not ready")
         os.write(ours, b"\x1b[A\n")  # repeat the previous line
-        until(ours, "0/48  not ready")
+        until(ours, "░  not ready")
         os.write(ours, b"unre\t\n")
         until(ours, "you are not ready")
         os.write(ours, b"clo\x15quit\n")

@@ -50,6 +50,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "filters": list(filters(game)),
             "practice": json.decode(json.encode(PRACTICE[game.slug])),
             "pitch": game.pitch,
+            "counted": game.counted,
             "example": described["example"],
         }
         assert set(described["example"]) == set(game.layout.split()) - {"."}
