@@ -17,8 +17,9 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, LoginCode
 from samedeal_cli.state.actions import footer
 from samedeal_cli.state.race_actions import working_actions
+from support import waiting
 from support.example_states import header, lobby
-from support.servers import Server, racers
+from support.servers import Server, begin_together, racers, resign_all
 from support.terminals import at_a_terminal, until
 
 SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
@@ -57,6 +58,11 @@ def token(environment: dict[str, str]) -> str:
     (file,) = Path(environment["HOME"]).glob(".local/state/samedeal/guests/*.json")
     stored: str = json.loads(file.read_text())["token"]
     return stored
+
+
+def newest_race(server: Server) -> str | None:
+    races = json.loads(server.get("/api/v1/races?limit=1")[1])["races"]
+    return races[0]["race"] if races else None
 
 
 def take_a_seat(environment: dict[str, str], *words: str) -> str:
@@ -146,6 +152,20 @@ def test_watching_and_bots_give_a_newcomer_no_name(newcomer: dict[str, str], liv
         watching.wait(60)
     known = json.loads(samedeal(newcomer, "whoami", "--json").stdout)
     assert (known["default"], [guest["name"] for guest in known["guests"]]) == (guests.account_name(), ["robbie"])
+
+
+async def test_a_spectator_who_opens_another_race_is_its_host(newcomer: dict[str, str], live: Server) -> None:
+    race = live.create("corners", seed="spectator", max_racers=2, start_delay_ms=0)
+    async with racers(live, "ada", "bo") as players:
+        await begin_together(race, players)
+        await resign_all(players)
+    with at_a_terminal(newcomer, [*SAMEDEAL, "watch", race]) as (_, terminal):
+        until(terminal, "resigned")
+        before = newest_race(live)
+        os.write(terminal, b"n")
+        await waiting.until(lambda: newest_race(live) != before)
+        view = json.loads(live.get(f"/api/v1/races/{newest_race(live)}")[1])
+    assert view["host"]["name"] == guests.account_name()
 
 
 def test_a_script_is_the_host_if_it_joins_or_has_a_name(newcomer: dict[str, str], live: Server) -> None:

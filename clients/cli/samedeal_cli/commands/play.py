@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
@@ -32,6 +32,7 @@ from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
+    from samedeal.wire.documents import Opened
     from samedeal_cli.full_screen.race_screen import RaceScreen
     from samedeal_cli.net.connection import Connection
 
@@ -222,7 +223,10 @@ class Session:
             def enter(race_id: str, watching: bool) -> "Connection":
                 return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
 
-            return RaceScreen(state, enter, Api(server), settings, ready=bool(self.ready))
+            def open_another(body: dict[str, object]) -> "Opened":
+                return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
+
+            return RaceScreen(state, enter, Api(server), settings, ready=bool(self.ready), open_race=open_another)
 
         screen, code = run_full_screen(settings, draw_screen(state, state.width, state.height), make_screen)
         self._print_end(screen)

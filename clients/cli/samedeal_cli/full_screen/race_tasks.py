@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,7 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay, read
 from samedeal.scores.tallies import Versus
 from samedeal.solver.solve import SOLVERS
-from samedeal.wire.documents import Daily, PlayerPage, RacePar
+from samedeal.wire.documents import Daily, Opened, PlayerPage, RacePar
 from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.commands.parameters import ghost_request, race_request, rematch_request
 from samedeal_cli.failure import TOO_LATE, Declined, Failure
@@ -48,9 +49,19 @@ class RaceTasks(CanvasScreen):
     """Returns the analysis of a finished race."""
 
     def __init__(
-        self, state: RaceState, connect: Connect, api: Api, settings: Settings, *, ready: bool = False
+        self,
+        state: RaceState,
+        connect: Connect,
+        api: Api,
+        settings: Settings,
+        *,
+        ready: bool = False,
+        open_race: Callable[[dict[str, object]], Opened] | None = None,
     ) -> None:
-        """Start from `state`; with `ready`, get ready as soon as the race accepts it."""
+        """Start from `state`; with `ready`, get ready as soon as the race accepts it.
+
+        `open_race` opens a race for the user; by default, the guest of the connection opens it.
+        """
         super().__init__()
         self.state = state
         self.failure: BaseException | None = None
@@ -59,6 +70,7 @@ class RaceTasks(CanvasScreen):
         """Whether the player gave up the seat."""
         self.connection: Connection | None = None
         self._connect, self._api, self._settings, self._ready_at_once = connect, api, settings, ready
+        self._open_race = open_race
         self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         """Set when the race is over, by a broadcast or by an answer."""
@@ -181,7 +193,8 @@ class RaceTasks(CanvasScreen):
             else:  # another deal with the same game and options
                 options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
                 body = race_request(header.game, None, options, variants=variants)
-            opened = await asyncio.to_thread(self._api.open_race, body, connection.token)
+            open_race = self._open_race or partial(self._api.open_race, token=connection.token)
+            opened = await asyncio.to_thread(open_race, body)
             race_id, link = opened.race, opened.link
         if self._race_task:
             self._race_task.cancel()
