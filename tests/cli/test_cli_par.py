@@ -83,7 +83,7 @@ def test_par_compares_each_player_in_words_and_letters(race: str, server: Server
     assert lines[2].endswith(f"maximum {expected.maximum}; {expected.solved} solved")
     for standing in standings:
         held = compared(expected, standing["seat"], "ada", standing["home"], won=False)
-        at = lines.index(f"ada #{held.seat}, {held.result} home: {verdict(held)} of its plays")
+        at = lines.index(f"ada #{held.seat}, {held.result} of 52: {verdict(held)} of its plays")
         letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
         assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
     assert lines[-1] == "each mark is one play of the computer: S solved  + better  = equal  - worse"

@@ -72,7 +72,7 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
         await bo.until(lambda view: view.stage == "running")
         running = card(server, race_id, "svg")
         assert "The race is running" in running.body.decode()
-        assert line(server, race_id) == "Same Deal · Corners · the race is running, </text>&, bo"
+        assert line(server, race_id) == "Same Deal · Corners · the race is running, </text>& and bo"
         for racer in (ada, bo):
             await racer.ask(m.Resign)
     over = card(server, race_id, "svg")

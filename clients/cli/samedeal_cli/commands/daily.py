@@ -75,7 +75,7 @@ def _lines(daily: Daily) -> Iterator[str]:
             f"{result.place:>2}. {name_with_bot(result.name, result.bot)}",
             f"{outcome_phrase(result.outcome)}, {achieved(daily.game, result.home, result.goal, result.outcome)}",
             duration(result.ms),
-            result.race or "unlisted",
+            result.race or "",
         )
         for result in daily.results
     )
