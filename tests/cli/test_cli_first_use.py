@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from samedeal_cli.net import guests
-from support.terminals import at_a_terminal, press, until
+from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
