@@ -154,17 +154,18 @@ def test_bots_never_leave_before_everybody_else() -> None:
 def test_bots_follow_the_first_player_to_a_rematch_once() -> None:
     before = with_bots(2).race
     log = opened()
-    assert follow_events(log.race, before) == []  # nobody is there
+    assert follow_events(log.race, before, 7) == []  # nobody is there
     log.say(joined(log, 1))
-    for event in follow_events(log.race, before):
+    for event in follow_events(log.race, before, 7):
         log.say(event)
     assert [(seat.name, seat.ready) for seat in log.race.roster if seat.server] == [("Trey", True), ("Deuce", True)]
     for number in (2, 3):
         log.say(Left(seat=number))
-    assert follow_events(log.race, before) == []
-    small = opened(max_racers=2)
+    assert follow_events(log.race, before, 7) == []
+    small = opened()
     small.say(joined(small, 1))
-    assert len(follow_events(small.race, before)) == 2  # one bot joins and is ready
+    assert len(follow_events(small.race, before, 1)) == 2  # one bot joins and is ready
+    assert follow_events(small.race, before, -1) == []
 
 
 @pytest.mark.parametrize("slug", BOTS)

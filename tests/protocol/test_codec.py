@@ -48,6 +48,15 @@ REQUESTS: list[m.ToServer] = [
     m.Bot(id=16),
 ]
 OPEN = running(11, slug="gallery", seed="31", spectators="open", max_racers=12).race
+REMATCH = m.Rematch(
+    race="calm-otter-43",
+    game="corners",
+    by="Zoë",
+    stage="running",
+    players=("Zoë", "Bo"),
+    awaited=("Cy",),
+    starts_at=BIG,
+)
 REPLIES: list[m.FromServer] = [
     m.Welcome(re=1, player="player-1", name="Zoë", token="sd_x", server="samedeal/1"),
     m.Welcome(player="player-1", name="Zoë", server="samedeal/1"),
@@ -66,6 +75,8 @@ REPLIES: list[m.FromServer] = [
     views.view(opened().race, None, 0, host=m.Host(name="Zoë", seat=1), ready_by=-1),
     views.view(closed(running()).race, 2, 0),
     views.view(closed(running()).race, 2, 0, rematch=m.Rematch(race="calm-otter-43", game="the-edge", by="Zoë")),
+    views.view(opened().race, None, 0, awaited=("Zoë", "Bo")),
+    views.view(closed(running()).race, 2, 0, rematch=REMATCH),
     *(views.view(running(slug=slug).race, 1, 0, legal=True) for slug in GAMES),
 ]
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from samedeal.race.due import EMPTY_MS, NONCE_MS, REJOIN_MS, complete_by, due, due_at, ready_by
+from samedeal.race.due import EMPTY_MS, NEVER, NONCE_MS, REJOIN_MS, complete_by, due, due_at, ready_by
 from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import OPEN_MS, Race
 from support.finished_races import Logged, nonce
@@ -202,23 +202,75 @@ def test_bots_that_wait_for_people_get_ready_after_them() -> None:
     assert released(log.race, at + READY_MS) == [4]
 
 
-def test_a_rematch_waits_a_moment_for_the_people_of_the_race_before() -> None:
-    log = opened()
-    for seat in (1, 2):
-        log.say(joined(log, seat))
-        log.say(Readied(seat=seat))
-    race, opened_at = log.race, log.race.header.opened_at
-    now = race.at
-    rejoining = {"player-1", "player-2", "player-3"}
-    here = seen(race, now + REJOIN_MS)
-    assert complete_by(race, {"player-1"}) == 0
-    assert due(race, now, seen=here, away_ms=AWAY_MS, rejoining={"player-2"}) == Counting()
-    assert due(race, opened_at + REJOIN_MS - 1, seen=here, away_ms=AWAY_MS, rejoining=rejoining) is None
-    assert due_at(race, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == opened_at + REJOIN_MS
-    assert due(race, opened_at + REJOIN_MS, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == Counting()
-    log.say(joined(log, 3))
+def rematch(*seats: int, bots: tuple[int, ...] = ()) -> Logged:
+    """Return a rematch whose players join and are ready, one per second."""
+    log = opened(follows="first-race")
+    for number in seats:
+        log.say(structs.replace(joined(log, number), bot=number in bots), 1_000)
+        log.say(Readied(seat=number))
+    return log
+
+
+@pytest.mark.parametrize(
+    ("until", "seats", "bots", "expected"),
+    [
+        ({}, 2, (), 0),
+        ({1: NEVER, 2: NEVER}, 2, (), 0),  # all are in
+        ({3: NEVER}, 2, (), 2_000 + REJOIN_MS),  # the second person joined after two seconds
+        ({3: 12_000}, 2, (), 12_000),  # and the third is disconnected
+        ({3: 12_000, 4: 15_000}, 2, (), 15_000),
+        ({3: 50_000}, 2, (), 2_000 + REJOIN_MS),
+        ({3: NEVER}, 2, (2,), NEVER),  # a person is ready, and so is a bot
+        ({3: 12_000}, 2, (2,), 12_000),
+        ({3: NEVER}, 4, (2,), 0),
+        ({5: NEVER}, 3, (2,), 3_000 + REJOIN_MS),
+    ],
+)
+def test_a_rematch_waits_for_the_people_of_the_race_before(
+    until: dict[int, int], seats: int, bots: tuple[int, ...], expected: int
+) -> None:
+    log = rematch(*range(1, seats + 1), bots=bots)
+    race, start = log.race, log.race.header.opened_at
+    rejoining = {f"player-{seat}": at if at == NEVER else start + at for seat, at in until.items()}
+    at = start + expected if 0 < expected < NEVER else expected
+    assert complete_by(race, rejoining) == at
+    now = max(at, race.at)
+    here = seen(race, now)
+    assert due_at(race, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == min(at, race.expires_at, now + AWAY_MS)
+    if at > race.at:
+        assert due(race, min(at, race.expires_at) - 1, seen=here, away_ms=AWAY_MS, rejoining=rejoining) is None
+    if at < NEVER:
+        assert due(race, now, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == Counting()
+
+
+def test_a_rematch_does_not_wait_for_those_who_have_left_it() -> None:
+    log = rematch(1, 2, 3)
     log.say(Left(seat=3))
-    assert due(log.race, log.race.at, seen=here, away_ms=AWAY_MS, rejoining=rejoining) == Counting()
+    assert complete_by(log.race, {"player-3": NEVER}) == 0
+
+
+def test_players_of_a_rematch_who_are_not_ready_have_as_long_as_those_who_are_missing() -> None:
+    log = rematch(1, 2)
+    log.say(joined(log, 3), 20_000)
+    second_at = log.race.seat(2).joined_at
+    at = ready_by(log.race, READY_MS)
+    assert at == complete_by(log.race, {"player-4": NEVER}) == second_at + REJOIN_MS
+    for event in (Unreadied(seat=3), Taken(seat=3), Unreadied(seat=2), Readied(seat=2)):
+        log.say(event, 100)
+    assert ready_by(log.race, READY_MS) == log.race.at + REJOIN_MS  # only now are two ready
+    assert ready_by(log.race, 5_000) == log.race.at + 5_000
+    assert ready_by(log.race, 0) is None
+
+
+def test_bots_of_a_rematch_have_time_after_the_people() -> None:
+    log = rematch(1, 2)
+    log.say(structs.replace(joined(log, 3), bot=True), 40_000)
+    log.say(joined(log, 4))
+    log.say(Left(seat=4), 100)
+    assert ready_by(log.race, READY_MS) == log.race.at + REJOIN_MS
+    alone = rematch(1, 2, bots=(2,))
+    alone.say(structs.replace(joined(alone, 3), bot=True), 100)
+    assert ready_by(alone.race, READY_MS) == alone.race.at + READY_MS
 
 
 def test_the_ready_clock_starts_again_after_an_outage() -> None:

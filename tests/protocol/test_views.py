@@ -19,7 +19,7 @@ from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.seat import Seat
 from samedeal.values import PersistentList, replace
 from samedeal.wire import codec, views
-from samedeal.wire.messages import Progress, View
+from samedeal.wire.messages import Progress, Rematch, View
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import WINS
 from support.races_by_hand import closed, counting, joined, opened, raced, run_of, running
@@ -165,6 +165,17 @@ def test_a_viewer_without_a_seat_cannot_view_as_a_racer() -> None:
 
 
 # What a view never shows.
+
+
+@pytest.mark.parametrize("starts_at", [None, 5_000])
+def test_after_the_race_the_clock_is_that_of_an_open_rematch(starts_at: int | None) -> None:
+    race = closed(running()).race
+    rematch = Rematch(race="next-race", game="corners", by="Name 1", players=("Name 1",), starts_at=starts_at)
+    assert views.view(race, 2, 1_000, rematch=rematch).clock_ms == (starts_at and 4_000)
+    assert views.view(race, 2, 6_000, rematch=rematch).clock_ms == (starts_at and 0)
+    for stage in ("countdown", "running", "over"):
+        assert views.view(race, 2, 1_000, rematch=replace(rematch, stage=stage)).clock_ms is None
+    assert views.view(race, 2, 1_000).clock_ms is None
 
 
 @pytest.mark.parametrize("spectators", ["progress", "after"])

@@ -178,8 +178,8 @@ async def test_a_rematch_that_another_process_opens_keeps_its_host(redis_url: st
         )
         await parts.archive.successors.put(room.race.id, Successor(header, host.name, host.player), replacing=None)
         rematches = Rematches(other.registry, Quotas(other.registry.opener, RateLimits(Settings()), Settings()))
-        successor, new = await rematches.ask(room.race.id, Guest("player-2", "Bo"), "")
-        assert (successor.header, new) == (header, False)
+        rematch, new = await rematches.ask(room.race.id, Guest("player-2", "Bo"), "")
+        assert (rematch.race.header, new) == (header, False)
         assert await parts.log.host(header.race) == host
 
 

@@ -13,7 +13,7 @@ from samedeal.computer.deal_filters import usual_filter
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
-from samedeal.race.due import EMPTY_MS, REJOIN_MS
+from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.wire import messages as m
 from samedeal_server.races.opening import RaceOpener
@@ -268,27 +268,6 @@ async def test_asking_takes_from_the_quota_only_once(store_url: str) -> None:
                 await player.join(wanted.race)
             await resign_all(ada, bo)
             assert await refusal(ada) == "too-many"
-
-
-async def test_rematch_waits_for_those_who_still_look_at_the_results(pair: tuple[Server, Server]) -> None:
-    one, other = pair
-    async with racers(one, "ada", "bo") as (ada, bo), racers(other, "cy") as (cy,):
-        await raced(one, ada, bo, cy)
-        answer = await ada.ask(m.Again)
-        assert isinstance(answer, m.View)
-        assert answer.next
-        for racer in (ada, bo):
-            await racer.join(answer.next.race)
-            await racer.ask(m.Ready)
-        view = await bo.ask(m.Ready)
-        assert isinstance(view, m.View)
-        assert view.stage == "open"
-        assert view.clock_ms
-        assert 0 < view.clock_ms <= REJOIN_MS
-        await cy.join(answer.next.race)
-        await cy.ask(m.Ready)
-        await asyncio.gather(*(racer.dealt() for racer in (ada, bo, cy)))
-        assert len(ada.view.standings if ada.view else ()) == 3
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"\xff"])

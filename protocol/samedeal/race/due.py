@@ -5,7 +5,9 @@ record whether a player is connected, so the caller passes in when each seat was
 holds a race calls ``due`` at ``due_at``.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from samedeal.proof.commitments import server_nonce
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
@@ -17,10 +19,11 @@ EMPTY_MS = 600_000
 NONCE_MS = 5_000
 """The minimum time to open a nonce, from the start of the countdown and from the end of an outage. A countdown can be
 shorter than a round trip, and nobody should be scratched because of an outage."""
-REJOIN_MS = 20_000
-"""How long a rematch waits for the people of the race before, from its opening."""
+REJOIN_MS = 30_000
+"""How long a rematch waits for the players of the race before, from when the second person has joined."""
 NEVER = 2**53 - 1
 """A time that never comes."""
+NOBODY: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 def due(
@@ -31,15 +34,15 @@ def due(
     away_ms: int,
     ready_ms: int = 0,
     reachable_from: int = 0,
-    rejoining: Collection[str] = (),
+    rejoining: Mapping[str, int] = NOBODY,
     deal_number: int | None = None,
 ) -> AnyEvent | None:
     """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
 
     ``seen`` maps seat numbers to the time when the seat was last connected. Before the countdown, a seat is released
     after ``away_ms`` without a connection, or as in ``ready_by``. ``reachable_from`` is the end of the last server
-    outage. ``rejoining`` are the people whom a rematch waits for, by their public ids. ``deal_number`` is the number of
-    the deal, or None while the search for it is running.
+    outage. ``rejoining`` says until when a rematch waits for each player of the race before, by public id.
+    ``deal_number`` is the number of the deal, or None while the search for it is running.
     """
     if race.closed:
         return None
@@ -70,7 +73,7 @@ def due_at(
     away_ms: int,
     ready_ms: int = 0,
     reachable_from: int = 0,
-    rejoining: Collection[str] = (),
+    rejoining: Mapping[str, int] = NOBODY,
 ) -> int:
     """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
@@ -98,19 +101,24 @@ def awaited(race: Race) -> Sequence[Seat]:
     return _people(waiting) or waiting
 
 
-def complete_by(race: Race, rejoining: Collection[str]) -> int:
-    """Return when a race can start in which all are ready: at once, or REJOIN_MS after its opening if some of the
-    players who are ``rejoining`` have not had a seat yet.
+def complete_by(race: Race, rejoining: Mapping[str, int]) -> int:
+    """Return when a race can start in which all are ready; 0 if nobody is missing.
+
+    A rematch waits for the players of the race before who have not had a seat in it yet, until the times in
+    ``rejoining``, but for no longer than REJOIN_MS after its second person has joined.
     """
-    is_complete = {seat.player for seat in race.seats}.issuperset(rejoining)
-    return 0 if is_complete else race.header.opened_at + REJOIN_MS
+    had_seat = {seat.player for seat in race.seats}
+    latest = max((until for player, until in rejoining.items() if player not in had_seat), default=0)
+    second_at = _second_joined_at(race)
+    return latest if second_at is None else min(latest, second_at + REJOIN_MS)
 
 
 def ready_by(race: Race, ready_ms: int, reachable_from: int = 0) -> int | None:
     """Return when the awaited seats are released, or None if there are none or ``ready_ms`` is 0.
 
     That is ``ready_ms`` after enough players became ready, or after one of the awaited players joined or stopped being
-    ready, so that all of them have had that long. ``reachable_from`` is as in ``due``.
+    ready, so that all of them have had that long. In a rematch, it is when ``complete_by`` stops waiting, or as long
+    after enough players became ready. ``reachable_from`` is as in ``due``.
     """
     seats = awaited(race)
     if not seats or not ready_ms:
@@ -118,10 +126,22 @@ def ready_by(race: Race, ready_ms: int, reachable_from: int = 0) -> int | None:
     ready = [seat for seat in race.roster if seat.ready]
     enough_at = sorted(seat.changed_at for seat in ready)[1]
     person_at = min(seat.changed_at for seat in _people(ready) or ready)
-    times = [enough_at, person_at, reachable_from, *(seat.changed_at for seat in seats)]
+    times = [enough_at, person_at, reachable_from]
+    second_at = _second_joined_at(race) if race.header.follows else None
+    if second_at is None:
+        times += (seat.changed_at for seat in seats)
+    else:
+        times.append(second_at)
+        ready_ms = min(ready_ms, REJOIN_MS)
     if seats[0].bot:
         times += (seat.changed_at for seat in _people(race.seats) if seat.left)
     return max(times) + ready_ms
+
+
+def _second_joined_at(race: Race) -> int | None:
+    """Return when the second person joined, or None before."""
+    joined = sorted(seat.joined_at for seat in _people(race.seats))
+    return joined[1] if len(joined) > 1 else None
 
 
 def _people(seats: Iterable[Seat]) -> list[Seat]:

@@ -275,6 +275,7 @@ class Race(Value, frozen=True):
             commitment=event.commitment,
             taken=self.n + 1,
             taken_at=at,
+            joined_at=at,
             changed_at=at,
             server=server,
         )

@@ -6,7 +6,7 @@ A request that has already taken effect leads to no events, so clients can safel
 from typing import assert_never
 
 from samedeal.errors import Refused
-from samedeal.race.events import AnyEvent, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
+from samedeal.race.events import AnyEvent, Counting, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 
@@ -49,7 +49,8 @@ def start_events(race: Race, host: str) -> list[AnyEvent]:
     if sum(seat.ready or seat == own for seat in race.roster) < min(2, race.options.max_racers):
         raise Refused("untimely", "A race starts with at least two players who are ready.")
     waiting = [seat for seat in race.roster if not seat.ready]
-    return [Readied(seat=seat.number) if seat == own else Left(seat=seat.number) for seat in waiting]
+    changes = [Readied(seat=seat.number) if seat == own else Left(seat=seat.number) for seat in waiting]
+    return [*changes, Counting()]
 
 
 def remove_events(race: Race, number: int, host: str) -> list[AnyEvent]:

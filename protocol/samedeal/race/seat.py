@@ -42,6 +42,8 @@ class Seat(Value, frozen=True):
     commitment: str | None
     ready: bool = False
     left: bool = False
+    joined_at: int = 0
+    """When the player joined, in ms since 1970-01-01 UTC."""
     changed_at: int = 0
     """When the seat was last joined or left, or its readiness changed, in ms since 1970-01-01 UTC."""
     nonce: str | None = None

@@ -28,13 +28,16 @@ def add_bot_events(race: Race, level: Level | None = None) -> list[AnyEvent]:
     return seat_events(race, name)
 
 
-def follow_events(race: Race, before: Race) -> list[AnyEvent]:
-    """Return the events by which the bots of the race before join a rematch, once, after its first player."""
+def follow_events(race: Race, before: Race, free: int) -> list[AnyEvent]:
+    """Return the events by which the bots of the race before join a rematch, once, after its first player.
+
+    `free` is how many seats are not taken or reserved.
+    """
     if race.stage != "open" or not race.roster or any(seat.server for seat in race.seats):
         return []
     names = [seat.name for seat in before.roster if seat.server]
     events = list[AnyEvent]()
-    for name in names[: race.options.max_racers - len(race.roster)]:
+    for name in names[: max(0, free)]:
         joining = seat_events(race, name)
         for event in joining:
             race, _ = race.extended(race.at, event)

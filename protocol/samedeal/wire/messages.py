@@ -201,13 +201,21 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Only for clients with the feature ``guidance``."""
 
 
-class Rematch(Struct, frozen=True, kw_only=True):
+class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The race that follows a finished one."""
 
     race: str
     game: str
     by: str
     """The name of the player who asked for it first."""
+    stage: Stage = "open"
+    """Players can join it while it is open."""
+    players: tuple[str, ...] = ()
+    """The names of those who have a seat in it."""
+    awaited: tuple[str, ...] = ()
+    """As in View."""
+    starts_at: int | None = None
+    """When it starts without those who are missing or not ready, if it does (ms since 1970-01-01 UTC)."""
 
 
 class Host(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -229,9 +237,11 @@ class View(Reply, frozen=True, kw_only=True):
     stage: Stage
     clock_ms: int | None = None
     """During the countdown, the time until the deal; in a running race, the time left. Before the countdown, if enough
-    players are ready, the time until it starts without the others."""
+    players are ready, the time until it starts without the others; after the race, the same about an open rematch."""
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
+    awaited: tuple[str, ...] = ()
+    """Before the countdown of a rematch, the names of the players of the race before whom it waits for."""
     standings: tuple[Standing, ...] = ()
     levels: dict[int, Level] = {}
     """How well the server bots in the standings play, by seat."""

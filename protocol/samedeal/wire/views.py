@@ -29,12 +29,13 @@ def view(
     ghosts: tuple[Ghost, ...] = (),
     host: Host | None = None,
     ready_by: int | None = None,
+    awaited: tuple[str, ...] = (),
     watching: int = 0,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
-    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``watching`` is the number of
-    connections that watch the race.
+    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``awaited`` are the names of the
+    players whom an open rematch waits for. ``watching`` is the number of connections that watch the race.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
     themselves. Those who see the standings also see the ``ghosts``. Nobody sees a face-down card, or the deal of a
@@ -49,7 +50,8 @@ def view(
         n=race.n,
         h=race.digest,
         stage=race.stage,
-        clock_ms=_clock(race, now, ready_by),
+        clock_ms=_clock(race, now, ready_by, rematch),
+        awaited=awaited,
         standings=race.standings() if ranks else (),
         levels=levels(race) if ranks else {},
         seat=viewer,
@@ -180,8 +182,9 @@ def guidance_of(game: Game, *, done: bool = False) -> Guidance:
     )
 
 
-def _clock(race: Race, now: int, ready_by: int | None) -> int | None:
+def _clock(race: Race, now: int, ready_by: int | None, rematch: Rematch | None) -> int | None:
     if race.closed:
-        return None
-    end = race.ends_at or race.starts_at or ready_by
+        end = rematch.starts_at if rematch and rematch.stage == "open" else None
+    else:
+        end = race.ends_at or race.starts_at or ready_by
     return None if end is None else max(0, end - now)

@@ -147,8 +147,8 @@ class Races:
         if opening != CreateRace(game=opening.game, again=again):
             raise Refused("bad-request", "A rematch inherits everything except the game.")
         game = None if opening.game is UNSET else opening.game
-        successor, new = await self._rematches.ask(again, guest, client_network(request), game=game)
-        return self._opened(request, successor.header, new=new)
+        room, new = await self._rematches.ask(again, guest, client_network(request), game=game)
+        return self._opened(request, room.race.header, new=new)
 
     def _opened(self, request: Request, header: Header, *, new: bool) -> Response:
         link = f"{base_url(request, self._settings)}/r/{header.race}"

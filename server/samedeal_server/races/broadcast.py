@@ -39,7 +39,7 @@ class Broadcast:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._listeners = set[Listener]()
+        self._listeners = dict[Listener, str | None]()
         self._encodings: dict[Hashable, bytes] = {}
         self._encodings_key: tuple[str, int] | None = None
 
@@ -52,12 +52,18 @@ class Broadcast:
         """The number of listeners that watch the race without a seat."""
         return sum(listener.is_watching for listener in self._listeners)
 
-    def add(self, listener: Listener) -> None:
-        self._listeners.add(listener)
+    @property
+    def players(self) -> set[str]:
+        """The public ids of the guests whose connections listen."""
+        return {player for player in self._listeners.values() if player}
+
+    def add(self, listener: Listener, player: str | None = None) -> None:
+        """Add a listener, which can be the connection of a guest with a public id."""
+        self._listeners[listener] = player
 
     def remove(self, listener: Listener) -> None:
         """Remove a listener if it is subscribed."""
-        self._listeners.discard(listener)
+        self._listeners.pop(listener, None)
 
     def publish(self, race: Race, entries: Sequence[Entry]) -> None:
         """Pass new entries to all listeners; `race` is the race after them. Without entries, see ``Listener``."""

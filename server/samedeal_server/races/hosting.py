@@ -38,7 +38,7 @@ async def submit_as_host(room: Room, guest: Guest, request: HostRequest, live: L
     def start(race: Race) -> Iterable[AnyEvent]:
         events = start_events(race, guest.player)
         if events:
-            reserve_deal(room, race, events, client)
+            reserve_deal(room, race, events[:-1], client)  # the last one starts the countdown
         return events
 
     await room.submit(start)
@@ -56,8 +56,7 @@ async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRa
 
     Guests who still have a seat are checked too, and again if it is released before the proposal takes effect: the host
     may be removing them. Raises Refused("not-allowed") if the host has removed the guest from an open race or an
-    administrator has closed it, and as
-    ``Room.submit``.
+    administrator has closed it, as ``check_free``, and as ``Room.submit``.
     """
     while True:
         live.check_open(room.race.id)
@@ -69,12 +68,21 @@ async def submit_join(room: Room, guest: Guest, proposal: Proposal, live: LiveRa
         def checked(race: Race, had_seat: bool = had_seat) -> Iterable[AnyEvent]:
             if had_seat and race.stage == "open" and race.seat_of(guest.player) is None:
                 raise _SeatReleased("untimely")
+            if race.seat_of(guest.player) is None:
+                check_free(room, race, guest.player)
             return proposal(race)
 
         try:
             return await room.submit(checked)
         except _SeatReleased:
             continue
+
+
+def check_free(room: Room, race: Race, player: str | None = None) -> None:
+    """Raise Refused("race-full") if all free seats of an open rematch are reserved for others."""
+    is_full = len(race.roster) >= race.options.max_racers
+    if race.stage == "open" and not is_full and room.rejoining.free_seats(race, player) <= 0:
+        raise Refused("race-full", "The free seats are reserved for the players of the last race.")
 
 
 def unseat(room: Room, guest: Guest, *, resigns: bool) -> None:

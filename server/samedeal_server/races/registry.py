@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -22,6 +21,9 @@ from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.ghosts import GhostLoader
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
+from samedeal_server.races.rejoining import Rejoining
+from samedeal_server.races.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES_EVERY_S
+from samedeal_server.races.rematch_lobbies import RematchLobbies
 from samedeal_server.races.room import Room
 from samedeal_server.races.watchers import INTERVAL_S as COUNT_WATCHERS_EVERY_S
 from samedeal_server.races.watchers import Watchers
@@ -66,6 +68,7 @@ class Registry:
         self._away_ms, self._ready_ms = round(1000 * away_s), round(1000 * ready_s)
         self._rooms: dict[str, Room] = {}
         self._watchers = Watchers(self._rooms, store.announcements, store.clock)
+        self.rematch_lobbies = RematchLobbies(self._rooms, self.room, store)
         self._loading: dict[str, asyncio.Task[Room]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._dropped: list[Room] = []  # rooms of withdrawn replays, which the next sweep closes
@@ -101,6 +104,7 @@ class Registry:
             supervised("following the announcements", self._follow_announcements, 0.0),
             supervised("posting announcements", self._store.announcements.post_queued, 0.0),
             supervised("counting watchers", self._watchers.update, COUNT_WATCHERS_EVERY_S),
+            supervised("looking at rematches", self.rematch_lobbies.update, LOOK_AT_REMATCHES_EVERY_S),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
@@ -150,20 +154,11 @@ class Registry:
             return None
         race, due_at = opened
         logger.info("opened a race of %s", header.game, extra=about(race=race.id))
-        rejoining = await self._rejoining(header)
+        rejoining = await self.rematch_lobbies.rejoining(header)
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[race.id] = self._room(race, [], host=host, rejoining=rejoining)
             self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
-
-    async def announce(self, race_id: str, rematch: Rematch) -> None:
-        """Tell everybody who has the race open that it has a rematch, in all processes."""
-        room = self._rooms.get(race_id)
-        if room and room.rematch == rematch:
-            return
-        if room:
-            room.announce(rematch)
-        await self._store.announcements.post(Announcement(race_id, next=rematch))
 
     def wake(self, race_id: str) -> None:
         """Let a race's room, if it has one here, check whether anything is due."""
@@ -246,8 +241,7 @@ class Registry:
         # The archive comes first: an archived race is over even if the store has lost the end of its log.
         if (replay := await self.archive.replay(race_id)) is not None:
             header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
-            if successor := await self.archive.successors.get(race_id):
-                rematch = successor.rematch
+            rematch = await self.rematch_lobbies.successor(race_id)
         elif (header := await self._store.log.header(race_id)) is not None:
             entries, archived = await self._store.log.read(race_id), False
             secret, host = self.opener.secret(header), await self._store.log.host(race_id)
@@ -257,19 +251,12 @@ class Registry:
             raise Refused("not-found", "This race was not found.")
         # In a thread, because folding a long log takes seconds.
         race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
-        rejoining = () if archived or race.stage != "open" else await self._rejoining(header)
+        rejoining = None if archived or race.stage != "open" else await self.rematch_lobbies.rejoining(header)
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = self._room(
                 race, entries, behind_ms, archived=archived, rematch=rematch, host=host, rejoining=rejoining
             )
         return self._rooms[race_id]
-
-    async def _rejoining(self, header: Header) -> Collection[str]:
-        """Return the public ids of the people of the race before, for whom a rematch waits a moment."""
-        with suppress(Refused):  # it may have expired
-            before = (await self.room(header.follows)).race if header.follows else None
-            return {seat.player for seat in before.roster if seat.run and not seat.bot} if before else ()
-        return ()
 
     def _room(
         self,
@@ -280,7 +267,7 @@ class Registry:
         archived: bool = False,
         rematch: Rematch | None = None,
         host: Guest | None = None,
-        rejoining: Collection[str] = (),
+        rejoining: Rejoining | None = None,
     ) -> Room:
         store = self._store.timed(race, behind_ms)
         return Room(
@@ -329,6 +316,7 @@ class Registry:
         try:
             for announcement in await self._store.announcements.follow():
                 self._watchers.receive(announcement)
+                self.rematch_lobbies.receive(announcement)
                 if room := self._rooms.get(announcement.race):
                     if announcement.next:
                         room.announce(announcement.next)

@@ -11,6 +11,8 @@ from samedeal.race.race import Race
 from samedeal_server.races.opening import checked_game
 from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
+from samedeal_server.races.rematch_lobbies import as_rematch
+from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.successors import Successor
 
@@ -22,7 +24,7 @@ class Rematches:
         self._registry, self._quotas = registry, quotas
         self._successors = registry.archive.successors
 
-    async def ask(self, race_id: str, guest: Guest, client: str, *, game: str | None = None) -> tuple[Successor, bool]:
+    async def ask(self, race_id: str, guest: Guest, client: str, *, game: str | None = None) -> tuple[Room, bool]:
         """Return the rematch of a race for a player who had a seat, and whether it was opened for this request.
 
         If the players have already raced again, it is the rematch of their last race. A rematch that was cancelled is
@@ -37,11 +39,16 @@ class Rematches:
             successor = await self._successors.get(race.id)
             if successor is None or (following := await self._joinable(successor)) is None:
                 break
-            if following.stage != "over":
-                await self._registry.announce(race.id, successor.rematch)
-                return successor, False
-            race = following
+            if following.race.stage != "over":
+                await self._registry.rematch_lobbies.announce(race.id, as_rematch(following))
+                return following, False
+            race = following.race
         return await self._open(race, successor, guest, client, game)
+
+    async def ask_in(self, room: Room, guest: Guest, client: str, *, game: str | None) -> None:
+        """Do the same as ``ask`` for a player in the room of a race, where the rematch is announced."""
+        rematch, _ = await self.ask(room.race.id, guest, client, game=game)
+        room.announce(as_rematch(rematch))
 
     async def _finished(self, race_id: str) -> Race:
         """Return a race that is over; instead of a cancelled rematch, the race that it follows."""
@@ -54,7 +61,7 @@ class Rematches:
 
     async def _open(
         self, race: Race, outdated: Successor | None, guest: Guest, client: str, slug: str | None
-    ) -> tuple[Successor, bool]:
+    ) -> tuple[Room, bool]:
         """Open the successor of a race, or return the one that somebody else has opened at the same time."""
         game = race.game if slug is None else checked_game(slug)
         variant = race.header.variant if game is race.game else {}
@@ -67,24 +74,23 @@ class Rematches:
         successor = await self._successors.put(race.id, mine, replacing=outdated)
         if successor.header.race != header.race:
             await self._registry.live.forget(header.race)
-        if await self._joinable(successor) is None:
+        if (room := await self._joinable(successor)) is None:
             raise Refused("store-unavailable")  # it was cancelled just now, or its id was taken
-        await self._registry.announce(race.id, successor.rematch)
-        return successor, successor.header.race == header.race
+        await self._registry.rematch_lobbies.announce(race.id, as_rematch(room))
+        return room, room.race.id == header.race
 
-    async def _joinable(self, successor: Successor) -> Race | None:
-        """Return the race of a successor, or None if it is cancelled. Opens it if another process has died before."""
+    async def _joinable(self, successor: Successor) -> Room | None:
+        """Return the room of a successor, or None if it is cancelled. Opens it if another process has died before."""
         header = successor.header
         try:
-            race = (await self._registry.room(header.race)).race
+            room = await self._registry.room(header.race)
         except Refused as refused:
             if refused.code != "not-found":
                 raise
             if header.opened_at + EMPTY_MS <= self._registry.clock.now():
                 return None  # nobody joined, and it was deleted
-            room = await self._registry.open(header, successor.host)
-            return room.race if room else None
-        return race if race.header == header and race.stage != "cancelled" else None
+            return await self._registry.open(header, successor.host)
+        return room if room.race.header == header and room.race.stage != "cancelled" else None
 
 
 def rematch_options(race: Race, game: type[Game]) -> Options:

@@ -6,7 +6,7 @@ them. Nothing is acknowledged or published before the log has it.
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -27,6 +27,7 @@ from samedeal_server.races.ghosts import GhostLoader, Ghosts
 from samedeal_server.races.presence import Presence
 from samedeal_server.races.reactions import Reactions
 from samedeal_server.races.recovery import Recovery
+from samedeal_server.races.rejoining import Rejoining
 from samedeal_server.races.schedule import Schedule
 from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.guests import Guest
@@ -46,7 +47,7 @@ class Room:
     __slots__ = (
         "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_pins", "_presence",
         "_recovery", "_schedule", "_store", "_task", "_wakeup", "broadcast", "deal_search", "host", "is_archived",
-        "is_writing", "race", "reactions", "rematch", "watching",
+        "is_writing", "race", "reactions", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
     def __init__(
@@ -63,7 +64,7 @@ class Room:
         rematch: Rematch | None = None,
         host: Guest | None = None,
         ready_ms: int = 0,
-        rejoining: Collection[str] = (),
+        rejoining: Rejoining | None = None,
     ) -> None:
         """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`.
 
@@ -71,6 +72,7 @@ class Room:
         """
         self.race = race
         self.rematch, self.host = rematch, host
+        self.rejoining = rejoining = rejoining or Rejoining()
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.watching = 0
@@ -128,7 +130,7 @@ class Room:
         header: bool = False,
     ) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
-        now, is_open = self._store.clock.now(), self.race.stage == "open"
+        now = self._store.clock.now()
         return view(
             self.race,
             seat,
@@ -139,8 +141,9 @@ class Room:
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),
-            host=self._public_host() if is_open else None,
-            ready_by=self._schedule.ready_by(self.race) if is_open else None,
+            host=self._public_host(),
+            ready_by=self.starts_at,
+            awaited=self.awaited,
             watching=self.watching,
         )
 
@@ -153,6 +156,16 @@ class Room:
             return None
         seat = self.race.seat_of(self.host.player)
         return Host(name=self.host.name, seat=seat.number if seat else None)
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """The names of the players of the race before for whom an open rematch waits."""
+        return tuple(self.rejoining.awaited(self.race).values()) if self.race.stage == "open" else ()
+
+    @property
+    def starts_at(self) -> int | None:
+        """When an open race starts without those who are missing or not ready, if it does."""
+        return self._schedule.ready_by(self.race) if self.race.stage == "open" else None
 
     def announce(self, rematch: Rematch) -> None:
         """Tell the listeners that the race has a rematch, unless they know it."""

@@ -1,15 +1,16 @@
 """Schedule: when a race next needs attention, by a timer in this process and by the store's list for all processes."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
-from samedeal.race.due import EMPTY_MS, complete_by, deal_at, due, due_at, ready_by
+from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, complete_by, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal.race.requests import closing_event
 from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.deal_finder import DealSearch
 from samedeal_server.races.presence import Presence
+from samedeal_server.races.rejoining import Rejoining
 from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.race_store import RaceStore
 
@@ -35,9 +36,9 @@ class Schedule:
         wake: Callable[[], None],
         *,
         ready_ms: int,
-        rejoining: Collection[str],
+        rejoining: Rejoining,
     ) -> None:
-        """`wake` is called when something may be due. For `ready_ms` see `ready_by`, for `rejoining` see `due`."""
+        """`wake` is called when something may be due. For `ready_ms` see `ready_by`."""
         self._ready_ms = ready_ms
         self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
         self._bot_moves = bot_moves
@@ -71,7 +72,7 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
-            rejoining=self._rejoining,
+            rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
             deal_number=number,
         )
         return timed or self._bot_moves.next(race)
@@ -79,7 +80,8 @@ class Schedule:
     def ready_by(self, race: Race) -> int | None:
         """Return when the race starts without those who are not ready or have not come, or None if it does not."""
         if race.ready_to_start:
-            return complete_by(race, self._rejoining) or None
+            at = complete_by(race, self._rejoining.until())
+            return at if 0 < at < NEVER else None
         return ready_by(race, self._ready_ms, self._reachable_from)
 
     def releases_seat(self, race: Race) -> bool:
@@ -149,6 +151,6 @@ class Schedule:
             away_ms=self._presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
-            rejoining=self._rejoining,
+            rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
         )
         return at if race.n else max(at, self._watched_until)

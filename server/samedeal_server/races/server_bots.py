@@ -10,6 +10,7 @@ from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
 from samedeal.race.server_bots import Level, add_bot_events, follow_events
 from samedeal_server.ops.refusals import too_many
+from samedeal_server.races.hosting import check_free
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
@@ -31,6 +32,7 @@ async def add_bot(room: Room, guest: Guest, registry: Registry, level: Level | N
     def adding(race: Race) -> Iterable[AnyEvent]:
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players with a seat can add a bot.")
+        check_free(room, race)
         return add_bot_events(race, level)
 
     after = room.race
@@ -52,7 +54,7 @@ async def bring_bots(room: Room, registry: Registry) -> None:
     with suppress(Refused):
         before = (await registry.room(before_id)).race
         if any(seat.server for seat in before.roster) and bots_here(registry) < MAX_BOTS:
-            await room.submit(lambda race: follow_events(race, before))
+            await room.submit(lambda race: follow_events(race, before, room.rejoining.free_seats(race)))
 
 
 def bots_here(registry: Registry) -> int:

@@ -24,6 +24,13 @@ class Watching(Struct, frozen=True):
     count: int
 
 
+class Present(Struct, frozen=True):
+    """Which players are connected to a finished race in a process."""
+
+    process: str
+    players: tuple[str, ...]
+
+
 class Announcement(Struct, frozen=True, omit_defaults=True):
     """News about a race."""
 
@@ -33,6 +40,7 @@ class Announcement(Struct, frozen=True, omit_defaults=True):
     reaction: Reaction | None = None
     """A racer's reaction."""
     watching: Watching | None = None
+    present: Present | None = None
     sent_at: int = 0
     """When the reaction was sent or the connections counted, by the clock of the store (ms)."""
 

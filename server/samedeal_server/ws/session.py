@@ -258,8 +258,7 @@ class Session:
                 self._rate_limits.races.take(self._network)
                 await add_bot(self._room, guest, self._registry, level)
             case m.Again(game=game):
-                successor, _ = await self._rematches.ask(self._room.race.id, guest, self._network, game=game)
-                self._room.announce(successor.rematch)
+                await self._rematches.ask_in(self._room, guest, self._network, game=game)
             case m.React():
                 return self._react(request, self._room)
             case _:
@@ -344,7 +343,7 @@ class Session:
         self._leave_room()
         self._views = ConnectionViews(request, guidance=m.GUIDANCE in self._login.features)
         self._room, self._seat, self._taken, self._leaving = room, seat, taken, False
-        room.broadcast.add(self)
+        room.broadcast.add(self, self._login.guest.player if self._login.guest else None)
         if m.REACTIONS in self._login.features:
             room.reactions.add(self._on_reaction)
         if seat is not None:
