@@ -27,8 +27,8 @@ from samedeal_cli.settings import Settings, program
 
 BETWEEN_S: Final = 4.0
 """Pause between two races of bots."""
-WAIT_S: Final = 300.0
-"""How long bots wait for a rematch."""
+WAIT_S: Final = 3600.0
+"""How long bots wait for a rematch: longer than anybody looks at the results."""
 KEYS: Final = "   [Enter] seat  [w]  [q]"
 """A reminder at the end of the live line."""
 
