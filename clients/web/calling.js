@@ -36,7 +36,7 @@ export class Caller {
       this.text = null;
       if (stage === "countdown" && mine) this.call((left) => `▶ Starting in ${Math.ceil(left / 1000)} s`, leftMs);
     }
-    if (next && mine && next.race !== this.next) this.call(() => `▶ ${next.by} wants a rematch`);
+    if (next && mine && next.race !== this.next && (next.stage ?? "open") === "open") this.call(() => `▶ ${next.by} wants a rematch`);
     this.stage = stage;
     this.next = next?.race;
   }

@@ -142,14 +142,14 @@ export class LobbyPage {
     this.readyButton.hidden = this.leaveButton.hidden = !mine;
     this.startButton.hidden = !isHost || standings.length < 2;
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
-    const isFull = standings.length >= maxRacers(this.page.header);
-    this.addBot.hidden = !mine || isFull;
+    const max = maxRacers(this.page.header);
+    this.addBot.hidden = !mine || standings.length + (view.awaited ?? []).length >= max;
     const levels = new Set(standings.map(({ level }) => level));
     BOTS.forEach(([level], index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
     this.hostLine.hidden = !view.host || isHost;
     fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
-    this.joinButton.hidden = Boolean(mine) || isFull;
+    this.joinButton.hidden = Boolean(mine) || standings.length >= max;
     fill(this.note, this.noteText(standings, mine));
   }
 
@@ -159,7 +159,7 @@ export class LobbyPage {
     const text =
       this.page.connection.mine && !this.isReady
         ? `Get ready within ${time}, or the race starts without you.`
-        : `The race starts in ${time}, without players who are not ready.`;
+        : `The race starts in ${time}, without players who are missing or not ready.`;
     this.readyClock.textContent = left === null ? "" : text;
   }
 
@@ -179,10 +179,12 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     if (!mine) return "You are watching.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
-    if (standings.length < 2 && maxRacers(header) > 1) return "A race needs two players. Send the link to a friend, or add a bot.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
-    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : "";
+    waiting.push(...(connection.view.awaited ?? []));
+    if (waiting.length) return `Waiting for ${waiting.join(", ")}…`;
+    const needsOthers = standings.length < 2 && maxRacers(header) > 1;
+    return needsOthers ? "A race needs two players. Send the link to a friend, or add a bot." : "";
   }
 
   async leave() {

@@ -217,7 +217,8 @@ export class RacePage {
     const left = connection.leftMs;
     const { stage } = connection.view;
     const tenths = left < 60_000 && stage !== "open";
-    this.clock.textContent = left === null ? "" : formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths);
+    const isShown = left !== null && !connection.over;
+    this.clock.textContent = isShown ? formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths) : "";
     this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
     this.panel?.tick?.(left);
     this.announcePlace();

@@ -35,17 +35,27 @@ export class ResultsPage {
     this.element = stage === "over" ? this.results() : this.cancelled();
   }
 
-  /** Shows who wants a rematch, and reactions. */
+  /** Shows who wants a rematch, who is in and for whom it waits, and reactions. */
   update({ next, seat }) {
-    this.list?.show(this.page.connection.standings, { mine: seat });
-    if (!this.again || !next || next.race === this.next?.race) return;
+    const { connection, games, game } = this.page;
+    this.list?.show(connection.standings, { mine: seat });
+    if (!this.again || !next) return;
+    const isNews = next.race !== this.next?.race;
     this.next = next;
-    const other = next.game === this.page.game.slug ? "" : ` with ${this.page.games.get(next.game)?.title ?? next.game}`;
-    const wish = `${next.by} wants a rematch${other}.`;
-    fill(this.wish, wish);
-    this.again.textContent = "Join the rematch";
+    const { stage = "open", players = [], awaited = [] } = next;
+    const isOpen = stage === "open";
+    const hasStarted = stage === "countdown" || stage === "running";
+    const other = next.game === game.slug ? "" : ` with ${games.get(next.game)?.title ?? next.game}`;
+    const wish = hasStarted ? "The rematch has started." : `${next.by} wants a rematch${other}.`;
+    fill(this.wish, stage === "over" ? "" : wish);
+    const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
+    const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
+    fill(this.who, isOpen && players.length ? `In: ${players.join(", ")}.${waiting}` : "");
+    const follow = connection.mine && !hasStarted ? "Rematch" : "Watch the rematch";
+    this.again.textContent = isOpen ? "Join the rematch" : follow;
     this.otherGame.hidden = true;
-    document.title = `Rematch? · ${this.page.game.title} · Same Deal`;
+    if (!isNews || !isOpen) return;
+    document.title = `Rematch? · ${game.title} · Same Deal`;
     announce(wish);
   }
 
@@ -59,8 +69,13 @@ export class ResultsPage {
     announce(match);
   }
 
+  /** Shows when an open rematch starts without those who are missing. */
+  tick(left) {
+    if (this.countdown) this.countdown.textContent = left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`;
+  }
+
   onKey(event) {
-    actionOf(event, { n: () => this.rematch({ ready: event.shiftKey }) })?.();
+    actionOf(event, { n: () => this.rematch() })?.();
   }
 
   cancelled() {
@@ -68,11 +83,12 @@ export class ResultsPage {
     return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
   }
 
-  /** The buttons for the next race. All players choose whether they are ready at once; the first also picks the game. */
+  /** The buttons for the next race. Players of this one are ready at once; the first also picks the game. */
   nextRace(mine) {
     this.wish = h("p", { class: "note" });
+    this.who = h("p", { class: "note" });
+    this.countdown = h("p", { class: "ready-clock", role: "timer" });
     this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });
-    const ready = button("Rematch, ready at once", () => this.rematch({ ready: true }), { title: "Key: N" });
     const games = [...this.page.games.values()].map(({ slug, title }) => h("option", { value: slug }, title));
     this.otherGame = h(
       "select",
@@ -80,8 +96,8 @@ export class ResultsPage {
       h("option", { value: "" }, "Another game…"),
       games,
     );
-    ready.hidden = this.otherGame.hidden = !mine;
-    return [this.wish, h("div", { class: "row" }, this.again, ready, this.otherGame)];
+    this.otherGame.hidden = !mine;
+    return [this.wish, this.who, this.countdown, h("div", { class: "row" }, this.again, this.otherGame)];
   }
 
   results() {
@@ -196,18 +212,19 @@ export class ResultsPage {
   }
 
   /** Joins the rematch, or opens it; a race like this one for those who had no seat in it.
-   *  @param {{ ready?: boolean, game?: string }} [options] */
-  rematch({ ready = false, game } = {}) {
+   *  @param {{ game?: string }} [options] */
+  rematch({ game } = {}) {
     const { page } = this;
     const { connection, raceId, header } = page;
     return page.run("rematch", async () => {
+      if (this.again?.textContent === "Watch the rematch") return goTo(`/w/${this.next.race}`);
       if (connection.mine || !this.next) {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
         const { race } = hadSeat ? await fetchJson("/races", { body, token: guest()?.token }) : await openRace(body);
-        return goToRace(race, { ready });
+        return goToRace(race, { ready: Boolean(hadSeat) });
       }
-      return goTo(`/r/${this.next.race}`);
+      return guest() ? goToRace(this.next.race, { ready: true }) : goTo(`/r/${this.next.race}`);
     });
   }
 }

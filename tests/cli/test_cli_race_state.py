@@ -176,12 +176,7 @@ def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
 def test_quit_copy_and_result_keys_return_commands() -> None:
     assert keys(racing("corners"), "ctrl+q")[1] == ["quit"]
     assert keys(finished("corners"), "q", "y")[1] == ["quit", "copy-link"]
-    assert keys(finished("corners"), "n", "N", "v", "s")[1] == [
-        RaceAgain(),
-        RaceAgain(ready=True),
-        "open-replay",
-        "copy-result",
-    ]
+    assert keys(finished("corners"), "n", "v", "s")[1] == [RaceAgain(), "open-replay", "copy-result"]
     choice = on_key(finished("corners"), "g")[1]
     assert isinstance(choice, Choose)
     assert choice.options["The Edge"](finished("corners"))[1] == RaceAgain("the-edge")

@@ -33,17 +33,19 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
         await until(lambda: bo.state.rematch and eve.state.rematch)
         assert "ada wants a rematch with The Edge: press n to join." in shown(bo)
         await until(lambda: "n join the rematch" in shown(eve))
-        await his.press("N")
+        await until(lambda: "In: ada. Waiting for you." in shown(bo) and "In: ada. Waiting for bo." in shown(eve))
+        await until(lambda: "Waiting for bo." in shown(ada))
+        await hers.press("r")
+        await his.press("n")
         await watching.press("n")
         await until(lambda: [len(app.state.standings) for app in (ada, bo, eve)] == [3, 3, 3])
         assert len({app.state.race_id for app in (ada, bo, eve)}) == 1
         assert ada.state.header
         assert (ada.state.header.game, ada.state.header.follows) == ("the-edge", race)
-        outcomes = {"ada": "waiting", "bo": "ready", "eve": "waiting"}
+        outcomes = {"ada": "waiting", "bo": "ready", "eve": "ready"}
         await until(lambda: {standing.name: standing.outcome for standing in ada.state.standings} == outcomes)
         assert "ada 0.5 : 0.5 bo" in shown(eve)
         await hers.press("r")
-        await watching.press("r")
         await until(lambda: all(app.state.board for app in (ada, bo, eve)))
         assert "ada 0.5 : 0.5 bo" in shown(ada)
         for pilot in (watching, his, hers):
@@ -70,11 +72,16 @@ async def test_latecomers_watch_the_rematch(live: Server) -> None:
         for pilot in (hers, his, late):
             await pilot.press("exclamation_mark", "y")
         await until(lambda: ada.state.stage == bo.state.stage == cy.state.stage == "over")
-        await hers.press("N")
+        await hers.press("n")
         await until(lambda: bo.state.rematch and cy.state.rematch)
-        await his.press("N")
+        await his.press("n")
+        await until(lambda: len(ada.state.standings) == 2 and "Waiting for cy. Starts in" in shown(ada))
+        await until(lambda: "In: ada, bo. Waiting for you. Starts in" in shown(cy))
+        await hers.press("s")
         await until(lambda: ada.state.board and bo.state.board)
-        await late.press("N")
+        await until(lambda: "The rematch has started: press n to watch." in shown(cy))
+        await until(lambda: "n watch the rematch" in shown(cy))
+        await late.press("n")
         await until(lambda: cy.state.stage == "running")
         assert [standing.name for standing in cy.state.standings] == ["ada", "bo"]
         assert "You are watching." in shown(cy)

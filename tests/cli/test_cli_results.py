@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -16,7 +16,7 @@ from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.share.phrases import achieved, played_for_score
 from samedeal.wire.documents import Daily, Result
-from samedeal.wire.messages import Guidance
+from samedeal.wire.messages import Guidance, Rematch
 from samedeal_cli.commands.play import Session
 from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.full_screen.running_view import instruction
@@ -52,6 +52,48 @@ def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
     assert waiting_phrase(racers[:1], 1, 192_000) == ""
     crowd = [*racers, *(standing(seat, f"r{seat}", "playing") for seat in range(4, 9))]
     assert waiting_phrase(crowd, 1, None) == "Waiting for bo, cy, r4 and 4 more."
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("fields", "left_ms", "expected", "label"),
+    [
+        ({}, None, ["bo wants a rematch: press n to join."], "join the rematch"),
+        (
+            {"players": ("bo", "Trey"), "awaited": ("ada", "cy")},
+            22_500,
+            ["bo wants a rematch: press n to join.", "In: bo, Trey. Waiting for you, cy. Starts in 23 s at the "],
+            "join the rematch",
+        ),
+        (
+            {"game": "the-edge", "players": ("bo",)},
+            None,
+            ["bo wants a rematch with The Edge: press n to join.", "In: bo."],
+            "join the rematch",
+        ),
+        ({"stage": "running"}, None, ["The rematch has started: press n to watch."], "watch the rematch"),
+        ({"stage": "over"}, None, [], "rematch"),
+    ],
+)
+def test_results_say_who_is_in_the_rematch(
+    fields: dict[str, Any], left_ms: int | None, expected: list[str], label: str, size: tuple[int, int]
+) -> None:
+    state = finished("corners", *size)
+    assert state.view
+    assert state.me
+    fields = fields | {"awaited": (state.me.name, "cy")} if "awaited" in fields else fields
+    rematch = Rematch(**{"race": "next-race", "game": "corners", "by": "bo", **fields})
+    state = replace(state, view=structs.replace(state.view, next=rematch), left_ms=left_ms)
+    shown = text(state)
+    for line in expected:
+        assert line in shown
+    assert ("wants a rematch" in shown, "In: " in shown) == (
+        len(expected) > 0 and "bo" in expected[0],
+        len(expected) > 1,
+    )
+    action = action_of(state, "n")
+    assert action
+    assert action.entry(state).label == label
 
 
 def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:

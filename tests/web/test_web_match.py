@@ -54,7 +54,7 @@ async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> Non
             title = "You win the match 2 : 0. You beat bo!" if "2 : 0" in score else "You beat bo!"
             await page.wait_for_selector(f"h1:text-is('{title}')")
             await check_layout(page)
-            await page.click("button:text-is('Rematch, ready at once')")
+            await page.click("button:text-is('Rematch')")
             await page.wait_for_selector("#ready:text-is('Not ready')")
             await page.wait_for_selector(f".duel:has-text('{score}')")
 

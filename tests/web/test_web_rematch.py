@@ -30,7 +30,13 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         for page in (bo.page, eve.page):
             await page.wait_for_selector("text=ada wants a rematch with The Edge.")
             await check_layout(page)
-        await bo.page.keyboard.press("Shift+N")
+        for page in (bo.page, eve.page):
+            await page.wait_for_selector(
+                "text=In: ada. Waiting for bo…" if page is eve.page else "text=In: ada. Waiting for you…"
+            )
+        await ada.page.wait_for_selector("text=Waiting for bo…")
+        await ada.page.click("#ready")  # not ready
+        await bo.page.keyboard.press("n")
         await bo.page.wait_for_selector("#ready:text-is('Not ready')")
         await bo.page.wait_for_selector(".duel:has-text('0.5 : 0.5')")
         await eve.page.click("button:text-is('Join the rematch')")
@@ -67,7 +73,7 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, page: Page) 
         assert answer.next
         await page.reload()
         await page.wait_for_selector("text=bo wants a rematch.")
-        await page.click("button:text-is('Rematch, ready at once')")
+        await page.click("button:text-is('Join the rematch')")
         await page.wait_for_selector("#ready:text-is('Not ready')")
         assert page.url == f"{server.url}/r/{answer.next.race}"
         await page.reload()  # ready only once
@@ -75,6 +81,43 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, page: Page) 
         await page.click("#ready")
         await page.reload()
         await page.wait_for_selector("#ready:text-is('Ready')")
+
+
+async def test_results_of_a_friend_count_down_to_the_rematch_and_to_the_next_one(server: Server, page: Page) -> None:
+    race_id = server.create("corners", max_racers=3, start_delay_ms=0)
+    async with racers(server, "ada", "bo") as (ada, bo):
+        for racer in (ada, bo):
+            await racer.join(race_id)
+        await join_race(page, server, race_id, "cy")
+        await asyncio.gather(ada.begin(race_id), bo.begin(race_id))
+        for racer in (ada, bo):
+            await racer.ask(m.Resign)
+        await resign(page)
+        for join in ("Watch", "Join"):
+            await ada.until(lambda view: view.stage == "over")
+            answer = await ada.ask(m.Again)
+            assert isinstance(answer, m.View)
+            assert answer.next
+            race_id = answer.next.race
+            for racer in (ada, bo):
+                await racer.join(race_id)
+                await racer.ask(m.Ready)
+            await page.wait_for_selector("text=ada wants a rematch.")
+            await page.wait_for_selector("text=/In: ada, bo. Waiting for (you|cy)…/")
+            await page.wait_for_selector(".ready-clock:text-matches('^It starts in [0-9]+ s at the latest.$')")
+            await check_layout(page)
+            assert not await find_violations(page)
+            if join == "Join":
+                break
+            await ada.ask(m.Start)
+            await page.wait_for_selector("text=The rematch has started.")
+            await page.click("button:text-is('Watch the rematch')")
+            await asyncio.gather(ada.dealt(), bo.dealt())
+            for racer in (ada, bo):
+                await racer.ask(m.Resign)
+        await page.click("button:text-is('Join the rematch')")
+        await asyncio.gather(ada.dealt(), bo.dealt())
+        assert len(ada.view.standings if ada.view else ()) == 3
 
 
 async def test_results_hear_of_a_rematch_after_the_server_restarted(tmp_path: Path, chromium: Browser) -> None:

@@ -69,6 +69,7 @@ def _status(state: RaceState) -> str:
         late = f"within {seconds} s, or the race starts without you"
         return f"Press r {'when you are ready' if seconds is None else late}."
     others = [standing.name for standing in state.standings if standing.outcome != "ready"]
+    others += state.view.awaited if state.view else ()
     text = f"Waiting for {', '.join(others)}." if others else "Invite friends: press y to copy the link."
     text = f"You are ready. {text}" if state.me else "You are watching. The race starts when everyone is ready."
     return text if seconds is None else f"{text} Starts in {seconds} s without the others."

@@ -79,7 +79,7 @@ class RaceScreen(RaceTasks):
         """Redraw when the clock shows a new second."""
         left = self.connection.left_ms if self.connection else None
         shown = self.state.left_ms
-        if left is not None and not self.state.over and (shown is None or -(-left // 1000) != -(-shown // 1000)):
+        if left is not None and (shown is None or -(-left // 1000) != -(-shown // 1000)):
             self._change(left_ms=left)
 
     # Keys and clicks.

@@ -99,9 +99,9 @@ class RaceTasks(CanvasScreen):
     def _update_snapshot(self) -> None:
         if connection := self.connection:
             now = connection.view, connection.standings, connection.left_ms, connection.ghosts
-            rematch = self.state.rematch
+            rematch = self.state.rematch and self.state.rematch.race
             self._show(race_update.update(self.state, *now))
-            if self.state.rematch and self.state.rematch != rematch:
+            if self.state.rematch and self.state.rematch.race != rematch:
                 self.app.bell()
             if connection.over:
                 self._ended.set()
@@ -198,7 +198,7 @@ class RaceTasks(CanvasScreen):
             race_id, link = opened.race, opened.link
         if self._race_task:
             self._race_task.cancel()
-        self.connection, self._ready_at_once = None, command.ready
+        self.connection, self._ready_at_once = None, True
         self._show(state_of_next_race(self.state, race_id, link))
         self._race_task = self._start(self._run_next_race(race_id))
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.seat import Standing
@@ -43,7 +44,8 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     if cancelled:
         canvas.write(3, 1, "The race was cancelled. There is no ranking.")
     facts = list(_facts(state, canvas.width - LABELS - 1))
-    last = max(bottom - len(facts) - (1 if state.notice else 0), 6 + min(3, len(state.ranking)))
+    below = _below_the_facts(state)
+    last = max(bottom - len(facts) - len(below), 6 + min(3, len(state.ranking)))
     racers = [standing for standing in state.standings if standing.attempts]
     row = 4 if cancelled else _draw_headline(state, canvas, 2)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
@@ -61,9 +63,28 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
         column = LABELS
         for text, style in parts:
             column = canvas.write(line, column, fitted(text, canvas.width - column - 1, "…"), style)
-    if state.notice:
-        canvas.write(bottom - 1, 0, " " * canvas.width)
-        canvas.write(bottom - 1, 1, fitted(state.notice.text, canvas.width - 2, "…"), TONES[state.notice.tone])
+    for line, (text, style) in enumerate(below, start=bottom - len(below)):
+        canvas.write(line, 0, " " * canvas.width)
+        canvas.write(line, 1, fitted(text, canvas.width - 2, "…"), style)
+
+
+def _below_the_facts(state: RaceState) -> list[tuple[str, Style]]:
+    """Return who wants a rematch, or the notice; for whom the rematch waits, and when it starts."""
+    rematch = state.rematch if state.rematch and state.rematch.stage != "over" else None
+    lines = [(state.notice.text, TONES[state.notice.tone])] if state.notice else []
+    if rematch and not state.notice:
+        game = GAMES.get(rematch.game)
+        other = "" if not game or (state.header and state.header.game == game.slug) else f" with {game.title}"
+        lines = [(f"{rematch.by} wants a rematch{other}: press n to join.", NEWS)]
+        if rematch.stage != "open":
+            lines = [("The rematch has started: press n to watch.", NEWS)]
+    if rematch and rematch.stage == "open" and rematch.players:
+        own = state.me.name if state.me else None
+        awaited = ", ".join("you" if name == own else name for name in rematch.awaited)
+        waiting = f" Waiting for {awaited}." if awaited else ""
+        left = "" if state.left_ms is None else f" Starts in {-(-state.left_ms // 1000)} s at the latest."
+        lines.append((f"In: {', '.join(rematch.players)}.{waiting}{left}", PLAIN))
+    return lines
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:

@@ -51,6 +51,7 @@ class Narrator:
         self._started = asyncio.Event()
         self._last_event = "nothing has happened yet"
         self._warned = False  # whether the ready clock was announced
+        self._awaited: tuple[str, ...] = ()  # for whom the lobby of a rematch waits
 
     # Events.
 
@@ -81,6 +82,9 @@ class Narrator:
             self._last_event = text
             self._say(f": {text}")
         self._update_stage(late=late)
+        awaited, self._awaited = self._awaited, connection.view.awaited
+        if self._awaited and self._awaited != awaited:
+            self._say(f"waiting for {', '.join(self._awaited)}")
         left = self._connection.left_ms if self._stage == "open" else None
         if left is not None and not self._warned:
             self._say(f"the race starts in {-(-left // 1000)} s, without players who are not ready")

@@ -19,6 +19,7 @@ from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceA
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
 
+REMATCH_LABELS: Final = {"open": "join the rematch", **dict.fromkeys(("countdown", "running"), "watch the rematch")}
 ROOM_TO_EXPLAIN: Final = 72
 """The minimum width for what quitting does in the footer."""
 
@@ -83,11 +84,11 @@ def _change_readiness(state: RaceState) -> Step:
     return state, "unready" if state.me and state.me.outcome == "ready" else "ready"
 
 
-def _race_again(game: str | None = None, *, ready: bool = False, ghosts: bool = False) -> Run:
+def _race_again(game: str | None = None, *, ghosts: bool = False) -> Run:
     def run(state: RaceState) -> Step:
         opening = "Opening a race against the ghosts…" if ghosts else "Opening another race…"
         text = "Joining…" if state.rematch and not ghosts else opening
-        return replace(state, notice=Notice(text)), RaceAgain(game, ready, ghosts)
+        return replace(state, notice=Notice(text)), RaceAgain(game, ghosts)
 
     return run
 
@@ -148,8 +149,8 @@ def _ready_label(state: RaceState) -> str:
 
 
 def _rematch_label(state: RaceState) -> str:
-    if state.rematch:
-        return "join the rematch"
+    if state.rematch and state.rematch.stage in REMATCH_LABELS:
+        return REMATCH_LABELS[state.rematch.stage]
     return "rematch" if state.may_rematch else "new race like this"
 
 
@@ -201,8 +202,7 @@ LOBBY: Final = (
     Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
-    Action("n", _rematch_label, "ask for a rematch, or join it", _race_again(), attrgetter("header")),
-    Action("N", "and be ready", "the same, and be ready", _race_again(ready=True), attrgetter("header"), minor=True),
+    Action("n", _rematch_label, "ask for a rematch, or join it, and be ready", _race_again(), attrgetter("header")),
     Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
     Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
     Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),

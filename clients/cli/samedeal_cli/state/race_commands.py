@@ -24,8 +24,6 @@ class RaceAgain(NamedTuple):
 
     game: str | None = None
     """The slug of another game."""
-    ready: bool = False
-    """Whether to be ready at once."""
     ghosts: bool = False
     """Whether to race alone on the same deal, with the racers as ghosts, instead."""
 

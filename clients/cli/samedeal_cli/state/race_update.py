@@ -6,7 +6,6 @@ from typing import Final
 import msgspec
 
 from samedeal.analysis.advice import Advice
-from samedeal.games.catalogue import GAMES
 from samedeal.race.ghosts import Ghost
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.seat import Standing
@@ -98,10 +97,6 @@ def update(
             after = _apply_board(state, after, before.board, view.board)
     if after.over and not state.over:
         after = replace(after, pending=None, notice=None)  # the results page shows it all
-    if after.rematch and after.rematch != state.rematch:
-        game = GAMES.get(after.rematch.game)
-        other = "" if not game or (state.header and state.header.game == game.slug) else f" with {game.title}"
-        after = replace(after, notice=Notice(f"{after.rematch.by} wants a rematch{other}: press n to join."))
     return replace(after, picks=after.picks if after.can_play else ())
 
 
