@@ -46,8 +46,12 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
             ada.keys("3")
             await phone.page.wait_for_selector("text=Trey")  # it moves the buttons down
             await phone.page.click("button:text-is('Beginner')")
+            await asyncio.to_thread(ada.until, lobby)
+            for terminal in (ada, bo):
+                terminal.keys("r")
+            for page in pages:
+                await page.click("#ready:text-is('Ready')")
             for number in range(5):
-                await asyncio.to_thread(ada.until, lobby)
                 await play(ada, bo, pages)
                 if number < len(NEXT):
                     evening.append(await go_on(ada, bo, pages, NEXT[number]))
@@ -67,10 +71,6 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
 async def play(ada: Terminal, bo: Terminal, pages: tuple[Page, ...]) -> None:
     """Play a race to its end. The people resign after a moment, and the bots play on."""
     for terminal in (ada, bo):
-        terminal.keys("r")
-    for page in pages:
-        await page.click("#ready:text-is('Ready')")
-    for terminal in (ada, bo):
         await asyncio.to_thread(terminal.until, "! resign")
         terminal.keys("!")
         await asyncio.to_thread(terminal.until, "Resign")
@@ -83,18 +83,18 @@ async def play(ada: Terminal, bo: Terminal, pages: tuple[Page, ...]) -> None:
 
 
 async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str) -> str:
-    """Go to a rematch with another game, which Ada asks for. Return its id."""
+    """Go to a rematch with another game, which Ada asks for, and which starts when all are in. Return its id."""
     ada.keys("g")
     await asyncio.to_thread(ada.until, r"Which game\?")
     ada.keys(str(1 + [*GAMES].index(game)))
-    await asyncio.to_thread(ada.until, "Press r when you are ready")
+    await asyncio.to_thread(ada.until, "You are ready. Waiting for")
     await asyncio.to_thread(bo.until, f"ada wants a rematch.*{GAMES[game].title}")
     bo.keys("n")
     for page in pages:
         await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")
         await page.keyboard.press("n")
-        await page.wait_for_selector("#ready")
-    await asyncio.to_thread(bo.until, "Press r when you are ready")
+    for page in pages:
+        await page.wait_for_selector("button:text-is('Resign')")
     races = {page.url.rpartition("/")[2] for page in pages}
     assert len(races) == 1
     return races.pop()
