@@ -88,3 +88,12 @@ class Commands:
                 self._on_timeout()
                 command.resolve(Refused("store-unavailable"))
             del self._all[0]
+
+
+def set_outcome(result: "asyncio.Future[Race]", outcome: Outcome) -> None:
+    """Give a future the outcome of a command, unless nobody waits for it any more."""
+    if not result.done():
+        if isinstance(outcome, Exception):
+            result.set_exception(outcome)
+        else:
+            result.set_result(outcome)

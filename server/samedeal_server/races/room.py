@@ -21,7 +21,7 @@ from samedeal_server.jobs.pool import Jobs
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.races.bot_moves import BotMoves
 from samedeal_server.races.broadcast import Broadcast
-from samedeal_server.races.commands import Command, Commands, Outcome, Proposal
+from samedeal_server.races.commands import Command, Commands, Outcome, Proposal, set_outcome
 from samedeal_server.races.deal_finder import DealFinder, DealSearch
 from samedeal_server.races.ghosts import GhostLoader, Ghosts
 from samedeal_server.races.presence import Presence
@@ -105,7 +105,7 @@ class Room:
         Cancelling the caller does not cancel a write in progress.
         """
         result = self._loop.create_future()
-        command = self.propose(proposal, partial(_set_outcome, result))
+        command = self.propose(proposal, partial(set_outcome, result))
         try:
             race: Race = await result
             return race
@@ -396,11 +396,3 @@ class Room:
         """Return the connection that took a seat, as named by the entry that took it."""
         taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
         return taken.by if isinstance(taken, Joined | Taken) else None
-
-
-def _set_outcome(result: "asyncio.Future[Race]", outcome: Outcome) -> None:
-    if not result.done():
-        if isinstance(outcome, Exception):
-            result.set_exception(outcome)
-        else:
-            result.set_result(outcome)
