@@ -74,7 +74,7 @@ async def test_a_verdict_judges_the_last_move() -> None:
 async def test_moves_can_be_undone_as_far_as_the_deal() -> None:
     line = (await analysis_of_deal(WON)).line
     async with practising(moves=line) as (app, pilot):
-        assert "You have won!" in shown(app)
+        assert "You solved it!" in shown(app)
         for left in reversed(range(len(line))):
             await pilot.press("backspace")
             await until(partial(has_moves, app, left))

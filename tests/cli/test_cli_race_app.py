@@ -188,7 +188,7 @@ async def test_a_race_is_played_by_keys_in_a_terminal_that_is_resized(terminal: 
         terminal.until("Place the ")
         await bo.ask(m.Resign)
         terminal.keys("2")
-        terminal.until("1 move")
+        terminal.until("1/52")
         terminal.resize(60, 20)
         terminal.until("▸1 you|▸2 you")
         terminal.resize(59, 19)

@@ -336,6 +336,8 @@ async def test_focused_pile_has_a_frame_and_a_name_only_after_a_key(server: Serv
             getComputedStyle(pile.querySelector(".name")).opacity];
     }"""
     await open_table(page, server, "corners")
+    await page.reload()  # the name was entered by a key
+    await wait_for_deal(page)
     assert await page.evaluate(seen) == [True, "none", "0"]
     await page.keyboard.press("ArrowRight")
     assert await page.evaluate(seen) == [True, "solid", "1"]
