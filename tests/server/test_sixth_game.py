@@ -129,7 +129,7 @@ def test_sixth_game_is_played_in_line_mode(
     assert "talon 48  discard empty" in out
     assert "ok 67: p1: K♦ to discard" in out
     assert "the race is over" in out
-    assert "48/48  won" in out
+    assert "48/48  solved" in out
     rules = samedeal("rules", "aces-up")
     assert rules.startswith("Aces Up: discard every card except the aces.")
     assert "Moves: p1 discards, p1p2 fills an empty pile, turn deals four cards." in " ".join(rules.split())
