@@ -110,7 +110,7 @@ def test_a_queued_key_whose_card_has_gone_is_dropped_with_those_behind_it(waitin
     answered = update(state, *now("corners", "running", "playing", after("corners", 30).after("draw"), 99))
     dropped, command = handle_queued_key(answered)
     assert (command, dropped.queued_keys, dropped.pending) == (None, (), None)
-    assert dropped.notice == Notice("The table changed: 2 keys dropped.")
+    assert dropped.notice == Notice("The cards have changed. 2 queued keys were dropped.")
 
 
 def test_the_cursor_moves_while_a_move_is_pending() -> None:

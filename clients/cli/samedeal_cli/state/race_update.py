@@ -64,8 +64,9 @@ def handle_queued_key(state: RaceState) -> Step:
         state, command = on_key(replace(state, queued_keys=tuple(others)), key)
     if state.pending is not None or not state.queued_keys:
         return state, command
-    why = "" if command else "The table changed: "  # a question is on the screen
-    notice = Notice(f"{why}{counted(len(state.queued_keys), 'key')} dropped.")
+    why = "" if command else "The cards have changed. "  # a question is on the screen
+    number = len(state.queued_keys)
+    notice = Notice(f"{why}{counted(number, 'queued key')} {'was' if number == 1 else 'were'} dropped.")
     return replace(state, queued_keys=(), picks=(), notice=notice if state.can_play else state.notice), command
 
 
