@@ -141,9 +141,9 @@ def test_watchers_are_told_who_has_ended_instead_of_what_to_do() -> None:
     view, standings, left = now("gallery", "running", "playing", watching=True, boards=boards)
     state = replace(racing("gallery"), watching=True, view=view, standings=standings, left_ms=left)
     assert instruction(state)[0] == "You are watching."
-    over = structs.replace(boards[1], outcome="over", guidance=Guidance(ending="Score 19: nothing can be played"))
+    over = structs.replace(boards[1], outcome="over", guidance=Guidance(ending="Nothing can be played"))
     ended = replace(state, view=structs.replace(view, boards={1: over}))
-    assert instruction(ended)[0] == "ada: Score 19: nothing can be played"
+    assert instruction(ended)[0] == "ada: Nothing can be played"
 
 
 def test_results_name_the_match_first() -> None:

@@ -173,7 +173,7 @@ def test_gallery_marks_cards_that_are_home_and_piles_that_are_jammed() -> None:
 
 def test_gallery_ends_with_its_score() -> None:
     over = position(Gallery, "a1: 2S 5S 8S JS\nt1: KD")
-    assert (over.why_over, over.instruction) == ("Score 92: nothing can be played", "")
+    assert (over.why_over, over.instruction) == ("Nothing can be played", "")
     assert over.facts == ("score 92",)
     assert position(Gallery, "a1: 2S\nt1: 5S").instruction == "The stock is empty: build the rows up by threes in suit"
 

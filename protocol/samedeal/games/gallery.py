@@ -107,7 +107,7 @@ class Gallery(Game, frozen=True):
 
     @property
     def why_over(self) -> str:
-        return f"Score {self.score}: nothing can be played" if self.outcome == "over" else super().why_over
+        return "Nothing can be played" if self.outcome == "over" else super().why_over
 
     @property
     def marks(self) -> dict[str, Mark]:
