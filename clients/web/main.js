@@ -5,7 +5,7 @@ import { button, fill, h, homeLink, notice } from "./dom.js";
 import { showConnection, startServiceWorker } from "./offline.js";
 import { preferencesMenu } from "./preferences.js";
 import { pagePath } from "./root.js";
-import { seatedRaces } from "./storage.js";
+import { lastRace, seatedRaces } from "./storage.js";
 
 /** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
@@ -41,7 +41,7 @@ async function open() {
   await firstFrame();
   document.getElementById("top").append(preferencesMenu());
   showConnection();
-  if (seatedRaces().length) loadOptional("./way_back.js", ({ showWayBack }) => showWayBack());
+  if (seatedRaces().length || lastRace()) loadOptional("./way_back.js", ({ showWayBack }) => showWayBack());
   await openPage(document.getElementById("main"));
   document.querySelector("footer").hidden = false; // after the content, so that it does not shift
 }

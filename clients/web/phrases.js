@@ -173,6 +173,13 @@ export const pointsText = (points) => String(Math.round(100 * points) / 100);
 export const countsText = (game, result) =>
   `Only your first race on this deal counts: ${resultText(game, result)}, ${ordinal(result.place)}.`;
 
+/** Who wants a rematch of a race, and with which game if that is another one. */
+export const rematchWish = ({ by, game }, before, games) =>
+  `${by} wants a rematch${game === before ? "" : ` with ${games.get(game)?.title ?? game}`}.`;
+
+/** When a rematch starts that is open for `left` ms, if that is decided. */
+export const rematchStart = (left) => (left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`);
+
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };
 

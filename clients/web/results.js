@@ -14,13 +14,15 @@ import {
   formatTime,
   headline,
   matchLine,
+  rematchStart,
+  rematchWish,
   resultText,
   withCards,
 } from "./phrases.js";
 import { reportButton } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
-import { goToRace, guest } from "./storage.js";
+import { goToRace, guest, saveLastRace } from "./storage.js";
 import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
@@ -29,15 +31,23 @@ const MAX_RETRIES = 10;
 export class ResultsPage {
   constructor(page) {
     this.page = page;
-    page.hadSeat = false;
     const { stage } = page.connection.view;
+    if (stage === "over" && this.canHaveRematch) saveLastRace(page.raceId);
+    page.hadSeat = false;
     document.title = `${stage === "over" ? "Results" : "Cancelled"} · ${page.game.title} · Same Deal`;
     this.element = stage === "over" ? this.results() : this.cancelled();
   }
 
+  /** Whether the race has just ended, and its rematch would wait for the user: for a racer, or one who missed it. */
+  get canHaveRematch() {
+    const { connection, header, hadSeat, panel } = this.page;
+    const hasJustEnded = hadSeat || panel;
+    return hasJustEnded && guest() && (connection.mine || header.follows) && connection.standings.length > 1 && !header.daily;
+  }
+
   /** Shows who wants a rematch, who is in and for whom it waits, and reactions. */
   update({ next, seat }) {
-    const { connection, games, game } = this.page;
+    const { connection, games, game, header } = this.page;
     this.list?.show(connection.standings, { mine: seat });
     if (!this.again || !next) return;
     const isNews = next.race !== this.next?.race;
@@ -45,13 +55,13 @@ export class ResultsPage {
     const { stage = "open", players = [], awaited = [] } = next;
     const isOpen = stage === "open";
     const hasStarted = stage === "countdown" || stage === "running";
-    const other = next.game === game.slug ? "" : ` with ${games.get(next.game)?.title ?? next.game}`;
-    const wish = hasStarted ? "The rematch has started." : `${next.by} wants a rematch${other}.`;
+    const wish = hasStarted ? "The rematch has started." : rematchWish(next, header.game, games);
     fill(this.wish, stage === "over" ? "" : wish);
     const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
     const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
     fill(this.who, isOpen && players.length ? `In: ${players.join(", ")}.${waiting}` : "");
-    const follow = connection.mine && !hasStarted ? "Rematch" : "Watch the rematch";
+    this.canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
+    const follow = this.canOnlyWatch ? "Watch the rematch" : "Rematch";
     this.again.textContent = isOpen ? "Join the rematch" : follow;
     this.otherGame.hidden = true;
     if (!isNews || !isOpen) return;
@@ -71,7 +81,7 @@ export class ResultsPage {
 
   /** Shows when an open rematch starts without those who are missing. */
   tick(left) {
-    if (this.countdown) this.countdown.textContent = left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`;
+    if (this.countdown) this.countdown.textContent = rematchStart(left);
   }
 
   onKey(event) {
@@ -217,7 +227,7 @@ export class ResultsPage {
     const { page } = this;
     const { connection, raceId, header } = page;
     return page.run("rematch", async () => {
-      if (this.again?.textContent === "Watch the rematch") return goTo(`/w/${this.next.race}`);
+      if (this.canOnlyWatch) return goTo(`/w/${this.next.race}`);
       if (connection.mine || !this.next) {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);

@@ -111,6 +111,17 @@ export function saveSeat(raceId, { ready = false } = {}) {
 export const dropSeat = (raceId) =>
   seatIn(raceId) && write("seats", Object.fromEntries([...seats()].filter(([race]) => race !== raceId)));
 
+const REMATCH_MS = 600_000; // how long after its end a race can have a rematch for which this tab stays connected
+
+/** The last race that has ended in this tab, as long as its rematch is likely; otherwise null. */
+export function lastRace() {
+  const last = tab.read("last");
+  return last && last.player === guest()?.player && Date.now() < last.until ? last.race : null;
+}
+
+export const saveLastRace = (race) =>
+  tab.write("last", { race, player: guest()?.player, until: Date.now() + REMATCH_MS });
+
 function newNonce() {
   return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

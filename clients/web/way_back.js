@@ -1,35 +1,77 @@
-// The way back to the race in which this browser has a seat, on all other pages.
+// The way back to the player's race, or else on to the rematch of the last one, on all other pages.
 
-import { ApiError, fetchGames, fetchJson } from "./api.js";
-import { fill, h, sleepUntilAwake } from "./dom.js";
-import { pagePath } from "./root.js";
-import { dropSeat, guest, seatedRaces } from "./storage.js";
+import { ApiError, fetchGames, fetchJson, loadModule } from "./api.js";
+import { announce, button, fill, h, sleepUntilAwake } from "./dom.js";
+import { listed, rematchStart, rematchWish } from "./phrases.js";
+import { goTo, pagePath } from "./root.js";
+import { dropSeat, goToRace, guest, lastRace, seatedRaces } from "./storage.js";
 
 const CHECK_MS = 15_000;
+const TICK_MS = 500;
 const MARK = "▶ "; // at the start of the title
 
-/** Shows a link to the player's race as long as it is not over, on all pages but its own. */
+/** Shows a link to the player's race as long as it is not over, on all pages but its own. Without such a race, shows the
+ *  rematch that waits for the player. */
 export async function showWayBack() {
   const bar = h("nav", { class: "way-back", "aria-label": "Your race", hidden: true });
   document.getElementById("status").before(bar);
+  let rematch = null;
   for (;;) {
-    if (document.visibilityState === "visible") await update(bar).catch(ignoreApiErrors);
+    if (document.visibilityState === "visible") rematch = await update(bar, rematch).catch(keepIfRefused(rematch));
     await sleepUntilAwake(CHECK_MS);
   }
 }
 
-async function update(bar) {
+/** Returns the connection through which a rematch waits for the player, if any. */
+async function update(bar, rematch) {
   const [, first, here] = pagePath().split("/");
   const races = guest() && first !== "o" ? seatedRaces() : [];
   const race = first === "r" && races.includes(here) ? null : await firstLive(races);
-  const title = document.title.replace(MARK, "");
-  document.title = race ? MARK + title : title;
-  bar.hidden = !race;
-  if (!race || race.id === bar.dataset.race) return;
-  const games = await fetchGames();
-  bar.dataset.race = race.id;
-  const link = h("a", { class: "button first", href: `/r/${race.id}` }, "Back to your race");
-  fill(bar, games.get(race.game)?.title, link);
+  const last = lastRace();
+  const isElsewhere = !["r", "o"].includes(first) && !(first === "w" && here === last);
+  if (!race && last && isElsewhere) return rematch?.raceId === last ? rematch : followLastRace(last, bar);
+  const games = race && (await fetchGames());
+  rematch?.close();
+  const link = () => h("a", { class: "button first", href: `/r/${race.id}` }, "Back to your race");
+  show(bar, race && `/r/${race.id}`, () => [games.get(race.game)?.title, link()]);
+  return null;
+}
+
+/** Shows the content in the bar, or hides the bar if there is no key. Content with the same key is not replaced. */
+function show(bar, key, content = () => []) {
+  const title = (key ? MARK : "") + document.title.replace(MARK, "");
+  if (document.title !== title) document.title = title;
+  bar.hidden = !key;
+  if (!key || key === bar.dataset.shown) return;
+  bar.dataset.shown = key;
+  fill(bar, content());
+}
+
+/** Stays connected to a race that is over, so that its rematch waits for the player, and shows it in the bar. */
+async function followLastRace(raceId, bar) {
+  const [{ Connection }, games] = await Promise.all([loadModule("./connection.js"), fetchGames()]);
+  const [text, clock] = [h("span"), h("span", { role: "timer" })];
+  let wanted = null; // the rematch that has waited for the player
+  const refresh = () => {
+    if (lastRace() !== raceId) connection.close();
+    const { next } = connection.view ?? {};
+    const { race, stage = "open", awaited = [], players = [] } = next ?? {};
+    const waits = stage === "open" && awaited.includes(guest()?.name);
+    const hasStarted = race && race === wanted && ["countdown", "running"].includes(stage);
+    if (connection.ended || !(waits || hasStarted)) return show(bar, null);
+    const wish = hasStarted ? "The rematch has started." : rematchWish(next, connection.header.game, games);
+    text.textContent = hasStarted || !players.length ? wish : `${wish} In: ${listed(players)}.`;
+    clock.textContent = rematchStart(connection.leftMs);
+    const act = hasStarted ? () => goTo(`/w/${race}`) : () => goToRace(race, { ready: true });
+    const verb = hasStarted ? "Watch" : "Join";
+    show(bar, `${verb} ${race}`, () => [h("span", {}, text, " ", clock), button(verb, act, { class: "first" })]);
+    if (race !== wanted) announce(wish);
+    wanted = race;
+    return undefined;
+  };
+  const connection = new Connection(raceId, { watch: true, onChange: refresh, onReaction: () => {} });
+  const timer = setInterval(() => (connection.ended ? clearInterval(timer) : refresh()), TICK_MS);
+  return connection;
 }
 
 /** Returns the first race in which the player has a seat. Forgets those that are over. */
@@ -50,6 +92,9 @@ function goneOrThrow(error) {
   return { stage: "over" };
 }
 
-function ignoreApiErrors(error) {
-  if (!(error instanceof ApiError)) throw error;
+function keepIfRefused(rematch) {
+  return (error) => {
+    if (!(error instanceof ApiError)) throw error;
+    return rematch;
+  };
 }

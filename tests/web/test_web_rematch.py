@@ -7,10 +7,19 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
+from samedeal_server.races.rejoining import AWAY_MS
 from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat
-from support.servers import Racer, Server, racers
+from support.servers import Racer, Server, racers, resign_all
+from support.sessions import viewed
+from support.timed_server import HOUR_MS, TimedServer
+from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
+STAY = """(ms) => {
+    const last = JSON.parse(sessionStorage.getItem("samedeal.last"));
+    sessionStorage.setItem("samedeal.last", JSON.stringify({ ...last, until: Date.now() + ms }));
+}"""
+"""Set how much longer the page stays connected to its last race."""
 
 
 async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> None:
@@ -34,6 +43,8 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
             await page.wait_for_selector(
                 "text=In: ada. Waiting for bo…" if page is eve.page else "text=In: ada. Waiting for you…"
             )
+        assert await bo.page.evaluate("sessionStorage.getItem('samedeal.last')")
+        assert not await eve.page.evaluate("sessionStorage.getItem('samedeal.last')")  # no rematch waits for her
         await ada.page.wait_for_selector("text=Waiting for bo…")
         await ada.page.click("#ready")  # not ready
         await bo.page.keyboard.press("n")
@@ -118,6 +129,54 @@ async def test_results_of_a_friend_count_down_to_the_rematch_and_to_the_next_one
         await page.click("button:text-is('Join the rematch')")
         await asyncio.gather(ada.dealt(), bo.dealt())
         assert len(ada.view.standings if ada.view else ()) == 3
+
+
+async def test_a_rematch_waits_for_a_friend_who_looks_at_the_replay(
+    store_url: str, tmp_path: Path, chromium: Browser
+) -> None:
+    with TimedServer(store_url, tmp_path).start() as own:
+        race_id = own.create("corners", max_racers=3, start_delay_ms=0)
+        async with open_page(chromium, 320, 568) as tab, racers(own, "Ada", "Cy") as (ada, cy):
+            page = tab.page
+            for racer in (ada, cy):
+                await racer.join(race_id)
+            await join_race(page, own, race_id, "Ben")
+            await asyncio.gather(ada.begin(race_id), cy.begin(race_id))
+            await resign_all([ada, cy])
+            await resign(page)
+            await page.click("a:text-is('Replay')")
+            await page.wait_for_selector(".scrubber")
+            await ada.until(lambda view: view.stage == "over")
+            rematch = viewed(await ada.ask(m.Again)).next
+            assert rematch
+            await ada.join(rematch.race)
+            await page.wait_for_selector(".way-back:has-text('Ada wants a rematch. In: Ada.')")
+            assert (await page.title()).startswith("▶ ")
+            await check_layout(page)
+            own.advance(HOUR_MS)
+            view = viewed(await ada.ask(m.Ready))
+            assert (view.stage, set(view.awaited)) == ("open", {"Ben", "Cy"})
+            await page.evaluate(STAY, 0)
+            await page.wait_for_selector(".way-back", state="hidden")
+
+            async def waits_for_cy_only() -> bool:
+                own.advance(AWAY_MS)
+                return viewed(await ada.ask(m.Ready)).awaited == ("Cy",)
+
+            await until(waits_for_cy_only)
+            await page.evaluate(STAY, HOUR_MS)
+            await page.goto(f"{own.url}/rules/corners")
+            await page.wait_for_selector(".way-back:has-text('Ada wants a rematch. In: Ada.')")
+            await cy.join(rematch.race)
+            await cy.ask(m.Ready)
+            await page.wait_for_selector(".way-back :text-matches('^It starts in [0-9]+ s at the latest.$')")
+            await page.click(".way-back button:text-is('Join')")
+            await page.wait_for_url(f"{own.url}/r/{rematch.race}")
+            await page.wait_for_selector(".standings:has-text('(you)')", state="attached")
+            assert not await page.is_visible(".way-back")
+            view = await ada.until(lambda view: view.stage != "open")
+            assert {standing.name for standing in view.standings} == {"Ada", "Ben", "Cy"}
+            assert tab.errors == []
 
 
 async def test_results_hear_of_a_rematch_after_the_server_restarted(tmp_path: Path, chromium: Browser) -> None:
