@@ -9,8 +9,9 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import Closed, Options, Resigned
+from samedeal.race.events import Closed, Entry, Options, Resigned
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.races import opening, registry
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.guests import Guests
@@ -135,6 +136,21 @@ async def test_a_join_that_arrives_during_a_sweep_is_served(redis_url: str, monk
             await until(lambda: len(socket.sent) == 2)
             assert isinstance(socket.sent[1], m.View)
             assert await parts.registry.room(room.race.id) is room
+
+
+async def test_a_connection_whose_seat_the_log_has_lost_is_closed(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        guests = Guests(parts.store)
+        _, token = await guests.create("ada")
+        room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000))
+        before = room.race
+        async with session(parts, guests) as (session_, socket, task):
+            for request in (m.Hello(id=1, token=token), m.Join(id=2, race=before.id)):
+                socket.requests.put_nowait(request)
+            await until(lambda: len(socket.sent) == 2)
+            session_.on_entries(before, [Entry(n=1, at=before.at, event=Resigned(seat=1), h="")])
+            await until(lambda: socket.closed)
+            assert socket.closed == [CloseCode.REPLACED]
 
 
 async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis: Redis) -> None:
