@@ -56,7 +56,7 @@ export class ResultsPage {
     const isOpen = stage === "open";
     const hasStarted = stage === "countdown" || stage === "running";
     const wish = hasStarted ? "The rematch has started." : rematchWish(next, header.game, games);
-    fill(this.wish, stage === "over" ? "" : wish);
+    fill(this.wish, isOpen || hasStarted ? wish : "");
     const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
     const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
     fill(this.who, isOpen && players.length ? `In: ${players.join(", ")}.${waiting}` : "");

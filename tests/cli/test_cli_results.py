@@ -73,6 +73,7 @@ def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
         ),
         ({"stage": "running"}, None, ["The rematch has started: press n to watch."], "watch the rematch"),
         ({"stage": "over"}, None, [], "rematch"),
+        ({"stage": "cancelled"}, None, [], "rematch"),
     ],
 )
 def test_results_say_who_is_in_the_rematch(

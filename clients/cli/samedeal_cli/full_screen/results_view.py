@@ -70,7 +70,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
 
 def _below_the_facts(state: RaceState) -> list[tuple[str, Style]]:
     """Return who wants a rematch, or the notice; for whom the rematch waits, and when it starts."""
-    rematch = state.rematch if state.rematch and state.rematch.stage != "over" else None
+    rematch = state.rematch
     lines = [(state.notice.text, TONES[state.notice.tone])] if state.notice else []
     if rematch and not state.notice:
         game = GAMES.get(rematch.game)

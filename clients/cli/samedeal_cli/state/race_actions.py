@@ -19,7 +19,6 @@ from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceA
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
 
-REMATCH_LABELS: Final = {"open": "join the rematch", **dict.fromkeys(("countdown", "running"), "watch the rematch")}
 ROOM_TO_EXPLAIN: Final = 72
 """The minimum width for what quitting does in the footer."""
 
@@ -149,8 +148,8 @@ def _ready_label(state: RaceState) -> str:
 
 
 def _rematch_label(state: RaceState) -> str:
-    if state.rematch and state.rematch.stage in REMATCH_LABELS:
-        return REMATCH_LABELS[state.rematch.stage]
+    if state.rematch:
+        return "join the rematch" if state.rematch.stage == "open" else "watch the rematch"
     return "rematch" if state.may_rematch else "new race like this"
 
 

@@ -130,8 +130,9 @@ class RaceState:
 
     @property
     def rematch(self) -> Rematch | None:
-        """The rematch that somebody has asked for."""
-        return self.view.next if self.view else None
+        """The rematch that somebody has asked for, until it is over or cancelled."""
+        rematch = self.view.next if self.view else None
+        return rematch if rematch and rematch.stage not in ("over", "cancelled") else None
 
     @property
     def levels(self) -> Mapping[int, str]:
