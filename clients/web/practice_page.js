@@ -141,11 +141,12 @@ export class PracticePage {
     const question = (this.question = {});
     const isWanted = () => question === this.question;
     const onWait = () => fill(this.text, "The computer is searching…");
+    const onProblem = (error) => isWanted() && fill(this.text, `${error.message} Trying again…`);
     const body = { moves: this.moves };
     markPiles(this.table);
     onWait();
     try {
-      const answer = await fetchWhenReady(`${this.path}/advice${location.search}`, { body, onWait, isWanted });
+      const answer = await fetchWhenReady(`${this.path}/advice${location.search}`, { body, onWait, onProblem, isWanted });
       if (answer) show(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

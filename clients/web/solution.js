@@ -20,8 +20,9 @@ export class SolutionPage extends ReplayPage {
   }
 
   fetchSteps() {
-    const onWait = () => fill(this.main, h("p", { class: "wait" }, SEARCHING));
-    return fetchWhenReady(`${this.path}/steps`, { onWait });
+    const say = (text) => fill(this.main, h("p", { class: "wait" }, text));
+    const onProblem = (error) => say(`${error.message} Trying again…`);
+    return fetchWhenReady(`${this.path}/steps`, { onWait: () => say(SEARCHING), onProblem });
   }
 
   createLinks() {

@@ -144,7 +144,10 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
     good = moves[: analysis["racers"][0]["step"] - 2]
     mistake = moves[len(good)]
     await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
+    await page.route("**/advice", lambda route: route.abort())
     await page.click("button:text-is('Hint')")
+    await page.wait_for_selector(".practice:has-text('Trying again…')")
+    await page.unroute("**/advice")
     await page.wait_for_selector(".wanted")
     hint = (await computed(server, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
     wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
