@@ -14,9 +14,11 @@ Move = str
 """A token of printable text, identical in the log, on the wire, in replays and at the prompt."""
 
 Outcome = Literal["playing", "won", "lost", "stuck", "over"]
-Counted = Literal["home", "left"]
 """The state of a position. Without legal moves it is ``lost`` if a rule ends the game, ``over`` if only the score
 counts, and ``stuck`` otherwise."""
+
+Counted = Literal["home", "left"]
+"""What a result counts: the cards home or, in a game played for its score, the cards left."""
 
 Mark = Literal["home", "jammed", "only"]
 """What a game marks on a place: its cards are home and stay there; its last card waits for a card under it; nothing but

@@ -130,8 +130,6 @@ class Main(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")  # some names cannot be encoded
-        if os.path.expanduser("~") == "~":  # neither HOME nor an account: as container runtimes do
-            os.environ["HOME"] = "/"
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
         sys.exit(self.exit_code(args))
 
