@@ -211,7 +211,7 @@ class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stage: Stage = "open"
     """Players can join it while it is open."""
     players: tuple[str, ...] = ()
-    """The names of those who have a seat in it."""
+    """The names of those who have a seat in it, while it is open: later, erased players could not be forgotten here."""
     awaited: tuple[str, ...] = ()
     """As in View."""
     starts_at: int | None = None

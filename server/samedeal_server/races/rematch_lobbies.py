@@ -103,7 +103,7 @@ def as_rematch(room: Room) -> Rematch:
         game=race.header.game,
         by=room.host.name if room.host else "",
         stage=race.stage,
-        players=tuple(seat.name for seat in race.roster),
+        players=tuple(seat.name for seat in race.roster) if race.stage == "open" else (),
         awaited=room.awaited,
         starts_at=room.starts_at,
     )
