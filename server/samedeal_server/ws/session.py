@@ -366,12 +366,9 @@ class Session:
 
     def _took_again(self, race: Race, entries: Sequence[Entry]) -> bool:
         """Return whether this connection itself has taken its seat again, by joining with another commitment."""
-        room, number = self._room, self._seat or 0
-        if room is None or number > len(race.seats):  # the log has lost the seat
-            return False
-        seat = race.seats[number - 1]
-        event = next((entry.event for entry in entries if entry.n == seat.taken), None)
-        if not isinstance(event, Joined) or event.by != self._name:
+        room, seat = self._room, next(iter(race.seats[(self._seat or 1) - 1 :]), None)  # the log can lose seats
+        event = next((entry.event for entry in entries if seat and entry.n == seat.taken), None)
+        if room is None or seat is None or not isinstance(event, Joined) or event.by != self._name:
             return False
         room.disconnect(seat.number, self._taken)
         self._taken = seat.taken
