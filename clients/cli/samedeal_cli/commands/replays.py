@@ -175,7 +175,7 @@ def _print_race(settings: Settings, replay: Replay, player: Player, speed: float
 @seat_option
 @click.option("--speed", type=click.FloatRange(0, min_open=True), help="Playback speed of a cast.  [default: 4]")
 @idle_option
-@click.option("--analysis", is_flag=True, help="Show up to which move racers could have won, which takes a while.")
+@click.option("--analysis", is_flag=True, help="Show up to which move racers could have solved it (slow).")
 def export(
     settings: Settings, /, replay: str, format_: str | None, output: Path | None, analysis: bool, **choices: Any
 ) -> None:

@@ -1,4 +1,4 @@
-"""The command ``solve``: whether a deal can be won, and up to which move the racers of a race could have won."""
+"""The command ``solve``: whether a deal can be solved, and up to which move racers could have solved it."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from samedeal_cli.settings import Settings, command
 def solve(
     settings: Settings, what: Deal | str, watch: bool, output: Path | None, variants: Variants, mode: Mode | None
 ) -> int:
-    """Say whether a deal can be won, and up to which move each racer still could have won.
+    """Say whether a deal can be solved, and up to which move each racer could have solved it.
 
     DEAL is the code of a public deal. REPLAY is the link or id of a finished race, a file, or - for standard input. The
     search runs on this machine. It ends with a winning line, with a proof that there is none or, after about 15

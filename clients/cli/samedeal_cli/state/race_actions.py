@@ -205,7 +205,7 @@ RESULTS: Final = (
     Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
     Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
     Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),
-    Action("w", "how to win", "watch how the deal could be won", _does("open-line"), _has_line, minor=True),
+    Action("w", "how to win", "watch how the deal could be solved", _does("open-line"), _has_line, minor=True),
     Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
     Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over, minor=True),
     Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),
