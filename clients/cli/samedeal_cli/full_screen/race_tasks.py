@@ -171,7 +171,7 @@ class RaceTasks(CanvasScreen):
 
     def _copy_link(self) -> None:
         self.app.copy_to_clipboard(self.state.link)
-        self._change(notice=Notice("Link copied. It is also printed when you quit."))
+        self._change(notice=Notice("Link copied. Ctrl-L shows it."))
 
     async def _copy_result(self) -> None:
         text = await asyncio.to_thread(self._api.share_text, self.state.race_id, self.state.seat)
