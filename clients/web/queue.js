@@ -31,14 +31,11 @@ export class MoveQueue {
 
   /** Sends a move. Returns the reason if it is refused. */
   async send(move) {
-    this.table.element.classList.add("waiting");
     try {
       return await this.table.play(move);
     } catch (error) {
       this.moves = [];
       throw error;
-    } finally {
-      this.table.element.classList.remove("waiting");
     }
   }
 
