@@ -9,6 +9,7 @@ import pytest
 
 from samedeal_cli.config import KEYS, allowed, config_file, configured, set_key, variable
 from samedeal_cli.main import main
+from samedeal_cli.net import guests
 from samedeal_cli.settings import Settings
 from samedeal_server import settings as server_settings
 
@@ -248,6 +249,15 @@ def test_invalid_arguments_change_nothing(args: tuple[str, ...], says: str, file
 def test_config_set_warns_if_the_environment_overrides_it(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
     monkeypatch.setenv("SAMEDEAL_SUITS", "four")
     assert called(capsys, "config", "set", "suits", "two") == (0, "", "SAMEDEAL_SUITS is set and overrides this\n")
+
+
+def test_config_set_warns_if_another_name_is_used_on_the_server(capsys: Capsys) -> None:
+    server = "http://127.0.0.1:8640"
+    assert called(capsys, "config", "set", "name", "bo") == (0, "", "")
+    guests.save(guests.Guest(server, "ada", "0" * 16, "sd_x"))
+    says = f"At {server} you still play as ada without --as 'bo b'\n"
+    assert called(capsys, "config", "set", "name", "bo b") == (0, "", says)
+    assert called(capsys, "config", "set", "name", "ada") == (0, "", "")
 
 
 def test_configured_name_is_the_default_name(file: Path, capsys: Capsys) -> None:

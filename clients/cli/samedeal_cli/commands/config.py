@@ -1,6 +1,7 @@
 """The command ``config``."""
 
-from dataclasses import asdict
+import shlex
+from dataclasses import asdict, replace
 from typing import Final
 
 import click
@@ -10,6 +11,7 @@ from samedeal_cli.commands.output import on_or_off, show, table_lines
 from samedeal_cli.config import KEYS
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
+from samedeal_cli.net import guests
 from samedeal_cli.settings import Settings, command
 
 ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}
@@ -49,10 +51,19 @@ def config(settings: Settings, what: str, key: str | None, value: str | None) ->
             file.set_key(key, file.parse_value(key, value, key))
             if key in file.environment_values()[0]:
                 settings.say(f"{file.variable(key)} is set and overrides this")
+            elif key == "name":
+                _warn_of_other_name(replace(settings, name=value))
         case "unset" if key:
             file.set_key(key, None)
         case _:
             _list(settings)
+
+
+def _warn_of_other_name(settings: Settings) -> None:
+    """Say so if the configured name is not the one that the user has on the server."""
+    used = guests.chosen_name(settings, settings.address)
+    if used != settings.name:
+        settings.say(f"At {settings.address} you still play as {used} without --as {shlex.quote(settings.name)}")
 
 
 def _list(settings: Settings) -> None:
