@@ -83,7 +83,7 @@ export class RacePage {
   async firstResult() {
     if (!this.header.daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
-    this.counting = !yours;
+    this.counting = yours === null; // undefined if that is not known
     return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
   }
 
