@@ -190,7 +190,7 @@ async def test_a_player_who_comes_too_late_is_told_how_to_watch(newcomer: dict[s
         await mia.join(race)
         done = samedeal(newcomer, "join", race, "--line")
         assert done.returncode == 4
-        assert re.search(rf"This race is full\. To watch it: .*samedeal.* watch {live.url}/r/{race}", done.stderr)
+        assert re.search(rf"All seats are taken\. To watch the race: .* watch {live.url}/r/{race}", done.stderr)
 
 
 def test_the_lobby_says_that_it_is_a_match() -> None:

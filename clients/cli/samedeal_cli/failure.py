@@ -18,8 +18,8 @@ EXIT_CODES: Final[dict[int, str]] = {
     143: "terminated",
 }
 """The exit codes. They are stable."""
-TOO_LATE: Final = {"untimely": "This race has started", "race-full": "This race is full"}
-"""The codes with which the server refuses a seat in a race that can still be watched, and why."""
+TOO_LATE: Final = ("untimely", "race-full")
+"""The codes with which the server refuses a seat in a race that can still be watched."""
 INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 

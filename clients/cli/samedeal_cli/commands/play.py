@@ -267,7 +267,8 @@ class Session:
         if self.watching or not isinstance(failure, Declined) or failure.code not in TOO_LATE:
             return failure
         link = f"{self.server}/r/{self.race_id}"
-        return Declined(failure.code, f"{TOO_LATE[failure.code]}. To watch it: {program()} watch {link}")
+        why = "This race has started" if failure.code == "untimely" else failure.text.rstrip(".")
+        return Declined(failure.code, f"{why}. To watch the race: {program()} watch {link}")
 
     async def _run_line_mode(self) -> None:
         import asyncio
