@@ -176,6 +176,7 @@ async def test_first_player_can_choose_another_game(pair: tuple[Server, Server])
     assert header["options"]["filter"] == usual_filter(GAMES["the-edge"])
 
 
+@pytest.mark.tier(3)  # waits for half a minute
 async def test_late_player_joins_the_rematch_of_the_last_race(pair: tuple[Server, Server]) -> None:
     one, other = pair
     async with racers(one, "ada", "bo") as (ada, bo), racers(other, "cy") as (cy,):
