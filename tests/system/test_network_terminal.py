@@ -5,11 +5,12 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import termios
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +54,22 @@ RaceScreen.press = block
 sys.exit(main.exit_code(sys.argv[1:]))
 """
 """The program, whose event loop is blocked by the first key. After 50 s it ends itself."""
+SLOW = """
+import os, sys, time
+from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.main import main
+
+def wait(screen, key, press=RaceScreen.press):
+    os.write(1, b"blocked")
+    while not os.path.exists({go!r}):
+        time.sleep(0.01)
+    press(screen, key)
+
+if {blocks}:
+    RaceScreen.press = wait
+sys.exit(main.exit_code(sys.argv[1:]))
+"""
+"""The program, whose event loop is blocked by every key until a file exists."""
 MODES = ("?1049", "?1000", "?1003", "?1004", "?2004")
 """The modes of a terminal that must be off when the program has ended: other screen, mouse, focus, pasted texts."""
 
@@ -328,3 +345,45 @@ def test_full_screen_ends_while_its_event_loop_is_blocked(
         assert termios.tcgetattr(terminal) == termios.tcgetattr(unused)
     for mode in MODES:
         assert shown.rfind(f"\x1b[{mode}l") > shown.rfind(f"\x1b[{mode}h") > 0, mode
+
+
+@contextmanager
+def ending(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Kill a process at the end."""
+    try:
+        yield
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("how", ["stopped", "blocked", "busy core"])
+async def test_full_screen_that_was_slow_plays_on(how: str, live: Server, tmp_path: Path) -> None:
+    """Nothing ends the program while it cannot run; afterwards it shows the race as it is, and plays the key."""
+    environment = os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color"}
+    race, go = open_race(live), tmp_path / "go"
+    program = SLOW.format(go=str(go), blocks=how == "blocked")
+    command = [sys.executable, "-c", program, "join", race, "--as", "ada", "--ready", "--tui"]
+    async with rival_of(live) as bo:
+        with at_a_terminal(environment, command) as (process, terminal):
+            termios.tcsetwinsize(terminal, (32, 100))
+            await bo.begin(race)
+            await asyncio.to_thread(until_shown, terminal, "stock")
+            core = {min(os.sched_getaffinity(0))}
+            spinning = [sys.executable, "-c", f"import os; os.sched_setaffinity(0, {core})\nwhile True: pass"]
+            with subprocess.Popen(spinning if how == "busy core" else ["true"]) as other, ending(other):
+                if how == "busy core":
+                    os.sched_setaffinity(process.pid, core)
+                elif how == "stopped":
+                    process.send_signal(signal.SIGSTOP)
+                os.write(terminal, b" ")
+                if how == "blocked":
+                    await asyncio.to_thread(until_shown, terminal, "blocked")
+                for move in WIN["moves"][:4]:
+                    await bo.move(move)
+                process.send_signal(signal.SIGCONT)
+                go.touch()
+                os.write(terminal, b"!")
+                await asyncio.to_thread(until_shown, terminal, "Resign?")
+                os.write(terminal, b"y")
+                await bo.outlast()
+            await check_replay(live, race, "ada", ["draw"])
