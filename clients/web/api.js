@@ -26,7 +26,9 @@ const TEMPORARY = [429, 502, 503, 504];
 const BACKOFF_MS = [1000, 2000, 4000, 8000, 15_000];
 
 /** Repeats a request until it succeeds or is refused for good: less and less often, and at once when the device is back
- *  online or the page is visible again. `onProblem(error)` is called after each failure. */
+ *  online or the page is visible again. `onProblem(error)` is called after each failure.
+ *  @param {() => Promise<any>} request
+ *  @param {(error: ApiError) => void} onProblem */
 export async function keepTrying(request, onProblem) {
   for (let tries = 0; ; tries++) {
     try {

@@ -1,14 +1,12 @@
 // Verification of a finished race by the browser and by the server, as shown to the user.
 
-import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText } from "./api.js";
+import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText, keepTrying } from "./api.js";
 import { fill, h, sleep } from "./dom.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
 import { checkReplay } from "./verifier.js";
 
 const REPLAY_RETRY_MS = 250;
-const BUSY_RETRY_MS = 1500;
-const MAX_RETRIES = 20;
-const TEMPORARY = ["not-found", "too-many", "store-unavailable", "unreachable"];
+const MAX_TRIES = 20;
 const TITLE = "Verification";
 
 /** Verifies the replay at a path of the API and shows the results. `receipts` is what this page received during the race: the header, and the
@@ -16,12 +14,16 @@ const TITLE = "Verification";
 export async function showVerification(section, path, receipts = null) {
   const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
   const progress = h("progress", { "aria-label": TITLE });
-  show(h("p", {}, "Verifying…"), progress);
+  const state = h("p", {}, "Verifying…");
+  const onProblem = (error) => fill(state, `${error.message} Trying again…`);
+  show(state, progress);
   try {
-    // The server stores a replay shortly after the race ends, and verifies one replay at a time.
-    const replay = await retry(() => fetchText(`/api/v1${path}.json`), REPLAY_RETRY_MS);
+    const replay = await fetchReplay(`/api/v1${path}.json`, onProblem);
+    fill(state, "Verifying…");
     const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
-    const [own, server] = await Promise.all([checkHere(replay, { receipts, onProgress }), checkOnServer(replay)]);
+    const here = checkHere(replay, { receipts, onProgress, onProblem });
+    const there = checkOnServer(replay, async (error) => show(results(await here, unavailable(`${error.message} Trying again…`))));
+    const [own, server] = await Promise.all([here, there]);
     show(results(own, server));
     const joined = own.replay?.entries.map(([, , event]) => event).filter(({ t }) => t === "joined") ?? [];
     return new Map(joined.map(({ seat, player }) => [seat, player]));
@@ -32,20 +34,20 @@ export async function showVerification(section, path, receipts = null) {
   }
 }
 
-/** Calls `action`, repeatedly while it fails with a temporary error. */
-async function retry(action, waitMs) {
-  for (let retries = 0; ; retries++) {
+/** Returns the replay at a path, which the server stores shortly after the race ends. */
+async function fetchReplay(path, onProblem) {
+  for (let tries = 0; ; tries++) {
     try {
-      return await action();
+      return await keepTrying(() => fetchText(path), onProblem);
     } catch (error) {
-      if (retries > MAX_RETRIES || !TEMPORARY.includes(error.code)) throw error;
-      await sleep(waitMs);
+      if (error.code !== "not-found" || tries === MAX_TRIES) throw error;
+      await sleep(REPLAY_RETRY_MS);
     }
   }
 }
 
-async function checkHere(replay, { receipts, onProgress }) {
-  const [keys, games] = await Promise.all([retry(fetchKeys, BUSY_RETRY_MS), fetchGames()]);
+async function checkHere(replay, { receipts, onProgress, onProblem }) {
+  const [keys, games] = await keepTrying(() => Promise.all([fetchKeys(), fetchGames()]), onProblem);
   const lines = receipts && [
     ["header", receipts.header],
     ...[...receipts.digests].map(([n, digest]) => ["digest", n, digest]),
@@ -57,15 +59,17 @@ async function checkHere(replay, { receipts, onProgress }) {
   return check;
 }
 
-async function checkOnServer(replay) {
+async function checkOnServer(replay, onProblem) {
   try {
-    const { outcome, facts } = await retry(() => fetchJson("/verify", { body: replay }), BUSY_RETRY_MS);
+    const { outcome, facts } = await keepTrying(() => fetchJson("/verify", { body: replay }), onProblem);
     return { outcome, facts: facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    return { outcome: "unavailable", facts: [], note: error.message };
+    return unavailable(error.message);
   }
 }
+
+const unavailable = (note) => ({ outcome: "unavailable", facts: [], note });
 
 const isUnchecked = ({ holds, note }) => !holds && note.startsWith("not checked");
 

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from samedeal.wire import messages as m
@@ -174,3 +174,28 @@ async def test_race_reloaded_offline_recovers_when_it_is_online(server: Server, 
             await page.wait_for_selector("text=Cannot connect to the server", state="hidden", timeout=5_000)
         assert await page.locator("text=Cannot connect to the server").count() == 0
         await wait_for_deal(page)
+
+
+async def test_results_are_verified_although_the_server_could_not_be_reached(server: Server, page: Page) -> None:
+    attempts = list[str]()
+
+    async def abort(route: Route) -> None:
+        attempts.append(route.request.url)
+        await route.abort()
+
+    async with racers(server, "bo") as (bo,):
+        race = server.create("corners", seed="1", **SOLO)
+        await bo.begin(race)
+        await bo.ask(m.Resign)
+    await server.replay(race)
+    await page.clock.install()
+    for path in ("/api/v1/replays/*.json", "/api/v1/verify"):
+        await page.route(f"{server.url}{path}", abort)
+        attempts.clear()
+        await page.goto(f"{server.url}/r/{race}")
+        while len(attempts) < 25:
+            await page.clock.run_for(15_000)
+        await page.wait_for_selector("text=Trying again…")
+        await page.unroute(f"{server.url}{path}")
+        while not await page.is_visible("text=Checked by this server: verified"):
+            await page.clock.run_for(15_000)
