@@ -204,4 +204,4 @@ def _demo_address() -> str | None:
         return None
     from samedeal_cli.net.http_api import Api
 
-    return address if Api(address, timeout=0.5).answers() else None
+    return address if Api(address, timeout=5).answers() else None  # a dead one refuses at once
