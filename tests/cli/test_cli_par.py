@@ -135,6 +135,7 @@ def test_par_of_a_deal_shows_figures_only(seed: str) -> None:
     assert len(result.stdout.splitlines()) == 3
 
 
+@pytest.mark.tier(3)
 def test_par_of_a_deal_accepts_a_variant() -> None:
     waste = json.loads(run("corners:1.2", "--variant", "refill=waste", "--json").stdout)
     assert waste["variant"] == {"refill": "waste"}

@@ -94,6 +94,7 @@ async def test_latecomers_watch_the_rematch(live: Server) -> None:
         assert (ada.failure, bo.failure, cy.failure) == (None, None, None)
 
 
+@pytest.mark.tier(3)
 async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> None:
     with demos.demo(environment, "--speed", 50, "--game", "the-edge") as process:
         race = demos.first_screen(process)["for a program"].split()[-3]

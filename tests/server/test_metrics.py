@@ -123,6 +123,7 @@ async def test_closed_connections_are_counted_by_the_first_code(server: LoggedSe
     assert closes("1000") == before["1000"]
 
 
+@pytest.mark.tier(3)
 async def test_verifications_and_pars_are_counted_by_result(server: LoggedServer) -> None:
     async with racers(server, "ada") as [ada]:
         race_id = server.create("corners", start_delay_ms=0, max_racers=1)

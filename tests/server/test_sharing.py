@@ -171,6 +171,7 @@ async def test_text_says_nothing_about_a_deal_that_is_raced_again(server: TimedS
     assert "computer" not in line(server, race_id, "?seat=1")
 
 
+@pytest.mark.tier(3)
 async def test_text_of_a_daily_deal_has_only_place_and_result_until_it_is_revealed(server: TimedServer) -> None:
     day = server.noon("2027-04-04")
     race_id = opened(server, "corners", max_racers=1)

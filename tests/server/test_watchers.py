@@ -66,6 +66,7 @@ async def test_all_processes_show_how_many_watch_in_all_of_them(redis_url: str) 
             await until_watching(ada, 0)
 
 
+@pytest.mark.tier(3)
 async def test_watchers_of_a_killed_process_are_forgotten(redis_url: str) -> None:
     with Server(redis_url) as one, Server(redis_url) as other:
         race_id = one.create("corners", seed="1")
