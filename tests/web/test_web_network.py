@@ -194,8 +194,8 @@ async def test_results_are_verified_although_the_server_could_not_be_reached(ser
         attempts.clear()
         await page.goto(f"{server.url}/r/{race}")
         while len(attempts) < 25:
-            await page.clock.run_for(15_000)
+            await page.clock.fast_forward(15_000)
         await page.wait_for_selector("text=Trying again…")
         await page.unroute(f"{server.url}{path}")
         while not await page.is_visible("text=Checked by this server: verified"):
-            await page.clock.run_for(15_000)
+            await page.clock.fast_forward(15_000)

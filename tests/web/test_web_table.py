@@ -25,6 +25,7 @@ from support.browser import (
     tap_moves,
     wait_for_deal,
     wait_for_ply,
+    wait_until,
     window,
 )
 from support.servers import Server, racers
@@ -280,6 +281,8 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
             await page.keyboard.press("Escape")
             await tap_moves(page, moves[-1:], first=len(moves) - 1)
             await page.wait_for_selector("text=/Solved in /")
+            if expected[0]:
+                await wait_until(page, "window.celebrated === true")
             happened = await page.evaluate("[window.celebrated, window.tones, window.vibrated].map(Boolean)")
             assert happened == expected, (motion, choices)
             await page.wait_for_selector(".celebration", state="detached")
