@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from io import BytesIO
@@ -20,12 +19,12 @@ from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
 from samedeal.wire import codec
 from support.finished_races import finished
 from support.forged_replays import under_header
+from support.node import NODE, needs_node
 from support.saved_replays import FORMS, replay_file, replayed_races, saved_replays
 from support.servers import SIGNING_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
 
-NODE = shutil.which("node")
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
 NEW_FIELDS = {"follows", "ghosts", "finishers", "best_of"}
 """What the second format added to headers and options."""
@@ -158,7 +157,7 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@needs_node
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
     code, output = verified(stating(form, "samedeal.replay/3"), tmp_path)
@@ -166,7 +165,7 @@ def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path)
     assert "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2" in output
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@needs_node
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 @SAVED
 def test_the_javascript_verifier_reads_saved_replays(number: int, race: str, form: str, tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import pytest
 from support.agreement_of_replays import compared
 from support.alterations import EACH_VALUE
 from support.altered_replays import KINDS
-from support.javascript_verifier import NODE
+from support.node import needs_node
 
 pytestmark = pytest.mark.tier(2)
 
 OF_EACH_KIND = 2  # as it is, and repaired
 
 
-@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@needs_node
 def test_both_verifiers_agree_on_altered_replays() -> None:
     report = compared(7, range(-len(EACH_VALUE), OF_EACH_KIND * len(KINDS)))
     assert not report.disagreements, report.described(7)
