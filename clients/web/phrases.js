@@ -102,8 +102,8 @@ const OUTCOMES = { waiting: "not ready", won: "solved", lost: "not solved", over
 /** An outcome in words: a deal is solved or not, and only a race is won. */
 export const outcomeText = (outcome) => OUTCOMES[outcome] ?? outcome;
 
-/** How far somebody came: "15 of 52", or "15/52" if `short`; "score 81" in a game played for its score. Whoever has
- *  solved the deal has come all the way, though The Edge can be won with cards in the stock. */
+/** The progress of a player: "15 of 52", or "15/52" if `short`; "score 81" in a game played for its score. A solved deal
+ *  counts as complete, although The Edge can be won with cards left in the stock. */
 export function achieved(game, { home, goal, outcome = "" }, { short = false } = {}) {
   const count = outcome === "won" ? goal : home;
   return game?.counted === "left" ? `score ${goal - count}` : short ? `${count}/${goal}` : `${count} of ${goal}`;

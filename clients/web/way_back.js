@@ -37,7 +37,7 @@ async function update(bar, rematch) {
   return null;
 }
 
-/** Shows the content in the bar, or hides the bar if there is no key. Content with the same key is not replaced. */
+/** Shows content in the bar, or hides the bar if `key` is empty. Does nothing if the bar already shows this key. */
 function show(bar, key, content = () => []) {
   const title = (key ? MARK : "") + document.title.replace(MARK, "");
   if (document.title !== title) document.title = title;

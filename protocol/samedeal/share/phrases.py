@@ -70,7 +70,7 @@ def played_for_score(game: str) -> bool:
 def achieved(game: str, home: int, goal: int, outcome: str = "", *, short: bool = False) -> str:
     """Return how far somebody came: ``15 of 52``, ``15/52`` if `short`, or ``score 81`` in a game played for its score.
 
-    Whoever has solved the deal has come all the way, though The Edge can be won with cards in the stock.
+    A solved deal counts as complete, although The Edge can be won with cards left in the stock.
     """
     home = goal if outcome == "won" else home
     return f"score {goal - home}" if played_for_score(game) else f"{home}/{goal}" if short else f"{home} of {goal}"

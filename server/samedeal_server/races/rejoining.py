@@ -26,7 +26,7 @@ class Rejoining:
         now: Callable[[], int] = int,
     ) -> None:
         """`connected` returns the public ids of all who are connected to the race before. `second_last` is the race
-        that it follows: whoever was in that race only has missed one. `now` is the clock of the store.
+        that it follows: players who were only in that one have missed a race. `now` is the clock of the store.
         """
         raced = [seat for seat in before.roster if not seat.server] if before else []
         missed = [seat for seat in second_last.roster if not seat.bot] if second_last else []
