@@ -15,8 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from samedeal.errors import Refused
 from samedeal_server.access.administrator import AdminCheck, from_socket
 from samedeal_server.access.admission import Admission, delay_refusal
-from samedeal_server.access.open_connections import OpenConnections
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import Count, RateLimits
 from samedeal_server.access.refused_names import RefusedNames
 from samedeal_server.access.root_path import add_root_path, route_path
 from samedeal_server.http import erasing
@@ -47,8 +46,8 @@ from samedeal_server.ops import metrics
 from samedeal_server.ops.request_log import RequestLog
 from samedeal_server.ops.supervised import cancelled, supervised
 from samedeal_server.races.daily import Dailies
+from samedeal_server.races.opening import Quotas
 from samedeal_server.races.players import Players
-from samedeal_server.races.quotas import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
@@ -146,7 +145,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     page_files = PageFiles()
     codes, revocations = LoginCodes(store, guests), Revocations(store)
     reports = Reports(store, clock)
-    connections = OpenConnections(settings.connections_per_address)
+    connections = Count(
+        "connections_per_address", settings.connections_per_address, "Too many connections from this address."
+    )
     ws_endpoint = WebSocketEndpoint(registry, rematches, guests, rate_limits, connections, settings)
 
     def take_effect(entry: Logged) -> None:

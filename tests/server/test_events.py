@@ -13,7 +13,7 @@ from conftest import kept_store
 from samedeal.errors import Refused
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.access.open_connections import OpenConnections
+from samedeal_server.access.limits import Count
 from samedeal_server.http import events
 from samedeal_server.http.events import _Spectator
 from support.event_stream import EventStream
@@ -136,7 +136,7 @@ async def test_stream_ends_when_the_server_drains(redis_url: str) -> None:
 async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> None:
     async with process(redis_url) as one, process(redis_url) as other:
         race_id = (await opened(one)).race.id  # the other process has to load it, which takes a moment
-        streams = events.Events(other.registry, OpenConnections(1))
+        streams = events.Events(other.registry, Count("connections_per_address", 1, ""))
         client = {"client": ("127.0.0.1", 1), "headers": [], "path_params": {"race": race_id}}
         scope: Scope = {"type": "http", "method": "GET", **client}
         end = asyncio.Event()

@@ -14,9 +14,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Joined, Options
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.races.hosting import submit_as_host, submit_join
-from samedeal_server.races.quotas import Quotas
+from samedeal_server.races.opening import Quotas
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guest

@@ -8,8 +8,8 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
+from samedeal_server.access.limits import MAX_REMEMBERED, RateLimit, RateLimits
 from samedeal_server.access.network import network
-from samedeal_server.access.rate_limits import MAX_REMEMBERED, RateLimit, RateLimits
 from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 
@@ -38,7 +38,7 @@ def take_all(bucket: RateLimit, address: str, limit: int = 100) -> int:
 
 def test_rate_limit_refills_per_minute() -> None:
     clock = ManualClock()
-    bucket = RateLimit("races", 6, clock)
+    bucket = RateLimit("races_per_minute", "races", 6, clock)
     assert take_all(bucket, "10.0.0.1") == 6
     assert take_all(bucket, "10.0.0.2") == 6
     clock.s += 10
@@ -48,13 +48,13 @@ def test_rate_limit_refills_per_minute() -> None:
 
 
 def test_zero_disables_a_rate_limit() -> None:
-    assert take_all(RateLimit("races", 0, ManualClock()), "a") == 100
+    assert take_all(RateLimit("races_per_minute", "races", 0, ManualClock()), "a") == 100
     assert take_all(RateLimits(Settings(races_per_minute=0)).races, "a") == 100
     assert take_all(RateLimits(Settings()).races, "a", 1000) < 100
 
 
 def test_rate_limit_forgets_the_least_recent_address() -> None:
-    bucket = RateLimit("races", 1, ManualClock())
+    bucket = RateLimit("races_per_minute", "races", 1, ManualClock())
     for number in range(MAX_REMEMBERED):
         bucket.take(f"a{number}")
     assert take_all(bucket, "a5") == 0

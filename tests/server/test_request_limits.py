@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.admission import Admission
-from samedeal_server.access.rate_limits import MAX_DELAY_S, RateLimit, RateLimits
+from samedeal_server.access.limits import MAX_DELAY_S, RateLimit, RateLimits
 from samedeal_server.app import create_app
 from samedeal_server.http.endpoint import Endpoint
 from samedeal_server.http.page_files import page_paths
@@ -135,7 +135,7 @@ def test_request_limit_can_be_disabled(store_url: str, tmp_path: Path) -> None:
 
 
 def test_refusal_states_when_to_retry() -> None:
-    limit = RateLimit("requests", 60 * 2, lambda: 0.0, burst=10)
+    limit = RateLimit("requests_per_second", "requests", 60 * 2, lambda: 0.0, burst=10)
     limit.take("a", 10)
     for count, wait_s in ((1, 1), (5, 3), (10, 5)):
         with pytest.raises(Refused, match=f"again in {wait_s} s") as refused:
@@ -145,13 +145,13 @@ def test_refusal_states_when_to_retry() -> None:
 
 def test_burst_beyond_the_prompt_tokens_is_delayed() -> None:
     now = [0.0]
-    limit = RateLimit("requests", 60 * 50, lambda: now[0], burst=460, prompt=60)
+    limit = RateLimit("requests_per_second", "requests", 60 * 50, lambda: now[0], burst=460, prompt=60)
     assert [limit.take("a", count) for count in (60, 50, 10)] == [0, MAX_DELAY_S / 8, MAX_DELAY_S * 0.15]
     assert limit.take("b", 60) == 0
     now[0] = 2.0  # 100 tokens later
     assert limit.take("a", 40) == 0
     assert limit.take("a", 10) == MAX_DELAY_S / 40
-    assert RateLimit("races", 60, lambda: 0.0).take("a", 60) == 0
+    assert RateLimit("races_per_minute", "races", 60, lambda: 0.0).take("a", 60) == 0
 
 
 async def test_simultaneous_requests_start_one_by_one_with_clients_in_rotation() -> None:

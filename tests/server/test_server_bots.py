@@ -16,8 +16,8 @@ from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal_server.access.limits import Place
 from samedeal_server.jobs.pool import JobFailed, Jobs, Task
-from samedeal_server.jobs.turns import Place
 from samedeal_server.races import bot_moves, server_bots
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.room import Room

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.access.rate_limits import RateLimits
-from samedeal_server.races.quotas import Quotas
+from samedeal_server.access.limits import RateLimits
+from samedeal_server.races.opening import Quotas
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
 from samedeal_server.store.guests import Guests

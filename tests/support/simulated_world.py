@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from samedeal.errors import Refused
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.races import opening
-from samedeal_server.races.quotas import Quotas
+from samedeal_server.races.opening import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings

@@ -3,8 +3,8 @@
 import math
 
 from samedeal_server.__main__ import main
-from samedeal_server.access import rate_limits
+from samedeal_server.access import limits
 
 if __name__ == "__main__":
-    rate_limits.PROMPT = math.inf
+    limits.PROMPT = math.inf
     main()

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from samedeal.errors import Refused
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.http.requests import bearer_token, client_network
 from samedeal_server.settings import Settings
 

@@ -1,7 +1,6 @@
 """Admission: limits that every request and handshake passes before any work is done for it."""
 
 import asyncio
-from collections import Counter
 from random import uniform
 from typing import Final
 
@@ -9,13 +8,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
+from samedeal_server.access.limits import Count, RateLimits, Turns
 from samedeal_server.access.network import network
 from samedeal_server.access.origins import check_origin
-from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.requests import wait_for_disconnect
 from samedeal_server.http.responses import problem_response
-from samedeal_server.jobs.turns import Turns
-from samedeal_server.ops.refusals import too_many
 from samedeal_server.settings import Settings
 from samedeal_server.store.bans import Bans
 
@@ -31,7 +28,11 @@ class Admission:
 
     def __init__(self, rate_limits: RateLimits, settings: Settings, bans: Bans | None = None) -> None:
         self._requests, self._settings = rate_limits.requests, settings
-        self._in_progress = Counter[str]()  # HTTP requests, by the client's network
+        self._in_progress = Count(
+            "http_connections_per_address",
+            settings.http_connections_per_address,
+            "Too many requests in progress from this address.",
+        )
         self._starts, self._bans = Turns(queue="requests"), bans or Bans()
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,14 +51,15 @@ class Admission:
                 await asyncio.sleep(delay_s)
                 await app(scope, receive, send)
             return
-        client = network(host)
-        self._in_progress[client] += 1
         try:
-            await self._serve(app, scope, receive, send, host, self._in_progress[client])
+            uncount = self._in_progress.add(host)
+        except Refused as refused:
+            await problem_response(refused)(scope, receive, send)
+            return
+        try:
+            await self._serve(app, scope, receive, send, host)
         finally:
-            self._in_progress[client] -= 1
-            if not self._in_progress[client]:
-                del self._in_progress[client]
+            uncount()
 
     async def _start(self, client: str) -> None:
         """Wait until a request may start: one per pass of the event loop, clients in rotation.
@@ -68,12 +70,8 @@ class Admission:
             async with place.turn():
                 await asyncio.sleep(0)
 
-    async def _serve(
-        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, in_progress: int
-    ) -> None:
+    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str) -> None:
         try:
-            if in_progress > (self._settings.http_connections_per_address or float("inf")):
-                raise too_many("http_connections_per_address", "Too many requests in progress from this address.", host)
             delay_s = self._requests.take(host)
             self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)

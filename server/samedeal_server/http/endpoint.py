@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from samedeal_server.access.administrator import CREDENTIAL
-from samedeal_server.access.rate_limits import RateLimit
+from samedeal_server.access.limits import RateLimit
 from samedeal_server.http.requests import parse_query
 from samedeal_server.http.responses import MEDIA, json_response
 from samedeal_server.ops import metrics

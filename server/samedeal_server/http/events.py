@@ -13,7 +13,7 @@ from samedeal.race.events import Entry, Moved
 from samedeal.race.race import Race
 from samedeal.wire import codec, views
 from samedeal.wire.messages import View
-from samedeal_server.access.open_connections import OpenConnections
+from samedeal_server.access.limits import Count
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
 from samedeal_server.http.responses import MEDIA
 from samedeal_server.races.registry import Registry
@@ -29,7 +29,7 @@ HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 class Events:
     """The endpoint that streams a race."""
 
-    def __init__(self, registry: Registry, connections: OpenConnections) -> None:
+    def __init__(self, registry: Registry, connections: Count) -> None:
         self._registry, self._connections = registry, connections
 
     @route(

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.errors import Refused
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.access.network import base_url
-from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, route
 from samedeal_server.http.requests import bearer_token, client_network, read_json, while_connected
 from samedeal_server.http.responses import json_response

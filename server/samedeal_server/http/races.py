@@ -18,8 +18,7 @@ from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.evenings import Evenings
-from samedeal_server.races.opening import checked_game, deal_of_races, race_options
-from samedeal_server.races.quotas import Quotas
+from samedeal_server.races.opening import Quotas, checked_game, deal_of_races, race_options
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings

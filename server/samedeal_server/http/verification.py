@@ -12,11 +12,11 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
+from samedeal_server.access.limits import Place
 from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
 from samedeal_server.http.requests import client_network, save_body, while_connected
 from samedeal_server.jobs.pool import Jobs, LimitExceeded
-from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
 from samedeal_server.store.archive import Archive
 

@@ -15,10 +15,9 @@ from typing import Final, Literal, cast
 from msgspec import msgpack
 
 from samedeal.errors import Refused
+from samedeal_server.access.limits import Place, Queue, Turns
 from samedeal_server.jobs.frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import MAX_MEMORY, OUT_OF_MEMORY, lower_priority
-from samedeal_server.jobs.turns import Place, Turns
-from samedeal_server.ops.refusals import Queue
 
 logger = logging.getLogger(__name__)
 

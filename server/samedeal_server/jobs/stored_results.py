@@ -8,10 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
+from samedeal_server.access.limits import Place, Queue
 from samedeal_server.jobs.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
-from samedeal_server.jobs.turns import Place
 from samedeal_server.ops import metrics
-from samedeal_server.ops.refusals import Queue
 from samedeal_server.ops.supervised import cancelled
 from samedeal_server.store.connection import Store
 from samedeal_server.store.job_results import JobResults

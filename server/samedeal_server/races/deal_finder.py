@@ -13,8 +13,8 @@ from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
 from samedeal.race.race import Race
+from samedeal_server.access.limits import Place
 from samedeal_server.jobs.pool import Jobs
-from samedeal_server.jobs.turns import Place
 from samedeal_server.ops.logging_setup import about
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,9 @@ from samedeal.race.due import due_at
 from samedeal.race.events import Header, Options
 from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.races.race_names import ADJECTIVES, ANIMALS
+from samedeal_server.settings import Settings
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.guests import Guest
@@ -209,6 +211,24 @@ class RaceOpener:
             follows=follows,
             ghosts=ghosts,
         )
+
+
+class Quotas:
+    """How many races an address and a guest may open."""
+
+    def __init__(self, opener: RaceOpener, rate_limits: RateLimits, settings: Settings) -> None:
+        self._opener, self._rate_limits, self._settings = opener, rate_limits, settings
+
+    def take(self, client: str, player: str | None) -> Mapping[str, int]:
+        """Take a new race from the quota of a client's network, and return whose open races it counts towards.
+
+        The result maps names to limits, as for ``Registry.create``. Raises Refused("too-many").
+        """
+        self._rate_limits.races.take(client)
+        owners = {self._opener.address_owner(client): self._settings.open_races_per_address}
+        if player is not None:
+            owners[f"guest:{player}"] = self._settings.open_races_per_guest
+        return owners
 
 
 def _new_race_id(*, unlisted: bool) -> str:

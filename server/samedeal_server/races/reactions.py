@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from samedeal.wire.messages import Reaction
-from samedeal_server.ops.refusals import too_many
+from samedeal_server.access.limits import too_many
 
 INTERVAL_MS: Final = 1_000
 """Minimum interval between the reactions of a seat (ms)."""

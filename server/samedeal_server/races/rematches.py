@@ -8,8 +8,7 @@ from samedeal.game import Game
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
-from samedeal_server.races.opening import checked_game
-from samedeal_server.races.quotas import Quotas
+from samedeal_server.races.opening import Quotas, checked_game
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematch_lobbies import as_rematch
 from samedeal_server.races.room import Room

@@ -9,7 +9,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent
 from samedeal.race.race import Race
 from samedeal.race.server_bots import Level, add_bot_events, follow_events
-from samedeal_server.ops.refusals import too_many
+from samedeal_server.access.limits import too_many
 from samedeal_server.races.hosting import check_free
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.room import Room

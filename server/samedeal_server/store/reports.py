@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from msgspec import DecodeError, Meta, Struct, json
 
 from samedeal.errors import Refused
-from samedeal_server.ops.refusals import too_many
+from samedeal_server.access.limits import too_many
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store, texts
 

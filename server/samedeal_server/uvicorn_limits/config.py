@@ -1,7 +1,6 @@
 """The uvicorn configuration of the server, with limited connections."""
 
 import socket
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 import uvicorn
 from starlette.types import ASGIApp
 
+from samedeal_server.access.limits import Count
 from samedeal_server.settings import Settings
 
 UVICORN: Final = "0.54.0"
@@ -44,9 +44,12 @@ class LimitedConfig(uvicorn.Config):
         self.settings = settings
         self.request_s = settings.hello_timeout_ms / 1000
         self.max_connections = min(settings.connections, _max_open_files())
-        self.max_per_network = settings.http_connections_per_address
-        self.http_connections = Counter[str]()
-        """The number of connections from each network, without WebSockets."""
+        self.http_connections = Count(
+            "http_connections_per_address",
+            settings.http_connections_per_address,
+            "Too many connections from this address.",
+        )
+        """The connections from each network, without WebSockets."""
         self.hand_over: Callable[[bytes, bytes, socket.socket], bool] | None = None
         """Passes a WebSocket connection on to another process, given its URL and what was received on it, if possible.
         Returns whether it did."""

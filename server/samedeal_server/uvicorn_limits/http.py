@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade
@@ -11,8 +12,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from samedeal.errors import Refused
 from samedeal.wire import codec
+from samedeal_server.access.limits import count_refusal, too_many
 from samedeal_server.access.network import network
-from samedeal_server.ops.refusals import count_refusal, too_many
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
 
@@ -43,16 +44,17 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self._head_end = 0  # where the head of an upgrade ends in the piece of data that completes it
         self._early: bytes | None = None  # what was received after the head of an upgrade
         self._current: RequestResponseCycle | None = None  # the request being served, or the last one
-        counts, limit = self.config.http_connections, self.config.max_per_network
         host = self.client[0] if self.client else ""
         # Admission checks the limits of each client behind a proxy.
         self._network: str | None = None if self.config.settings.trusted_proxies.trusts(host) else network(host)
-        if self._network is not None:
-            counts[self._network] += 1
-        if len(self.connections) > self.config.max_connections:
-            self._refuse(too_many("connections", "The server has reached its maximum number of connections.", host))
-        elif self._network is not None and limit and counts[self._network] > limit:
-            self._refuse(too_many("http_connections_per_address", "Too many connections from this address.", host))
+        self._remove: Callable[[], None] | None = None  # from the counted connections
+        try:
+            if len(self.connections) > self.config.max_connections:
+                raise too_many("connections", "The server has reached its maximum number of connections.", host)
+            if self._network is not None:
+                self._remove = self.config.http_connections.add(host)
+        except Refused as refused:
+            self._refuse(refused)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._uncount()
@@ -179,11 +181,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
         return self.config.hand_over(self.url, received, self.transport.get_extra_info("socket"))
 
     def _uncount(self) -> None:
-        counted, self._network = self._network, None
-        if counted is not None:
-            self.config.http_connections[counted] -= 1
-            if not self.config.http_connections[counted]:
-                del self.config.http_connections[counted]
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove()
 
 
 class _FlowControl(FlowControl):

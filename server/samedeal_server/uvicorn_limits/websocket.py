@@ -11,7 +11,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.ops.refusals import Limit, count_refusal
+from samedeal_server.access.limits import Limit, count_refusal
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.frames import server_frame, short_message
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout

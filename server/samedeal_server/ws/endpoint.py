@@ -9,8 +9,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from samedeal.errors import Refused
 from samedeal.wire.codec import SUBPROTOCOLS, Form
-from samedeal_server.access.open_connections import OpenConnections
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import Count, RateLimits
 from samedeal_server.access.root_path import route_path
 from samedeal_server.http.requests import bearer_token
 from samedeal_server.http.responses import problem_response
@@ -36,7 +35,7 @@ class WebSocketEndpoint:
         rematches: Rematches,
         guests: Guests,
         rate_limits: RateLimits,
-        connections: OpenConnections,
+        connections: Count,
         settings: Settings,
     ) -> None:
         self._registry, self._rematches, self._guests = registry, rematches, guests
@@ -65,16 +64,15 @@ class WebSocketEndpoint:
         offered: list[str] = scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         try:
-            self._connections.check(address)
             self._registry.check_open()
             path = route_path(scope)
             if path != "/ws" and not RACE_ID.fullmatch(path.removeprefix("/ws/")):
                 raise Refused("bad-request", "The URL is /ws, or /ws/ and the name of a race.")
             if offered and subprotocol is None:
                 raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")
+            uncount = self._connections.add(address)
         except Refused as refused:
             return await socket.send_denial_response(problem_response(refused))
-        uncount = self._connections.add(address)
         try:
             await socket.accept(subprotocol)
             bearer = bearer_token(HTTPConnection(scope))

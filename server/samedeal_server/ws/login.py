@@ -6,7 +6,7 @@ from functools import partial
 
 from samedeal.errors import Refused
 from samedeal.wire.messages import Hello, Welcome
-from samedeal_server.access.rate_limits import RateLimits
+from samedeal_server.access.limits import RateLimits
 from samedeal_server.http.service import PROGRAM
 from samedeal_server.ops.logging_setup import about
 from samedeal_server.store.bans import covers

@@ -11,9 +11,9 @@ from functools import partial
 from samedeal.errors import Malformed, Refused
 from samedeal.wire import codec
 from samedeal.wire.messages import Move
+from samedeal_server.access.limits import Bucket
 from samedeal_server.races.commands import Outcome
 from samedeal_server.settings import Settings
-from samedeal_server.ws.message_rate import MessageRate
 
 
 class Moves:
@@ -25,7 +25,7 @@ class Moves:
         self,
         propose: Callable[[Move, Callable[[Outcome], None]], None],
         finish: Callable[[Move, Outcome], None],
-        rate: MessageRate,
+        rate: Bucket,
         settings: Settings,
     ) -> None:
         """`propose` submits a move and passes its outcome to a callback, or raises Refused. `finish` responds to it; it

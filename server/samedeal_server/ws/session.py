@@ -17,11 +17,10 @@ from samedeal.race.requests import SeatRequest, join_events, seat_events
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.access.limits import Bucket, RateLimits, count_refusal
 from samedeal_server.access.network import network
-from samedeal_server.access.rate_limits import RateLimits
 from samedeal_server.ops import metrics
 from samedeal_server.ops.logging_setup import about, about_request
-from samedeal_server.ops.refusals import count_refusal
 from samedeal_server.races.commands import Outcome, Proposal
 from samedeal_server.races.hosting import reserve_deal, submit_as_host, submit_join, unseat
 from samedeal_server.races.registry import Registry
@@ -33,7 +32,6 @@ from samedeal_server.store.guests import Guest, Guests
 from samedeal_server.ws.closing import REPLACED, REVOKED, Closing, removed
 from samedeal_server.ws.connection_views import ConnectionViews
 from samedeal_server.ws.login import Login
-from samedeal_server.ws.message_rate import MessageRate
 from samedeal_server.ws.moves import Moves
 from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
@@ -83,7 +81,7 @@ class Session:
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
         self._views = ConnectionViews()
         self._is_handling = False  # whether the task has received a request and not handled it yet
-        self._rate = MessageRate(settings.rate, settings.burst, asyncio.get_running_loop().time)
+        self._rate = Bucket(settings.rate, settings.burst, asyncio.get_running_loop().time)
         self._moves = Moves(self._propose_move, self._finish_move, self._rate, settings)
         self._outbox = Outbox(socket, settings, text=form == "json", encode_update=self._encode_update, fail=self._fail)
 
@@ -196,7 +194,8 @@ class Session:
         data: bytes = packet.get("bytes") or (packet.get("text") or "").encode()
         request: m.ToServer | None = None
         try:
-            if (delay_s := self._rate.delay_s()) > 0:
+            if (delay_s := self._rate.borrow()) > 0:
+                metrics.MESSAGES_DELAYED.inc()
                 await asyncio.sleep(delay_s)
             if len(data) > self._settings.message_bytes:
                 count_refusal("message_bytes", self._network)
