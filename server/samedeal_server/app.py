@@ -190,7 +190,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
         yield
         await cancelled([sampling, preparing, revoking, administering])
-        await asyncio.gather(*(queue.stop() for queue in queues))
+        await asyncio.gather(analyses.stop(), *(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
         await store.close()

@@ -263,7 +263,7 @@ async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(r
         assert all(solution and solution.nodes for solution in prepared.values())
         await service.prepare()
         assert service._prepared == prepared
-        await results.stop()
+        await asyncio.gather(service.stop(), results.stop())
 
 
 async def test_operators_can_turn_off_searches_during_races(redis_url: str) -> None:
@@ -297,4 +297,4 @@ async def test_a_prepared_solution_is_used(redis_url: str) -> None:
                     break
                 await asyncio.sleep(0.02)
         assert analysis.positions == 12_345
-        await results.stop()
+        await asyncio.gather(service.stop(), results.stop())

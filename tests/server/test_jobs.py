@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import get_args
 
@@ -83,15 +83,24 @@ async def test_a_process_has_low_priority_and_limits(queue: Jobs, gate: Gate) ->
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="platform: needs Linux's SCHED_IDLE")
-@pytest.mark.parametrize(("has_jobs", "policy"), [(DealFinder, "SCHED_IDLE"), (Renderings, "SCHED_OTHER")])
-async def test_only_searches_are_limited_to_idle_cores(
-    has_jobs: type[DealFinder] | type[Renderings], policy: str, gate: Gate
+@pytest.mark.parametrize(
+    ("jobs", "policy", "niceness"),
+    [
+        (lambda: DealFinder().jobs, "SCHED_OTHER", 10),
+        (lambda: Renderings().jobs, "SCHED_OTHER", 10),
+        (lambda: Jobs(1, 1, "", only_when_idle=True), "SCHED_IDLE", 10),
+        (lambda: Jobs(1, 1, "", niceness=19), "SCHED_OTHER", 19),
+    ],
+)
+async def test_jobs_that_people_wait_for_are_not_limited_to_idle_cores(
+    jobs: Callable[[], Jobs], policy: str, niceness: int, gate: Gate
 ) -> None:
-    queue = has_jobs().jobs
+    queue = jobs()
     waiting = run(queue)
     await until(lambda: gate.noted)
     ((process, _),) = gate.noted
     assert os.sched_getscheduler(process) == getattr(os, policy)
+    assert os.getpriority(os.PRIO_PROCESS, process) == niceness
     await abandon(waiting)
     await queue.stop()
 

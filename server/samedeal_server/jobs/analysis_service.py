@@ -17,6 +17,7 @@ from samedeal.race.race import Race
 from samedeal.solver.solution import Solution
 from samedeal.solver.solve import SOLVERS
 from samedeal.wire import codec
+from samedeal_server.jobs.pool import Jobs
 from samedeal_server.jobs.stored_results import Question, StoredResults
 from samedeal_server.races.registry import Registry
 
@@ -42,7 +43,12 @@ class AnalysisService:
     def __init__(self, results: StoredResults, registry: Registry, replay_days: int | None) -> None:
         self._results, self._registry = results, registry
         self._expire_s = None if replay_days is None else replay_days * 86_400
+        self._ahead = Jobs(1, 1, "", only_when_idle=True)
         self._prepared: dict[_Deal, Solution | None] = {}  # oldest first; None if the search failed
+
+    async def stop(self) -> None:
+        """End the process that searches ahead. Call it when ``prepare`` is not running."""
+        await self._ahead.stop()
 
     async def of_race(self, race_id: str, replay: bytes, address: str = "") -> Analysis | AnalysisProgress:
         """Return the analysis of a finished race, given its stored replay, or the progress of its computation.
@@ -85,8 +91,7 @@ class AnalysisService:
             while len(self._prepared) > MAX_PREPARED:
                 del self._prepared[next(iter(self._prepared))]
             question = msgpack.encode((race.header.game, race.seed, race.header.variant))
-            with self._results.jobs.turns.place("", always=True) as place:
-                answer = await self._results.jobs.run(place, "solution", question)
+            answer = await self._ahead.run_now("solution", question)
             self._prepared[deal] = msgpack.decode(answer, type=Solution)
 
 

@@ -6,7 +6,11 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-NICENESS: Final = 19
+SOON: Final = 10
+"""The niceness of jobs that people wait for. Beside busy programs, a higher one would delay a job of a second by half a
+minute."""
+LATER: Final = 19
+"""The niceness of long computations."""
 MAX_MEMORY: Final = 2**30
 """The address space of a worker process, in bytes."""
 OUT_OF_MEMORY: Final = 12
@@ -14,13 +18,14 @@ OUT_OF_MEMORY: Final = 12
 PR_SET_PDEATHSIG: Final = 1
 
 
-def lower_priority(pid: int, *, only_when_idle: bool = False) -> None:
-    """Lower the priority of a process that has just been started, so that it never delays the server.
+def lower_priority(pid: int, niceness: int, *, only_when_idle: bool = False) -> None:
+    """Lower the priority of a process that has just been started, so that it does not delay the server.
 
-    With `only_when_idle`, Linux runs it only on cores that are otherwise idle: use it only if no client has a timeout.
+    With `only_when_idle`, Linux runs it only on cores that are otherwise idle, perhaps never: use it only for work that
+    nobody waits for.
     """
     with suppress(OSError):  # the process may have exited already, or a sandbox forbids it
-        os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+        os.setpriority(os.PRIO_PROCESS, pid, niceness)
         if only_when_idle and hasattr(os, "SCHED_IDLE"):
             os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
 

@@ -17,7 +17,7 @@ from msgspec import msgpack
 from samedeal.errors import Refused
 from samedeal_server.access.limits import Place, Queue, Turns
 from samedeal_server.jobs.frames import FAILED, HEADER, JOB, PROGRESS, REFUSED, frame
-from samedeal_server.jobs.limits import MAX_MEMORY, OUT_OF_MEMORY, lower_priority
+from samedeal_server.jobs.limits import MAX_MEMORY, OUT_OF_MEMORY, SOON, lower_priority
 
 logger = logging.getLogger(__name__)
 
@@ -73,15 +73,16 @@ class Jobs:
         *,
         cpu_s: int = CPU_S,
         memory: int = MAX_MEMORY,
+        niceness: int = SOON,
         only_when_idle: bool = False,
         queue: Queue = "other",
     ) -> None:
         """`limit` and `limit_per_address` bound the jobs in the queue, including the running one; `full` is the text of
         the refusal beyond that. Each job may use `cpu_s` CPU seconds, and the process `memory` bytes. For
-        `only_when_idle`, see ``lower_priority``. `queue` is the name in the metrics.
+        `niceness` and `only_when_idle`, see ``lower_priority``. `queue` is the name in the metrics.
         """
         self.turns = Turns(limit, limit_per_address, full, queue=queue)
-        self.cpu_s, self.memory, self._only_when_idle = cpu_s, memory, only_when_idle
+        self.cpu_s, self.memory, self._niceness, self._only_when_idle = cpu_s, memory, niceness, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
         self._processes = set[asyncio.subprocess.Process]()  # some may have ended
         self._jobs_left = 0
@@ -134,7 +135,7 @@ class Jobs:
             process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         except OSError as error:
             raise JobFailed(f"cannot start a process: {error}") from error
-        lower_priority(process.pid, only_when_idle=self._only_when_idle)
+        lower_priority(process.pid, self._niceness, only_when_idle=self._only_when_idle)
         self._processes = {known for known in self._processes if known.returncode is None} | {process}
         logger.debug("started worker process %d", process.pid)
         return process

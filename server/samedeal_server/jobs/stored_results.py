@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal_server.access.limits import Place, Queue
+from samedeal_server.jobs.limits import LATER
 from samedeal_server.jobs.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
 from samedeal_server.ops import metrics
 from samedeal_server.ops.supervised import cancelled
@@ -47,7 +48,7 @@ class StoredResults:
     def __init__(self, store: Store, cpu_s: int = CPU_S, *, queue: Queue = "par") -> None:
         """Each job may use `cpu_s` CPU seconds. `queue` is the name in the metrics."""
         self._results = JobResults(store)
-        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, only_when_idle=True, cpu_s=cpu_s, queue=queue)
+        self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, niceness=LATER, cpu_s=cpu_s, queue=queue)
         self._too_large: dict[str, None] = {}  # the keys of jobs that exceeded their limits, oldest first
         self._done: dict[str, int] = {}  # the progress that each pending job has reported, by key
         self._tasks: set[asyncio.Task[None]] = set()

@@ -35,7 +35,7 @@ class DealFinder:
     """Searches for the numbers of deals; only once for each daily deal, however many races are on it."""
 
     def __init__(self) -> None:
-        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, only_when_idle=True, queue="deals")
+        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, queue="deals")
         """The queue of searches."""
         self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 
