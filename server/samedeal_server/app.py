@@ -132,14 +132,16 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    guests = Guests(store, settings.guest_days, admin_log.bans, RefusedNames(settings.refused_names).check)
+    rate_limits = RateLimits(settings)
+    check_name = RefusedNames(settings.refused_names).check
+    guests = Guests(store, settings.guest_days, admin_log.bans, check_name, rate_limits.requests.remember)
     renderings = registry.renderings
     queues = [
         StoredResults(store),
         StoredResults(store, ANALYSIS_CPU_S, queue="analysis"),
     ]  # par must not wait for long searches
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
-    rate_limits, verifications = RateLimits(settings), Verifications(archive)
+    verifications = Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
@@ -166,13 +168,11 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
 
     async def close_revoked() -> None:
         try:
-            ws_endpoint.close_revoked(await revocations.news())
+            revoked = await revocations.news()
+            rate_limits.requests.forget(revoked)
+            ws_endpoint.close_revoked(revoked)
         except Refused:  # the store is unavailable, so nobody can play
             await asyncio.sleep(RETRY_S)
-
-    async def ready() -> None:
-        registry.check_open()
-        await store.check()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -213,7 +213,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         PlayerScores(Players(archive, clock), guests),
         PlayerReports(reports, registry, guests, settings),
         verifications,
-        Service(registry, settings, ready),
+        Service(registry, settings, store),
         page,
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
@@ -232,12 +232,12 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     }
     app = Application(
         RequestLog(settings),
-        Admission(rate_limits, settings, admin_log.bans),
+        Admission(rate_limits, settings, admin_log.bans, page_files.is_current),
         ws_endpoint,
         settings.root_path,
         routes=[
-            *starlette_routes(declared, rate_limits.requests),
-            *starlette_routes(administration, rate_limits.requests, AdminCheck(rate_limits, settings)),
+            *starlette_routes(declared),
+            *starlette_routes(administration, AdminCheck(rate_limits, settings)),
             page_files.route(),
         ],
         exception_handlers=exception_handlers,

@@ -145,7 +145,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     requests_per_second: Annotated[
         float, Meta(ge=0, le=1e6), "a number from 0", "Request tokens per second per address; 0 for unlimited"
     ] = 20.0
-    request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 250
+    requests_per_address: Annotated[
+        float,
+        Meta(ge=0, le=1e6),
+        "a number from 0",
+        "Request tokens per second of all known players at one address; 0 for unlimited",
+    ] = 100.0
+    request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 600
     guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited"] = 60
     races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited"] = 20
     wrong_tokens_per_minute: Annotated[

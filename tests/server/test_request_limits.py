@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from inspect import getclosurevars
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_server.access.admission import Admission
-from samedeal_server.access.limits import MAX_DELAY_S, RateLimit, RateLimits
+from samedeal_server.access.admission import HEALTH_CHECKS, Admission
+from samedeal_server.access.limits import MAX_DELAY_S, RateLimit, RateLimits, RequestLimit
 from samedeal_server.app import create_app
 from samedeal_server.http.endpoint import Endpoint
 from samedeal_server.http.page_files import page_paths
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, request
+from support.waiting import until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -47,10 +49,12 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def costs() -> dict[str, int]:
-    """Return the request tokens that every method and path of the application takes, except HEAD."""
+    """Return the request tokens that every method and path of the application takes, except HEAD and health checks."""
     found = dict[str, int]()
     for route in create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32))).routes:
         assert isinstance(route, Route | Mount), f"unexpected kind of route: {route}"
+        if route.path in HEALTH_CHECKS:
+            continue
         if isinstance(route, Mount):
             found[f"GET {route.path}"] = 1
         else:
@@ -71,8 +75,13 @@ def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[in
     raise AssertionError(f"{operation} has no limit")
 
 
+def drain(server: LoggedServer, client: str) -> None:
+    """Take all request tokens of a client."""
+    assert until_refused(server, "GET /openapi.json", client)[0] == BURST // costs()["GET /openapi.json"]
+
+
 def test_requests_cost_what_their_answers_take() -> None:
-    cheap = {"GET /healthz": 1, "GET /": 1, "GET /api/v1/races/{race}": 1, "GET /api/v1/replays": 3}
+    cheap = {"GET /": 1, "GET /api/v1/races/{race}": 1, "GET /api/v1/replays": 3}
     expensive = {"POST /api/v1/verify": 10, "POST /api/v1/races": 20, "GET /api/v1/races/{race}/card.png": 20}
     assert costs().items() >= (cheap | expensive).items()
     assert min(costs().values()) == 1
@@ -112,8 +121,32 @@ async def test_handshakes_are_rate_limited(server: LoggedServer, path: str) -> N
 def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> None:
     for _ in range(BURST // 10):
         assert request(server, "GET", "/api/v1/replays/none/steps", X_Forwarded_For="203.0.113.1").status == 404
-    assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.1").status == 429
-    assert request(server, "GET", "/healthz", X_Forwarded_For="203.0.113.2").status == 200
+    assert request(server, "GET", "/api/v1/games", X_Forwarded_For="203.0.113.1").status == 429
+    assert request(server, "GET", "/api/v1/games", X_Forwarded_For="203.0.113.2").status == 200
+
+
+def test_health_checks_and_files_of_the_page_take_no_tokens(server: LoggedServer) -> None:
+    drain(server, "203.0.113.3")
+    version = request(server, "GET", "/page/version").body.decode()
+    for path in (*HEALTH_CHECKS, f"/page/{version}/main.js"):
+        assert request(server, "GET", path, X_Forwarded_For="203.0.113.3").status == 200
+    for path in ("/page/main.js", f"/page/{version}/nowhere.js", f"/page/{version[::-1]}/main.js"):
+        assert request(server, "GET", path, X_Forwarded_For="203.0.113.3").status == 429
+
+
+async def test_players_have_tokens_of_their_own(server: LoggedServer) -> None:
+    def post(path: str, body: bytes | None = None, **headers: str) -> Answer:
+        return request(server, "POST", f"/api/v1/guests{path}", body, X_Forwarded_For="203.0.113.4", **headers)
+
+    def ask(token: str) -> int:
+        client, bearer = "203.0.113.5", f"Bearer {token}"
+        return request(server, "GET", "/api/v1/games", X_Forwarded_For=client, Authorization=bearer).status
+
+    token = post("", b'{"name": "ada"}').json["token"]
+    drain(server, "203.0.113.5")
+    assert (ask(token), ask(token[::-1])) == (200, 429)
+    assert post("/logout", Authorization=f"Bearer {token}").status == 204
+    await until(lambda: ask(token) == 429)
 
 
 @pytest.mark.parametrize(("verifier", "times"), [(False, 8), (True, 5)])
@@ -131,7 +164,7 @@ def test_default_limits_allow_loading_the_page_several_times(
 
 def test_request_limit_can_be_disabled(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
-        assert {request(server, "GET", "/healthz").status for _ in range(2 * BURST)} == {200}
+        assert {request(server, "GET", "/api/v1/games").status for _ in range(2 * BURST)} == {200}
 
 
 def test_refusal_states_when_to_retry() -> None:
@@ -154,20 +187,67 @@ def test_burst_beyond_the_prompt_tokens_is_delayed() -> None:
     assert RateLimit("races_per_minute", "races", 60, lambda: 0.0).take("a", 60) == 0
 
 
+def test_new_tokens_of_players_give_an_address_no_more_than_the_ceiling() -> None:
+    now = [0.0]
+    settings = Settings(requests_per_second=20, requests_per_address=50, request_burst=100)
+    limit = RequestLimit(settings, lambda: now[0])
+    players = [f"player {number}" for number in range(200)]
+
+    def granted() -> int:
+        """Let every player send requests until they are refused, and return how many were granted."""
+        count = 0
+        for player in players:
+            limit.remember(player)
+            with suppress(Refused):
+                while True:
+                    limit.take("a", player)
+                    count += 1
+        return count
+
+    assert granted() == 100, "the address's own tokens only, however many players are new"
+    now[0] += 1
+    assert granted() == 100 + 20
+    now[0] += 1
+    assert granted() == 50 + 20
+    with pytest.raises(Refused):
+        limit.take("a", "unknown")
+    now[0] += 3600
+    assert granted() == 100 + 100
+    assert limit.take("b", players[0]) == 0
+
+
+async def test_health_checks_do_not_wait_for_other_requests() -> None:
+    started = list[str]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        started.append(scope["path"])
+
+    async def arrive(path: str) -> None:
+        await admission(
+            app, {"type": "http", "method": "GET", "path": path, "client": ("a", 1), "headers": []}, unused, unused
+        )
+
+    settings = Settings(http_connections_per_address=1)
+    admission = Admission(RateLimits(settings), settings)
+    await asyncio.gather(*map(arrive, ["/", *HEALTH_CHECKS]))
+    assert started == [*HEALTH_CHECKS, "/"]
+
+
+async def unused(*_: object) -> Any:
+    raise AssertionError("the application answers")
+
+
 async def test_simultaneous_requests_start_one_by_one_with_clients_in_rotation() -> None:
     started = list[str]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         started.append(scope["client"][0])
 
-    async def unused(*_: object) -> Any:
-        raise AssertionError("the application answers")
-
     settings = Settings()
     admission = Admission(RateLimits(settings), settings)
 
     async def arrive(host: str) -> None:
-        scope: Scope = {"type": "http", "method": "GET", "client": (host, 1), "headers": [], "scheme": "http"}
+        scope: Scope = {"type": "http", "method": "GET", "path": "/", "client": (host, 1), "headers": []}
         await admission(app, scope, unused, unused)
 
     await asyncio.gather(*map(arrive, ["192.0.2.1"] * 4 + ["192.0.2.2"] * 2 + ["192.0.2.3"]))

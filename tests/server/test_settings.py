@@ -51,6 +51,7 @@ SET: dict[str, tuple[str, Any]] = {
     "connections_per_address": ("0", 0),
     "http_connections_per_address": ("20", 20),
     "requests_per_second": ("13.5", 13.5),
+    "requests_per_address": ("23.5", 23.5),
     "request_burst": ("140", 140),
     "guests_per_minute": ("10", 10),
     "races_per_minute": ("11", 11),

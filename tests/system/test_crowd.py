@@ -68,7 +68,6 @@ async def visit(port: int, race: str) -> None:
     await load(port, ["/", *sorted({*json.loads(shell[1])["files"]} - {*files})])
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F2")
 async def test_thirty_people_behind_one_address_visit_and_race(redis_url: str) -> None:
     defaults = {name: f"{getattr(Settings(), name):g}" for name in LIMITS}
     with Server(redis_url, None, **defaults) as server:

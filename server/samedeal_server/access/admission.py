@@ -1,21 +1,28 @@
 """Admission: limits that every request and handshake passes before any work is done for it."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from random import uniform
 from typing import Final
 
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
-from samedeal_server.access.limits import Count, RateLimits, Turns
+from samedeal_server.access.limits import TAKE, Count, RateLimits, Turns
 from samedeal_server.access.network import network
 from samedeal_server.access.origins import check_origin
-from samedeal_server.http.requests import wait_for_disconnect
+from samedeal_server.access.root_path import route_path
+from samedeal_server.http.requests import bearer_token, wait_for_disconnect
 from samedeal_server.http.responses import problem_response
 from samedeal_server.settings import Settings
 from samedeal_server.store.bans import Bans
+from samedeal_server.store.guests import digest
 
+HEALTH_CHECKS: Final = ("/healthz", "/readyz")
+"""Paths that are answered at once, whatever their client does: a proxy that gets no answer disconnects everybody."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
@@ -26,8 +33,15 @@ requests of many connections over time."""
 class Admission:
     """Identifies the client of each request and enforces the limits of each client."""
 
-    def __init__(self, rate_limits: RateLimits, settings: Settings, bans: Bans | None = None) -> None:
-        self._requests, self._settings = rate_limits.requests, settings
+    def __init__(
+        self,
+        rate_limits: RateLimits,
+        settings: Settings,
+        bans: Bans | None = None,
+        is_free: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """`is_free` returns whether reading a path costs no request tokens."""
+        self._requests, self._settings, self._is_free = rate_limits.requests, settings, is_free
         self._in_progress = Count(
             "http_connections_per_address",
             settings.http_connections_per_address,
@@ -38,26 +52,33 @@ class Admission:
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection with the application, or refuse it."""
         self._settings.trusted_proxies.resolve(scope)
+        path = route_path(scope) if scope.get("method") in ("GET", "HEAD") else ""
+        if path in HEALTH_CHECKS:
+            await app(scope, receive, send)
+            return
         host: str = scope["client"][0] if scope.get("client") else ""
+        token = bearer_token(HTTPConnection(scope))
+        take = partial(self._requests.take, host, digest(token) if token else "")
         await self._start(network(host))
         if scope["type"] == "websocket":
             try:
                 self._bans.check_address(host)
                 check_origin(scope, self._settings.public_url)
-                delay_s = self._requests.take(host, HANDSHAKE_COST)
+                delay_s = take(HANDSHAKE_COST)
             except Refused as refused:
                 await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
             else:
                 await asyncio.sleep(delay_s)
                 await app(scope, receive, send)
             return
+        scope[TAKE] = take
         try:
             uncount = self._in_progress.add(host)
         except Refused as refused:
             await problem_response(refused)(scope, receive, send)
             return
         try:
-            await self._serve(app, scope, receive, send, host)
+            await self._serve(app, scope, receive, send, host, 0 if self._is_free(path) else 1)
         finally:
             uncount()
 
@@ -70,9 +91,9 @@ class Admission:
             async with place.turn():
                 await asyncio.sleep(0)
 
-    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str) -> None:
+    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, cost: int) -> None:
         try:
-            delay_s = self._requests.take(host)
+            delay_s = scope[TAKE](cost) if cost else 0.0
             self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:

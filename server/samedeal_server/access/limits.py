@@ -5,7 +5,7 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import TracebackType
 from typing import Final, Literal, Self, get_args
@@ -19,11 +19,13 @@ from samedeal_server.settings import Settings
 logger = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 10_000
-"""How many networks each rate limit tracks."""
-PROMPT = 50.0
-"""How many request tokens an address gets without delay: enough to load the page and join a race."""
+"""How many networks or players each rate limit tracks."""
+PROMPT = 120.0
+"""How many request tokens an address gets without delay: enough for several people to load the page and join a race."""
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
+TAKE: Final = "samedeal.take"
+"""The key of the ASGI scope with the function that takes request tokens for the client; see ``RequestLimit.take``."""
 
 Queue = Literal["analysis", "bots", "deals", "other", "par", "renderings", "requests", "verify"]
 """The bounded queues of a server."""
@@ -74,10 +76,12 @@ class Bucket:
 
     __slots__ = ("_at_s", "_burst", "_clock", "_left", "_per_s")
 
-    def __init__(self, per_s: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """`burst` is the size of the bucket, which is full at first. `clock` returns seconds."""
+    def __init__(
+        self, per_s: float, burst: float, clock: Callable[[], float] = time.monotonic, *, full: bool = True
+    ) -> None:
+        """`burst` is the size of the bucket, and `full` whether it is full at first. `clock` returns seconds."""
         self._per_s, self._burst, self._clock = per_s, float(burst), clock
-        self._left, self._at_s = self._burst, clock()
+        self._left, self._at_s = self._burst if full else 0.0, clock()
 
     @property
     def left(self) -> float:
@@ -133,11 +137,7 @@ class RateLimit:
         """
         if not self._per_s:
             return 0.0
-        key = network(address)
-        bucket = self._buckets.pop(key, None) or Bucket(self._per_s, self._full, self._clock)
-        self._buckets[key] = bucket
-        if len(self._buckets) > MAX_REMEMBERED:
-            del self._buckets[next(iter(self._buckets))]
+        bucket = self._bucket(address)
         if not bucket.take(count):
             wait_s = math.ceil(bucket.wait_s(count))
             text = f"Too many {self._what} from this address; try again in {wait_s} s."
@@ -145,18 +145,64 @@ class RateLimit:
         late = self._full - bucket.left - self._prompt
         return MAX_DELAY_S * late / (self._full - self._prompt) if late > 0 else 0.0
 
+    def has(self, address: str, count: int) -> bool:
+        """Return whether ``take`` would succeed."""
+        return not self._per_s or self._bucket(address).left >= count
+
+    def _bucket(self, address: str) -> Bucket:
+        key = network(address)
+        bucket = self._buckets.pop(key, None) or Bucket(self._per_s, self._full, self._clock)
+        _remember(self._buckets, key, bucket)
+        return bucket
+
+
+class RequestLimit:
+    """The request tokens of addresses, and of players under a ceiling for their address."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst, self._clock = settings.requests_per_second, settings.request_burst, clock
+
+        def limit(per_s: float) -> RateLimit:
+            return RateLimit("requests_per_second", "requests", per_s * 60, clock, burst=self._burst, prompt=PROMPT)
+
+        self._addresses, self._ceiling = limit(settings.requests_per_second), limit(settings.requests_per_address)
+        self._players: dict[str, Bucket] = {}  # by the digest of a valid token, the least recently used first
+
+    def remember(self, player: str) -> None:
+        """Count the requests with a valid token by itself from now on. `player` is the digest of the token.
+
+        It starts without request tokens, so that many new guests do not get more than one.
+        """
+        bucket = self._players.pop(player, None) or Bucket(self._per_s, self._burst, self._clock, full=False)
+        _remember(self._players, player, bucket)
+
+    def forget(self, players: Collection[str]) -> None:
+        """Count the requests with revoked tokens by address."""
+        for player in players:
+            self._players.pop(player, None)
+
+    def take(self, address: str, player: str, count: int = 1) -> float:
+        """Take request tokens of the player if there are enough, and otherwise of the address.
+
+        `player` is the digest of the request's token, valid or not, or empty. Returns and raises as ``RateLimit.take``.
+        """
+        own = self._players.get(player)
+        if own and self._ceiling.has(address, count) and own.take(count):
+            return self._ceiling.take(address, count)
+        return self._addresses.take(address, count)
+
+
+def _remember(buckets: dict[str, Bucket], key: str, bucket: Bucket) -> None:
+    buckets[key] = bucket
+    if len(buckets) > MAX_REMEMBERED:
+        del buckets[next(iter(buckets))]
+
 
 class RateLimits:
     """The rate limits of the server."""
 
     def __init__(self, settings: Settings) -> None:
-        self.requests = RateLimit(
-            "requests_per_second",
-            "requests",
-            settings.requests_per_second * 60,
-            burst=settings.request_burst,
-            prompt=PROMPT,
-        )
+        self.requests = RequestLimit(settings)
         self.races = RateLimit("races_per_minute", "new races", settings.races_per_minute)
         self.guests = RateLimit("guests_per_minute", "new guests", settings.guests_per_minute)
         self.wrong_tokens = RateLimit(

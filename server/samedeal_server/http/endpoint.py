@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from samedeal_server.access.administrator import CREDENTIAL
-from samedeal_server.access.limits import RateLimit
+from samedeal_server.access.limits import TAKE
 from samedeal_server.http.requests import parse_query
 from samedeal_server.http.responses import MEDIA, json_response
 from samedeal_server.ops import metrics
@@ -186,20 +185,18 @@ def endpoints(resource: object) -> list[Endpoint]:
 
 
 def starlette_routes(
-    declared: Iterable[Endpoint], requests: RateLimit, check: Callable[[Request], None] = lambda _: None
+    declared: Iterable[Endpoint], check: Callable[[Request], None] = lambda _: None
 ) -> list[BaseRoute]:
     """Return the routes of endpoints. Endpoints with the same path must be adjacent.
 
-    Each request takes the cost of its endpoint from `requests`, minus the token that admission took. Then `check`
-    raises Refused if the client may not use the endpoints.
+    Each request that passed admission takes the cost of its endpoint, minus the token that admission took. Then
+    `check` raises Refused if the client may not use the endpoints.
     """
     by_path = groupby(declared, lambda each: each.path)
-    return [_starlette_route(path, list(same), requests, check) for path, same in by_path]
+    return [_starlette_route(path, list(same), check) for path, same in by_path]
 
 
-def _starlette_route(
-    path: str, declared: list[Endpoint], requests: RateLimit, check: Callable[[Request], None]
-) -> Route:
+def _starlette_route(path: str, declared: list[Endpoint], check: Callable[[Request], None]) -> Route:
     by_method = {endpoint.method: endpoint for endpoint in declared}
     for endpoint in declared:
         metrics.REQUESTS.labels(endpoint.name, "500")  # alerts notice only counters that start at 0
@@ -207,8 +204,8 @@ def _starlette_route(
     async def respond(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
         request.scope[ENDPOINT] = endpoint.name
-        if endpoint.cost > 1 and CREDENTIAL not in request.scope:
-            await asyncio.sleep(requests.take(request.client.host if request.client else "", endpoint.cost - 1))
+        if endpoint.cost > 1 and TAKE in request.scope:
+            await asyncio.sleep(request.scope[TAKE](endpoint.cost - 1))
         check(request)
         return await endpoint.respond(request)
 

@@ -118,6 +118,10 @@ class PageFiles:
 
         return Mount("/page", routes=[Route("/version", version), Route("/{file:path}", serve)])
 
+    def is_current(self, path: str) -> bool:
+        """Return whether a path is that of a file of the current version."""
+        return path.startswith(self.root) and path[len(self.root) :] in self._files
+
     def service_worker(self, request: Request) -> Response:
         """Return the service worker. Its scope is all of the site, so it is not among the other files."""
         return self._respond(request, SERVICE_WORKER)

@@ -1,6 +1,7 @@
 """The service: public information, health checks, metrics and descriptions of problems."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -17,12 +18,15 @@ from samedeal_server.http.responses import TEXT
 from samedeal_server.ops import metrics
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
+from samedeal_server.store.connection import Store
 from samedeal_server.store.signing_keys import PublicKey
 
 PROGRAM: Final = f"samedeal/{version('samedeal')}"
 """The name and version of the program."""
 FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for"})
 """The headers of requests that a proxy passes on for others."""
+CHECK_EVERY_S: Final = 1.0
+"""How often health checks ask a store that has no problem."""
 
 
 class Limits(Struct, frozen=True):
@@ -56,9 +60,10 @@ class WellKnown(Struct, frozen=True):
 class Service:
     """The endpoints of the server itself."""
 
-    def __init__(self, registry: Registry, settings: Settings, ready: Callable[[], Awaitable[None]]) -> None:
-        """`ready` raises Refused while the server cannot serve races."""
-        self._registry, self._settings, self._ready = registry, settings, ready
+    def __init__(self, registry: Registry, settings: Settings, store: Store) -> None:
+        self._registry, self._settings, self._store = registry, settings, store
+        self._check: asyncio.Task[Refused | None] | None = None
+        self._check_again_s = 0.0
 
     @route("GET", "/.well-known/samedeal", refuses=("store-unavailable",))
     async def info(self, request: Request) -> WellKnown:
@@ -75,8 +80,20 @@ class Service:
     @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", "store-unavailable"))
     async def readyz(self, request: Request) -> Response:
         """Return whether the server can serve races."""
-        await self._ready()
+        self._registry.check_open()
+        now_s = asyncio.get_running_loop().time()
+        if self._check is None or (self._check.done() and (now_s >= self._check_again_s or self._store.health.cause)):
+            self._check, self._check_again_s = asyncio.create_task(self._refusal()), now_s + CHECK_EVERY_S
+        if refused := await asyncio.shield(self._check):
+            raise Refused(refused.code, refused.text)  # not the same exception for several requests
         return PlainTextResponse("ready\n")
+
+    async def _refusal(self) -> Refused | None:
+        try:
+            await self._store.check()
+        except Refused as refused:
+            return refused
+        return None
 
     @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
     async def export_metrics(self, request: Request) -> Response:

@@ -34,11 +34,13 @@ class Guests:
         days: int = 0,
         bans: Bans | None = None,
         check_name: Callable[[str], object] = normalised,
+        seen: Callable[[str], object] = lambda _: None,
     ) -> None:
         """`days` is how long tokens are stored after they were last used; 0 keeps them forever. `check_name` raises
-        Refused if a new guest may not have a name.
+        Refused if a new guest may not have a name. `seen` gets the digest of each token that proves to be valid.
         """
-        self._store, self._days, self.bans, self.check_name = store, days, bans or Bans(), check_name
+        self._store, self._days, self.bans = store, days, bans or Bans()
+        self.check_name, self._seen = check_name, seen
 
     async def create(self, name: str, admit: Callable[[], object] = lambda: None) -> tuple[Guest, str]:
         """Create a guest and a token. `admit` is called for a valid name, and raises Refused if there are too many.
@@ -51,6 +53,7 @@ class Guests:
         self.bans.check_guest(guest.player, guest.name)
         await self.add_token(guest, token)
         self.bans.check_guest(guest.player, guest.name)  # the name may have been banned meanwhile
+        self._seen(digest(token))
         return guest, token
 
     async def add_token(self, guest: Guest, token: str) -> None:
@@ -65,6 +68,7 @@ class Guests:
             raise Refused("bad-token")
         await self._store.retry(*self._extension(_key(digest(token))))
         self.bans.check_guest(guest.player, guest.name)  # last, because the ban can arrive at any time
+        self._seen(digest(token))
         return guest
 
     async def find(self, token_digest: str) -> Guest | None:
