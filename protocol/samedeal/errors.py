@@ -40,8 +40,12 @@ CODES: Final[dict[str, tuple[int, str]]] = {
 """All codes with their HTTP status and title. Codes are stable."""
 
 
+MAX_TEXT: Final = 500
+"""The maximum length of a refusal's text, in characters, which may quote what was refused."""
+
+
 class Refused(Exception):
-    """The request was refused. ``code``, one of CODES, is for programs, and ``text`` for people.
+    """The request was refused. ``code``, one of CODES, is for programs, and ``text`` for people; a long one is cut.
 
     ``retry_after_s`` is the number of seconds after which the same request can succeed, if known.
     """
@@ -49,7 +53,8 @@ class Refused(Exception):
     def __init__(self, code: str, text: str = "", *, retry_after_s: int | None = None) -> None:
         self.code, self.retry_after_s = code, retry_after_s
         self.status, self.title = CODES[code]
-        self.text = text or f"{self.title}."
+        text = text or f"{self.title}."
+        self.text = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
         super().__init__(self.text)
 
     def problem(self) -> dict[str, str | int]:

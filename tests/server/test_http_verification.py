@@ -8,6 +8,7 @@ from http.client import HTTPConnection
 import pytest
 from msgspec import structs
 
+from samedeal.errors import MAX_TEXT
 from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, read
@@ -94,6 +95,12 @@ HEAD = next(finished("corners").lines())
 )
 def test_body_that_is_not_a_replay_is_refused(server: LoggedServer, body: bytes) -> None:
     assert problem(request(server, "POST", "/api/v1/verify", body), "bad-replay")
+
+
+def test_a_refusal_does_not_repeat_a_long_body(server: LoggedServer) -> None:
+    answer = request(server, "POST", "/api/v1/verify", b'{"format":"%s"}' % (b"A" * 100_000))
+    assert problem(answer, "bad-replay")
+    assert len(answer.json["detail"]) <= MAX_TEXT
 
 
 def test_a_compressed_body_is_refused_as_such(server: LoggedServer) -> None:

@@ -21,7 +21,7 @@ from samedeal.computer import bot_player, par_chart
 from samedeal.computer import par as par_of
 from samedeal.computer.deal_filters import first
 from samedeal.computer.par import Compared, Par
-from samedeal.errors import Refused
+from samedeal.errors import MAX_TEXT, Refused
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
@@ -231,7 +231,7 @@ def main() -> None:
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
         except Exception as error:
-            _send(FAILED, f"{type(error).__name__}: {error}".encode())
+            _send(FAILED, f"{type(error).__name__}: {error}"[:MAX_TEXT].encode())
 
 
 def _send(kind: bytes, data: bytes) -> None:
