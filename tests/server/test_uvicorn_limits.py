@@ -15,6 +15,7 @@ import pytest
 
 from conftest import kept_store
 from samedeal_server.uvicorn_limits import config
+from samedeal_server.uvicorn_limits.http import LISTS
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
@@ -196,6 +197,24 @@ def test_request_with_long_headers_is_refused(server: LoggedServer) -> None:
         code, rest = answer(server, f"GET {path} HTTP/1.1\r\nX: {'x' * 30_000}".encode())
         assert (code, b"too-large" in rest) == (413, True)
     assert answer(server, b"GET /" + b"x" * 30_000)[0] == 413
+
+
+@pytest.mark.parametrize(
+    ("head", "unit", "most"),
+    [
+        *((b"/ HTTP/1.1\r\n%s: x" % name.title(), b",", 99) for name in LISTS),
+        (b"/ HTTP/1.1\r\nAccept: x\r\nIf-None-Match: x", b";", 99),
+        (b"/ HTTP/1.1\r\nHost: x", b"x", 299),
+        (b"/?x", b"&x", 63),
+        (b"/", b"%41", 1365),
+    ],
+)
+def test_request_that_would_take_long_to_parse_is_refused(
+    server: LoggedServer, head: bytes, unit: bytes, most: int
+) -> None:
+    rest = (b"" if b"HTTP" in head else b" HTTP/1.1") + b"\r\nConnection: close\r\n\r\n"
+    refusals = [b"too-large" in answer(server, b"GET " + head + unit * count + rest)[1] for count in (most, most + 1)]
+    assert refusals == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import gzip
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -54,8 +55,9 @@ def problem_response(refused: Refused) -> Response:
 
 def accepted_quality(request: Request, *media: str) -> float:
     """Return the quality (0 to 1) that the Accept header gives to the best of some media types."""
-    accept = ",".join(request.headers.getlist("accept")) or "*/*"
-    return max(_quality(accept, each) for each in media)
+    qualities = _qualities(",".join(request.headers.getlist("accept")) or "*/*")
+    ranges = ((each, f"{each.partition('/')[0]}/*", "*/*") for each in media)  # the most specific first
+    return max(next((qualities[name] for name in names if name in qualities), 0.0) for names in ranges)
 
 
 def negotiate(request: Request, forms: Mapping[F, tuple[str, ...]]) -> F:
@@ -89,13 +91,13 @@ def if_none_match_matches(request: Request, etag: str) -> bool:
     return etag in etags or "*" in etags
 
 
-def _quality(accept: str, media: str) -> float:
-    """Return the quality (0 to 1) that an Accept header gives to a media type, by its most specific range."""
-    ranges = ("*/*", f"{media.partition('/')[0]}/*", media)
-    specificity, best = -1, 0.0
+@lru_cache(128)
+def _qualities(accept: str) -> Mapping[str, float]:
+    """Return the quality (0 to 1) of each media range in an Accept header."""
+    qualities = dict[str, float]()
     for part in accept.lower().split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         quality = next((piece.removeprefix("q=") for piece in parameters if piece.startswith("q=")), "1")
-        if name in ranges and _QUALITY.fullmatch(quality) and ranges.index(name) >= specificity:
-            specificity, best = ranges.index(name), float(quality)
-    return best
+        if _QUALITY.fullmatch(quality):
+            qualities[name] = float(quality)
+    return qualities

@@ -20,6 +20,12 @@ from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, 
 HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
 MAX_PIPELINED = 8
+MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
+LISTS = frozenset(
+    [b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"]
+    + [b"sec-websocket-extensions", b"sec-websocket-protocol"]
+)
+"""The headers that are parsed as lists. Their elements and parameters count towards MAX_ELEMENTS."""
 CHUNK_OVERHEAD = 9
 """Bytes on the wire allowed per byte of a body; the smallest possible chunks take six."""
 
@@ -102,6 +108,14 @@ class LimitedHttpConnection(HttpToolsProtocol):
                 "pipelined_requests", "Too many pipelined requests on one connection.", self._network
             )
             raise HttpParserError("too many requests")
+        if not self._is_quick_to_parse():
+            count_refusal("header_bytes", self._network)
+            self._refusal = Refused(
+                "too-large",
+                f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, the lists in headers "
+                f"{MAX_ELEMENTS} elements, and a host {MAX_HOST_BYTES} bytes.",
+            )
+            raise HttpParserError("too much to parse")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -131,6 +145,16 @@ class LimitedHttpConnection(HttpToolsProtocol):
     @property
     def _is_serving(self) -> bool:
         return self._current is not None and not self._current.response_complete
+
+    def _is_quick_to_parse(self) -> bool:
+        """Return whether the URL and the headers are short enough to be parsed in well under a millisecond."""
+        lists = (value for name, value in self.headers if name in LISTS)
+        return (
+            len(self.url) <= MAX_URL_BYTES
+            and self.url.count(b"&") < MAX_PARAMETERS
+            and sum(value.count(b",") + value.count(b";") for value in lists) < MAX_ELEMENTS
+            and all(len(value) <= MAX_HOST_BYTES for name, value in self.headers if name == b"host")
+        )
 
     def _head_too_large(self) -> Refused:
         settings = self.config.settings
