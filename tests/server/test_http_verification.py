@@ -2,8 +2,7 @@
 
 import gzip
 import json
-from contextlib import ExitStack, closing
-from http.client import HTTPConnection
+from contextlib import ExitStack
 
 import pytest
 from msgspec import structs
@@ -13,8 +12,9 @@ from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, read
 from samedeal.wire import codec
-from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE
+from samedeal_server.http.verification import MAX_VERIFICATIONS
 from support.finished_races import SECRET, finished
+from support.hostile_client import Hostile
 from support.http_api import FORMS, NDJSON, chunked, encode_replay, finish_race, logs_no_errors, problem, server
 from support.logged_server import LoggedServer, request
 from support.servers import SIGNING_KEY
@@ -118,33 +118,14 @@ def test_oversized_replay_is_refused_before_it_is_read(server: LoggedServer) -> 
     assert problem(answer, "too-large", str(MAX_BYTES))
 
 
-def test_too_many_pending_verifications_are_refused(server: LoggedServer) -> None:
+def test_slow_uploads_do_not_block_other_verifications(server: LoggedServer) -> None:
     body = encode_replay(finished("corners"), "ndjson")
     with ExitStack() as stack:
-
-        def start_upload() -> HTTPConnection:
-            slow = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=50)))
-            slow.putrequest("POST", "/api/v1/verify")
-            slow.putheader("Content-Length", str(len(body)))
-            slow.endheaders(body[:100])
-            return slow
-
-        waiting = [start_upload() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
-        while (answer := request(server, "POST", "/api/v1/verify", body)).status == 200:
-            waiting.append(start_upload())  # this request took a slot, or the server has not read all of them
-        assert problem(answer, "too-many")
-        for slow in waiting:
-            slow.send(body[100:])
-        assert [slow.getresponse().status for slow in waiting].count(200) >= MAX_VERIFICATIONS_OF_ONE - 1
-    assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
-
-
-def test_slow_upload_does_not_block_other_verifications(server: LoggedServer) -> None:
-    body = encode_replay(finished("corners"), "ndjson")
-    with closing(HTTPConnection("127.0.0.1", server.port, timeout=50)) as slow:
-        slow.putrequest("POST", "/api/v1/verify")
-        slow.putheader("Content-Length", str(len(body)))
-        slow.endheaders(body[:100])
+        for _ in range(2 * MAX_VERIFICATIONS + 1):
+            slow = stack.enter_context(Hostile(server))
+            slow.send(b"POST /api/v1/verify HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n")
+            slow.send(b"Content-Length: %d\r\n\r\n" % len(body))
+            assert b" 100 " in slow.until(b"\r\n\r\n")  # the server is waiting for the body
         assert request(server, "POST", "/api/v1/verify", body).json["ok"] is True
-        slow.send(body[100:])
-        assert slow.getresponse().status == 200
+        slow.send(body)
+        assert b" 200 " in slow.until(b"\r\n\r\n")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from signal import SIGCONT
 
@@ -11,7 +11,9 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
-from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE, Verifications, VerifyQuery
+from samedeal.errors import Refused
+from samedeal_server.http import verification
+from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE, Uploads, Verifications, VerifyQuery
 from support.child_processes import halted, runs
 from support.finished_races import finished
 from support.hostile_client import Hostile
@@ -63,6 +65,40 @@ class Client:
     @property
     def request(self) -> Request:
         return Request({"type": "http", "method": "POST", "client": ("192.0.2.1", 1), "headers": []}, self.receive)
+
+
+async def test_too_many_pending_verifications_are_refused(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        verifications = Verifications(parts.archive)
+        turns = verifications.jobs.turns
+        with ExitStack() as stack:
+            for _ in range(MAX_VERIFICATIONS_OF_ONE - 1):
+                stack.enter_context(turns.place("192.0.2.1"))
+            assert (await verifications.verify(Client().request, VerifyQuery())).ok
+            stack.enter_context(turns.place("192.0.2.1"))
+            with pytest.raises(Refused, match="Too many"):
+                await verifications.verify(Client().request, VerifyQuery())
+        await verifications.jobs.stop()
+
+
+def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "MAX_UPLOADED", 30)
+    monkeypatch.setattr(verification, "MAX_UPLOADED_OF_ONE", 20)
+    uploads = Uploads()
+
+    def fits(client: str, count: int) -> bool:
+        with uploads.file(client) as (_, append), suppress(Refused):
+            append(bytes(count))
+            return True
+        return False
+
+    with uploads.file("a") as (path, append):
+        append(b"x" * 10)
+        append(b"y" * 5)
+        assert Path(path).read_bytes() == b"x" * 10 + b"y" * 5
+        assert [fits("a", 5), fits("a", 6), fits("b", 15), fits("b", 16)] == [True, False, True, False]
+    assert not Path(path).exists()
+    assert [fits("a", 20), fits("a", 21)] == [True, False]
 
 
 async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: str) -> None:

@@ -1,9 +1,9 @@
 """Requests: queries, bodies and clients, validated and limited in size, and work until the client disconnects."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from io import BytesIO
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -44,15 +44,17 @@ def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T
 async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: float) -> T:
     """Read the JSON body as a struct. Raises Refused for a body that is invalid, too large or too slow."""
     body = BytesIO()
-    await save_body(request, body, max_bytes, timeout_s, "The request did not arrive in time.")
+    await save_body(request, body.write, max_bytes, timeout_s, "The request did not arrive in time.")
     try:
         return codec.decode(body.getvalue(), "json", kind)
     except (Malformed, Refused) as error:
         raise Refused("bad-request", f"{error}") from error
 
 
-async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s: float, late: str) -> None:
-    """Write the body to a file. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
+async def save_body(
+    request: Request, write: Callable[[bytes], object], max_bytes: int, timeout_s: float, late: str
+) -> None:
+    """Write the body in pieces. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
 
     Bodies are not decompressed: Refused("unsupported-encoding").
     """
@@ -70,10 +72,9 @@ async def save_body(request: Request, file: IO[bytes], max_bytes: int, timeout_s
                 length += len(chunk)
                 if length > max_bytes:
                     raise too_large
-                file.write(chunk)
+                write(chunk)
     except TimeoutError:
         raise Refused("bad-request", late) from None
-    file.flush()
 
 
 async def while_connected(request: Request, work: Awaitable[R]) -> R:

@@ -1,7 +1,10 @@
 """Verification of uploaded replays."""
 
-from collections.abc import Collection
-from tempfile import NamedTemporaryFile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec import Struct, msgpack
@@ -12,7 +15,7 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
-from samedeal_server.access.limits import Place
+from samedeal_server.access.limits import Place, too_many
 from samedeal_server.http.endpoint import V1, BodySpec, route
 from samedeal_server.http.replays import FORMS
 from samedeal_server.http.requests import client_network, save_body, while_connected
@@ -23,7 +26,9 @@ from samedeal_server.store.archive import Archive
 UPLOAD_S: Final = 20
 LATE: Final = f"The replay did not arrive within {UPLOAD_S} s."
 MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
-"""How many replays may be uploading or waiting for verification, in total (see ``Turns``) and from one address."""
+"""How many replays may wait for verification, in total (see ``Turns``) and from one address."""
+MAX_UPLOADED, MAX_UPLOADED_OF_ONE = 8 * MAX_BYTES, 2 * MAX_BYTES
+"""The bytes of all replays that are uploading or waiting for verification, and of those from one address."""
 FULL: Final = "Too many replays are waiting for verification."
 
 
@@ -47,11 +52,45 @@ class Verification(Struct, frozen=True):
     facts: tuple[Fact, ...]
 
 
+class Uploads:
+    """Files with the replays that are uploading or waiting. Only received bytes count towards their limits."""
+
+    def __init__(self) -> None:
+        self._bytes = Counter[str]()
+
+    @contextmanager
+    def file(self, client: str) -> Iterator[tuple[str, Callable[[bytes], None]]]:
+        """Yield the path of a new file for a client, and a function that appends to it.
+
+        The function raises Refused("too-many") if there is no room for the data. No file is open in between.
+        """
+        with TemporaryDirectory() as folder:
+            path, size = Path(folder, "replay"), 0
+
+            def append(data: bytes) -> None:
+                nonlocal size
+                total, of_one = self._bytes.total() + len(data), self._bytes[client] + len(data)
+                if total > MAX_UPLOADED or of_one > MAX_UPLOADED_OF_ONE:
+                    raise too_many("verify", FULL, client)
+                size += len(data)
+                self._bytes[client] += len(data)
+                with path.open("ab") as file:
+                    file.write(data)
+
+            try:
+                append(b"")
+                yield f"{path}", append
+            finally:
+                self._bytes[client] -= size
+                self._bytes += Counter()  # drops those without bytes
+
+
 class Verifications:
     """The endpoint that verifies replays, one at a time."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
+        self._uploads = Uploads()
         self.jobs = Jobs(MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE, FULL, queue="verify")
         """The queue of verifications. The longest races take half of the CPU time."""
 
@@ -65,13 +104,16 @@ class Verifications:
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:
         """Verify a replay in any of its forms, which is detected from its content."""
         known_keys = {key.key for key in await self._archive.signing_keys.published()}
-        with self.jobs.turns.place(client_network(request)) as place, NamedTemporaryFile() as file:
-            try:
-                await save_body(request, file, MAX_BYTES, UPLOAD_S, LATE)
-                key, facts = await while_connected(request, verify_file(self.jobs, place, file.name, query.key))
-            except Refused:
-                metrics.VERIFICATIONS.labels("refused").inc()
-                raise
+        client = client_network(request)
+        try:
+            self.jobs.turns.check(client)
+            with self._uploads.file(client) as (path, append):
+                await save_body(request, append, MAX_BYTES, UPLOAD_S, LATE)
+                with self.jobs.turns.place(client) as place:
+                    key, facts = await while_connected(request, verify_file(self.jobs, place, path, query.key))
+        except Refused:
+            metrics.VERIFICATIONS.labels("refused").inc()
+            raise
         known = key in known_keys
         outcome = outcome_of(facts, key_known=known or key in query.key)
         ok = outcome != "refused"

@@ -22,8 +22,8 @@ HTTP_SENT_BYTES = 16_384
 MAX_PIPELINED = 8
 MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
 LISTS = frozenset(
-    [b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"]
-    + [b"sec-websocket-extensions", b"sec-websocket-protocol"]
+    {b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"}
+    | {b"sec-websocket-extensions", b"sec-websocket-protocol"}
 )
 """The headers that are parsed as lists. Their elements and parameters count towards MAX_ELEMENTS."""
 CHUNK_OVERHEAD = 9
