@@ -164,9 +164,9 @@ async def test_renderings_are_cached_while_there_is_room(gate: Gate, monkeypatch
         assert len(gate.noted) == 2
         assert await cache.render("a", "play", questions[0]) == first
         assert len(gate.noted) == 3
-        assert cache.jobs.turns.places == 0
+        assert cache.slow_jobs.turns.places == 0
     finally:
-        await cache.jobs.stop()
+        await cache.stop()
 
 
 async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
@@ -180,7 +180,20 @@ async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
         await cache.render("a", "steps", b"one more")
     await abandon(*waiting)
     assert cache.jobs.turns.places == 0
-    await cache.jobs.stop()
+    await cache.stop()
+
+
+async def test_quick_renderings_do_not_wait_for_slow_ones(gate: Gate) -> None:
+    cache = Renderings()
+    gate.allow(100)
+    gate.misbehave("spinning", "play", "steps")
+    slow: dict[Task, bytes] = {"play": b"", "steps": bytes(renderings.LONG_BYTES)}
+    waiting = [asyncio.create_task(cache.render("a", *question)) for question in slow.items()]
+    await until(lambda: gate.noted)
+    assert await cache.render("a", "qr", b"https://example.org")
+    assert not any(task.done() for task in waiting)
+    await abandon(*waiting)
+    await cache.stop()
 
 
 def test_server_and_worker_have_the_same_tasks() -> None:

@@ -1,4 +1,7 @@
-"""Renderings: replays in all forms, plays of the computer and pictures, computed in a bounded process and cached."""
+"""Renderings: replays in all forms, plays of the computer and pictures, computed in bounded processes and cached.
+
+Slow ones have a process of their own, so that the others do not wait for them.
+"""
 
 from collections import OrderedDict
 from hashlib import sha256
@@ -7,9 +10,13 @@ from typing import Final
 from samedeal_server.jobs.pool import Jobs, Task
 
 MAX_RENDERINGS: Final = 256
-"""Maximum number of renderings in the queue of this process. Most take a few milliseconds."""
+"""Maximum number of quick renderings in the queue of this process. Most take a few milliseconds."""
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
-"""Maximum per address. Racers behind one router all request their replay when the race is over."""
+"""Maximum of either per address. Racers behind one router all request their replay when the race is over."""
+MAX_SLOW: Final = 64
+"""Maximum number of slow renderings: plays of the computer, which take up to 0.4 s, and those of long races."""
+LONG_BYTES: Final = 16_384
+"""The size of a stored race from which its renderings are slow. Most races have a few kilobytes."""
 CACHE_BYTES: Final = 32 * 2**20
 FULL: Final = "Too many replays and pictures are in the queue. Try again in a moment."
 
@@ -19,24 +26,31 @@ class Renderings:
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_RENDERINGS, MAX_RENDERINGS_PER_ADDRESS, FULL, queue="renderings")
+        self.slow_jobs = Jobs(MAX_SLOW, MAX_RENDERINGS_PER_ADDRESS, FULL, queue="renderings")
         self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
         self._cache_bytes = 0
 
     async def render(self, address: str, task: Task, question: bytes) -> bytes:
         """Return the answer of a task for a client address, which is empty if unknown.
 
-        Raises Refused("too-many") if the queue is full, Refused as the task does, and JobFailed. Cancelling it ends the
+        Raises Refused("too-many") if the queue is full, Refused as the task does, and JobFailed. Cancelling it ends its
         process.
         """
         key = task, sha256(question).digest()
         if (answer := self._cached(key)) is not None:
             return answer
-        with self.jobs.turns.place(address) as place:
+        jobs = self.slow_jobs if task == "play" or len(question) >= LONG_BYTES else self.jobs
+        with jobs.turns.place(address) as place:
             async with place.turn():
                 if (answer := self._cached(key)) is None:  # the previous job may have been the same
-                    answer = await self.jobs.run_now(task, question)
+                    answer = await jobs.run_now(task, question)
                     self._add(key, answer)
         return answer
+
+    async def stop(self) -> None:
+        """End the processes. Call it when no rendering is pending."""
+        await self.jobs.stop()
+        await self.slow_jobs.stop()
 
     def clear(self) -> None:
         """Drop all cached renderings."""

@@ -115,7 +115,7 @@ class Registry:
         await cancelled(self._tasks)
         await asyncio.gather(*(room.close() for room in (*self._rooms.values(), *self._dropped)))
         await self.deal_finder.stop()
-        await self.renderings.jobs.stop()
+        await self.renderings.stop()
         await self._bot_jobs.stop()
 
     async def create(
