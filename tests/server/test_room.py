@@ -21,7 +21,9 @@ from samedeal.race.events import (
     Resigned,
     Taken,
 )
-from samedeal.race.race import Race
+from samedeal.race.race import MAX_SEAT_ENTRIES, Race
+from samedeal.race.requests import SERVER_ENTRIES
+from samedeal.values import replace
 from samedeal_server.races.broadcast import MAX_STALENESS_MS
 from samedeal_server.races.room import Room
 from samedeal_server.store.connection import Store
@@ -32,6 +34,12 @@ from support.stores import Heard, Wire, calls, process, redis, run, seat_for, th
 __all__ = ["redis"]
 
 SEATS = 20
+
+
+def with_entries(room: Room, count: int) -> None:
+    """Give the first seat of a room as many log entries."""
+    seat, *others = room.race.seats
+    room.race = replace(room.race, seats=(replace(seat, entries=count), *others))
 
 
 # Applying commands.
@@ -74,6 +82,37 @@ async def test_a_command_that_raises_an_unexpected_error_does_not_affect_others(
         assert [type(outcome) for outcome in outcomes] == [Race, ZeroDivisionError, Race]
         assert len(await agrees(room, parts.log)) == 2
     assert "internal error" in caplog.text
+
+
+async def test_players_cannot_use_up_the_log_entries_that_the_server_needs(redis_url: str) -> None:
+    async with process(redis_url, away_s=0.01) as parts:
+        room = await opened(parts)
+        for player in (1, 2):
+            room.connect(player, player)
+            await room.submit(seat_for(player))
+        with_entries(room, MAX_SEAT_ENTRIES - SERVER_ENTRIES)
+        for event in (Readied(seat=1), Taken(seat=1)):
+            with pytest.raises(Refused, match="limit of log entries"):
+                await room.submit(that(event))
+        room.disconnect(1, 1)
+        await until(lambda: room.race.seats[0].left)
+        with pytest.raises(Refused, match="limit of log entries"):
+            await room.submit(seat_for(1))
+
+
+async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(
+    redis_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with process(redis_url, away_s=0.01) as parts:
+        room = await opened(parts)
+        for player in (1, 2):
+            room.connect(player, player)
+            await room.submit(seat_for(player))
+        with_entries(room, MAX_SEAT_ENTRIES)
+        room.disconnect(1, 1)
+        await until(lambda: "what is due cannot be written" in caplog.text)
+        assert (await room.submit(that(Readied(seat=2)))).seat(2).ready
+        assert len(room.race.roster) == 2
 
 
 async def test_concurrent_commands_are_applied_in_order_and_written_together(redis_url: str, redis: Redis) -> None:

@@ -131,7 +131,8 @@ def seat_for(player: int) -> Proposal:
             return []
         promise = nonce_commitment(race.id, nonce(player))
         name = f"Name {player}"
-        return [Joined(seat=len(race.seats) + 1, player=f"player-{player}", name=name, commitment=promise)]
+        number = race.seat_for(f"player-{player}")
+        return [Joined(seat=number, player=f"player-{player}", name=name, commitment=promise)]
 
     return proposal
 

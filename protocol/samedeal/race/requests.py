@@ -3,17 +3,27 @@
 A request that has already taken effect leads to no events, so clients can safely repeat it.
 """
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Counting, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
-from samedeal.race.race import Race
+from samedeal.race.race import MAX_SEAT_ENTRIES, Race
 from samedeal.wire import messages as m
 
 SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
 """The requests that a player can make from a seat."""
 HostRequest = m.Start | m.Remove
 """The requests that only the host can make."""
+SERVER_ENTRIES: Final = 100
+"""How many of the log entries about a seat are left to the server, so that it can always release the seat."""
+
+
+def check_entries(race: Race, event: AnyEvent) -> None:
+    """Raise Refused("not-allowed") if an event that a player repeats would take an entry that is left to the server."""
+    if isinstance(event, Moved | Joined | Taken | Readied | Unreadied):
+        seat = race.seats[event.seat - 1] if event.seat <= len(race.seats) else None
+        if seat and seat.entries >= MAX_SEAT_ENTRIES - SERVER_ENTRIES:
+            raise Refused("not-allowed", "This seat has reached its limit of log entries.")
 
 
 def seat_events(race: Race, number: int, request: SeatRequest) -> list[AnyEvent]:

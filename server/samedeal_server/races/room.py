@@ -13,7 +13,7 @@ from functools import partial
 from samedeal.errors import Refused
 from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
-from samedeal.race.requests import expulsion_events
+from samedeal.race.requests import check_entries, expulsion_events
 from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
@@ -333,21 +333,26 @@ class Room:
         outcomes: list[Outcome] = []
         now = self._store.clock.reach(race.at)
         for command in commands:
-            before = race, len(entries)
+            before, new = race, list[Entry]()
             try:
                 for event in command.proposal(race):
+                    check_entries(race, event)
                     race, entry = race.extended(now, event)
-                    entries.append(entry)
+                    new.append(entry)
                 outcomes.append(race)
+                entries += new
             except Exception as error:
-                race = before[0]
-                del entries[before[1] :]
+                race = before
                 if not isinstance(error, Refused):
                     logger.exception("internal error", extra=about(race=race.id))
                 outcomes.append(error)
-        while due := self._schedule.due_event(race, now):
-            race, entry = race.extended(now, due)
-            entries.append(entry)
+        try:
+            while due := self._schedule.due_event(race, now):
+                race, entry = race.extended(now, due)
+                entries.append(entry)
+        except Exception:
+            logger.exception("what is due cannot be written; trying again", extra=about(race=race.id))
+            self._needs_resync = True
         return race, entries, outcomes
 
     def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
