@@ -119,8 +119,9 @@ class Application(Starlette):
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
+    vital = store.sibling()  # a busy store delays neither health checks nor bans
     clock = Clock(store)
-    admin_log = AdminLog(store, clock)
+    admin_log = AdminLog(vital, clock)
     archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
     live = LiveRaces(store, admin_log.hidden, admin_log.closed)
     races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
@@ -145,7 +146,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     quotas = Quotas(registry.opener, rate_limits, settings)
     rematches = Rematches(registry, quotas)
     page_files = PageFiles()
-    codes, revocations = LoginCodes(store, guests), Revocations(store)
+    codes, revocations = LoginCodes(store, guests), Revocations(vital)
     reports = Reports(store, clock)
     connections = Count(
         "connections_per_address", settings.connections_per_address, "Too many connections from this address."
@@ -193,7 +194,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         await asyncio.gather(analyses.stop(), *(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
-        await store.close()
+        await asyncio.gather(store.close(), vital.close())
 
     page = Page(registry, settings, page_files)
 
@@ -213,7 +214,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         PlayerScores(Players(archive, clock), guests),
         PlayerReports(reports, registry, guests, settings),
         verifications,
-        Service(registry, settings, store),
+        Service(registry, settings, vital),
         page,
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]

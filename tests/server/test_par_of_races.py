@@ -236,3 +236,21 @@ async def test_a_race_that_was_never_created_seals_nothing(redis_url: str) -> No
         assert await parts.store.ask("TTL", "raced:corners:lost") > OPEN_MS / 1000
         await parts.store.ask("SADD", "raced:corners:other", "no-such-race-1", room.race.id + "0")
         assert not await parts.registry.raced(GAMES["corners"], "other")
+
+
+async def test_looking_up_whether_a_deal_is_raced_costs_the_same_for_any_number_of_races(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        with Redis.from_url(redis_url) as redis:
+            ids = [f"race-{number}" for number in range(1_000)]
+            redis.zadd("races:due", dict.fromkeys(ids, 1))
+            for deal in ("one", "many", "over"):
+                redis.sadd(f"raced:corners:{deal}", *(ids[:1] if deal == "one" else ids))
+                redis.config_resetstat()
+                if deal == "over":
+                    redis.mset({f"replay:{{{race_id}}}": "" for race_id in ids[:-1]})
+                    redis.config_resetstat()
+                assert await parts.registry.raced(GAMES["corners"], deal)
+                calls = {name: redis.info("commandstats")[f"cmdstat_{name}"]["calls"] for name in ("sscan", "zmscore")}
+                assert deal == "over" or calls == {"sscan": 1, "zmscore": 1}
+            redis.set(f"replay:{{{ids[-1]}}}", "")
+            assert not await parts.registry.raced(GAMES["corners"], "over")

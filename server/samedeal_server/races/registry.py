@@ -224,8 +224,7 @@ class Registry:
 
     async def raced(self, game: type[Game], seed: str) -> bool:
         """Return whether a live race is on this open deal, whether it has started or not."""
-        race_ids = await self.live.races_on(game.slug, seed)
-        return any([not await self.archive.has(race_id) for race_id in race_ids])
+        return await self.live.raced(game.slug, seed)
 
     async def check_public(self, game: type[Game], seed: str) -> None:
         """Raise Refused("deal-sealed") while a race on a deal is live, so that no answer can help its racers."""

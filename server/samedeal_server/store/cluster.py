@@ -59,7 +59,7 @@ class Cluster(Store):
 
     def __init__(self, url: str) -> None:
         """The URL names one or more nodes, separated by commas. The others are discovered."""
-        self.health = Health()
+        self._url, self.health = url, Health()
         parts = urlsplit(url)
         userinfo, at, hosts = parts.netloc.rpartition("@")
         self._url_prefix = f"{parts.scheme.removesuffix('+cluster')}://{userinfo}{at}"
@@ -262,7 +262,7 @@ def _node(host: str) -> Node:
 
 def _key(command: Sequence[Word]) -> Word:
     """Return the key that decides which node a command goes to; empty if it has none."""
-    place = {"EVALSHA": 3, "EVAL": 3, "XREAD": 2}.get(str(command[0]), 1)
+    place = command.index("STREAMS") + 1 if command[0] == "XREAD" else 3 if command[0] in ("EVALSHA", "EVAL") else 1
     return command[place] if place < len(command) else ""
 
 

@@ -6,11 +6,12 @@ from contextlib import suppress
 from functools import partial
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as Unreachable
 from redis.exceptions import NoScriptError, ResponseError
 from redis.maint_notifications import MaintNotificationsConfig
 
@@ -31,8 +32,8 @@ RETRY_S = 1.5
 """How long a repeatable command is retried before it is refused with "store-unavailable"."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 12
-"""Maximum connections of a process to a node; without a cluster, as many again for scripts. Commands wait up to
-TIMEOUT_S for a free one."""
+"""Maximum connections of a store to a node; without a cluster, as many again for scripts. Commands wait up to TIMEOUT_S
+for a free one, in the order in which they were sent."""
 
 PROBE, PROBE_S = "samedeal:probe", 60
 """The key that is written to check whether the store accepts writes again, and its expiry."""
@@ -50,9 +51,15 @@ class Store:
 
     def __init__(self, url: str, diagnose: Callable[[], str | None] | None = None) -> None:
         """`diagnose` returns why the store cannot be reached, or None if it does not know."""
-        self.health = Health(diagnose)
+        self._url, self.health = url, Health(diagnose)
         self._redis = client(url)
         self._scripts = _ScriptConnections(self._redis.connection_pool)
+
+    def sibling(self) -> Self:
+        """Return the same store with its own connections, which are free when all of this one's are in use."""
+        sibling = type(self)(self._url)
+        sibling.health = self.health
+        return sibling
 
     async def ask(self, *command: Word) -> Any:
         """Send a command once and return the reply. Raises Refused("store-unavailable") if none arrives."""
@@ -187,7 +194,7 @@ class Script:
 class _ScriptConnections:
     """A connection pool for scripts. Running a script through redis-py's client takes twice as long."""
 
-    def __init__(self, pool: BlockingConnectionPool) -> None:
+    def __init__(self, pool: ConnectionPool) -> None:
         """Connections are configured as in `pool`, but TIMEOUT_S applies once, to the whole command."""
         self._connection: Callable[[], Any] = partial(
             pool.connection_class, **{**pool.connection_kwargs, "socket_timeout": None}
@@ -219,13 +226,42 @@ class _ScriptConnections:
             await connection.disconnect(nowait=True)
 
 
+class _Pool(ConnectionPool):
+    """A pool whose connections go to waiting commands in order. In redis-py's blocking pool, later ones overtake."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._free = asyncio.Semaphore(self.max_connections)
+
+    async def get_connection(self, command_name: Any = None, *keys: Any, **options: Any) -> Any:
+        """Return a connection after waiting up to TIMEOUT_S for a free one."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise Unreachable("No connection available.") from error
+        connection = self.get_available_connection()  # type: ignore[no-untyped-call]
+        try:
+            await self.ensure_connection(connection)
+        except BaseException:
+            await self.release(connection)
+            raise
+        return connection
+
+    async def release(self, connection: Any) -> None:
+        """Return a connection to the pool."""
+        try:
+            await super().release(connection)
+        finally:
+            self._free.release()
+
+
 def client(url: str) -> Any:
     """Return a client for one node. Untyped, because redis-py's types are wider than its replies."""
     # No retries by redis-py: a repeated append would be a second move.
-    pool = BlockingConnectionPool.from_url(
+    pool = _Pool.from_url(
         url,
         max_connections=CONNECTIONS,
-        timeout=TIMEOUT_S,
         socket_timeout=TIMEOUT_S,
         socket_connect_timeout=TIMEOUT_S,
         retry=Retry(NoBackoff(), 0),

@@ -11,6 +11,7 @@ from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
 from samedeal_server.access.limits import Limit, too_many
+from samedeal_server.store import stored_replays
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
 
@@ -18,6 +19,8 @@ DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "
 LIFETIME_S = 2 * 86_400
 """Expiry of the sets of races of a deal, an address or a guest, and of the set of players removed from a race (s):
 longer than any race lasts."""
+BATCH = 50
+"""How many races of a deal are read at once."""
 LIVE_STAGES: tuple[Stage, ...] = ("open", "countdown", "running")
 ANY = "*"
 
@@ -116,9 +119,18 @@ class LiveRaces:
         if header.seed is not None:
             await self._store.retry("SREM", _deal_key(header.game, header.seed), header.race)
 
-    async def races_on(self, game: str, seed: str) -> list[str]:
-        """Return the live races on an open deal."""
-        return await self.live(texts(await self._store.ask("SMEMBERS", _deal_key(game, seed))))
+    async def raced(self, game: str, seed: str) -> bool:
+        """Return whether a live race is on an open deal. Two round trips, however many races are live."""
+        cursor = 0
+        while True:
+            after, members = await self._store.ask("SSCAN", _deal_key(game, seed), cursor, "COUNT", BATCH)
+            if race_ids := texts(members):  # those that are over, or were never opened, stay a moment
+                exists = [("EXISTS", stored_replays.key(race_id)) for race_id in race_ids]
+                scores, *ended = await self._store.ask_all([("ZMSCORE", DUE, *race_ids), *exists])
+                if any(score is not None and not is_over for score, is_over in zip(scores, ended, strict=True)):
+                    return True
+            if not (cursor := int(after)):
+                return False
 
     # Lists.
 
