@@ -24,6 +24,7 @@ from samedeal_server.admin_socket import AdminSocket
 from samedeal_server.app import create_app
 from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.ops import logging_setup
+from samedeal_server.ops.output import write_in_threads
 from samedeal_server.ops.supervised import supervised
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
 from samedeal_server.store.checks import check_store
@@ -47,6 +48,7 @@ STOP_S = 14.0
 def main(host: str | None, port: int | None, count: int | None, number: int | None, sockets: Path | None) -> None:
     """Serve races. All other settings are environment variables (docs/operate/operations.md)."""
     prepare_process()
+    write_in_threads()
     _drain_on_hangup()
     flags = {"SAMEDEAL_HOST": host, "SAMEDEAL_PORT": port, "SAMEDEAL_WORKERS": count}
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}

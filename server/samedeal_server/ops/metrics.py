@@ -107,6 +107,9 @@ LOST_ENTRIES = _counter(
 )
 CLOCK_STEPS = _counter("samedeal_clock_steps", "Changes of the store's clock by more than two seconds")
 STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened to the store; increases after an outage")
+DROPPED_OUTPUT = _counter(
+    "samedeal_dropped_output", "Log records and other output that was dropped because nobody read it in time"
+)
 REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")
 VERIFICATIONS = _counter(
     "samedeal_verifications",

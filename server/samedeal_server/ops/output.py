@@ -1,0 +1,96 @@
+"""Output: stdout and stderr, written by threads, so that the server never waits for those who read them."""
+
+import atexit
+import io
+import logging
+import os
+import select
+import sys
+from queue import SimpleQueue
+from threading import Thread
+from typing import Final, TextIO, cast
+
+from samedeal_server.ops import metrics
+
+logger = logging.getLogger(__name__)
+
+MAX_TEXTS: Final = 5_000
+"""How many texts, such as log records, wait to be written. Further ones are dropped."""
+AT_ONCE: Final = 4096
+"""How many bytes Linux writes to a pipe at once, so that the lines of several processes do not mix."""
+EXIT_S: Final = 1.0
+"""How long the end of the process waits for each stream to be written."""
+
+
+def write_in_threads() -> None:
+    """Replace ``sys.stdout`` and ``sys.stderr``."""
+    sys.stdout, sys.stderr = (cast("TextIO", QueuedStream(stream)) for stream in (sys.stdout, sys.stderr))
+
+
+class QueuedStream(io.TextIOBase):
+    """A text stream whose writes return at once. A thread writes the texts to the file of another stream.
+
+    Errors of the file, such as that nobody has it open to read, are ignored.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._file = stream, stream.fileno()
+        # A SimpleQueue, because objects that are finalised during a write may log something.
+        self._texts = SimpleQueue[bytes | None]()
+        self._dropped = 0
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+        atexit.register(self.finish)
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+    def fileno(self) -> int:
+        return self._file
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        """Queue a text. If too many wait already, count it as dropped."""
+        if self._texts.qsize() < MAX_TEXTS:
+            self._texts.put(text.encode(self.encoding, "backslashreplace"))
+        else:
+            self._dropped += 1
+            metrics.DROPPED_OUTPUT.inc()
+        return len(text)
+
+    def finish(self) -> None:
+        """Wait until everything is written, but not longer than EXIT_S. Later texts are lost."""
+        self._texts.put(None)
+        self._thread.join(EXIT_S)
+
+    def _run(self) -> None:
+        """Write the texts, and log how many were dropped once all others are written."""
+        batch = b""
+        while True:
+            text = b"" if batch and self._texts.empty() else self._texts.get()
+            if text and len(batch) + len(text) <= AT_ONCE:
+                batch += text
+                continue
+            self._write(batch)
+            if text is None:
+                return
+            batch = text
+            if self._dropped and self._texts.empty():
+                count, self._dropped = self._dropped, 0
+                logger.warning("dropped %d lines of output that nobody read in time", count)
+
+    def _write(self, data: bytes) -> None:
+        # Not with the stream, whose buffer a blocked thread would lock, so that the process could not end.
+        while data:
+            try:
+                data = data[os.write(self._file, data) :]
+            except BlockingIOError:
+                select.select([], [self._file], [])
+            except OSError:
+                return
