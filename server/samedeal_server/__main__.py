@@ -4,6 +4,7 @@ import asyncio
 import faulthandler
 import gc
 import logging
+import math
 import os
 import signal
 import socket
@@ -36,7 +37,8 @@ from samedeal_server.uvicorn_limits.timeouts import enforce_timeouts
 logger = logging.getLogger("samedeal_server")
 
 STOP_S = 14.0
-"""How long shutdown may take after the drain. Then the process writes its stacks to stderr and exits with status 1."""
+"""How long shutdown may take after the drain. Then the process writes its stacks to stderr and exits with status 1. If
+nobody reads them, SIGALRM ends it a second later."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -134,6 +136,7 @@ async def _serve_as_worker(settings: Settings, keys: Keys, handover: Handover) -
         await _serve(settings, redis_url, keys, handover)
     finally:
         parent_ended.cancel()
+        _end_within(STOP_S)  # even if a task prevents the loop from closing
 
 
 async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Handover | None = None) -> None:
@@ -161,7 +164,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
         try:
             await server.serve(sockets=[listener])
         finally:
-            faulthandler.cancel_dump_traceback_later()
+            _end_within(None)
             signal.signal(signal.SIGTERM, previous)
             timeouts.cancel()
             if handover:
@@ -214,11 +217,21 @@ class _Server(uvicorn.Server):
         self._loop.call_soon_threadsafe(self._drain)
         stop = partial(super().handle_exit, sig, frame)
         if first and self._drain_s:
-            faulthandler.dump_traceback_later(self._drain_s + STOP_S, exit=True)
+            _end_within(self._drain_s + STOP_S)
             self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
         else:
-            faulthandler.dump_traceback_later(STOP_S, exit=True)
+            _end_within(STOP_S)
             stop()
+
+
+def _end_within(seconds: float | None) -> None:
+    """Limit how long this process continues; None for no limit."""
+    if seconds is None:
+        faulthandler.cancel_dump_traceback_later()
+    else:
+        faulthandler.dump_traceback_later(seconds, exit=True)
+    if hasattr(signal, "alarm"):  # not on Windows
+        signal.alarm(0 if seconds is None else math.ceil(seconds) + 1)
 
 
 def _print_url(host: str, port: int) -> None:
