@@ -7,6 +7,7 @@ import os
 import select
 import sys
 from queue import SimpleQueue
+from stat import S_ISREG
 from threading import Thread
 from typing import Final, TextIO, cast
 
@@ -23,8 +24,11 @@ EXIT_S: Final = 1.0
 
 
 def write_in_threads() -> None:
-    """Replace ``sys.stdout`` and ``sys.stderr``."""
-    sys.stdout, sys.stderr = (cast("TextIO", QueuedStream(stream)) for stream in (sys.stdout, sys.stderr))
+    """Replace ``sys.stdout`` and ``sys.stderr``, except those that are files on a disk, which need no reader."""
+    sys.stdout, sys.stderr = (
+        stream if S_ISREG(os.fstat(stream.fileno()).st_mode) else cast("TextIO", QueuedStream(stream))
+        for stream in (sys.stdout, sys.stderr)
+    )
 
 
 class QueuedStream(io.TextIOBase):
