@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from prometheus_client.multiprocess import mark_process_dead
+from uvicorn.config import STARTUP_FAILURE
 
 from samedeal_server.access.network import bind
 from samedeal_server.ops.processes import MULTIPROCESS_DIR
@@ -29,8 +30,8 @@ RESTART_WINDOW_S, MAX_PAUSE_S = 60.0, 5.0
 async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int], None]) -> None:
     """Run workers until SIGTERM or until cancelled, then drain them.
 
-    Calls `announce` with host and port when all workers serve. Raises StoreError if a worker cannot start, and
-    SettingsError if the port is in use.
+    Calls `announce` with host and port when all workers serve. Raises StoreError if a worker cannot start before any
+    serves, and SettingsError if the port is in use.
     """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -45,7 +46,9 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
             environment[MULTIPROCESS_DIR] = directory
         numbers = range(1, settings.workers + 1)
         workers = [_Worker(number, settings, port, directory, environment, stop) for number in numbers]
-        running = [asyncio.create_task(worker.run()) for worker in workers]
+        running = [
+            asyncio.create_task(worker.run(lambda: any(each.ready.is_set() for each in workers))) for worker in workers
+        ]
         stopping = asyncio.create_task(stop.wait())
         ready = asyncio.gather(*(worker.ready.wait() for worker in workers))
         endings: list[asyncio.Future[Any]] = [stopping, *running]
@@ -85,7 +88,7 @@ class _Worker:
     ) -> None:
         """`directory` is for the sockets between workers."""
         self._number, self._environment, self._stop = number, environment, stop
-        self._command = (
+        self._command: tuple[str, ...] = (
             *(sys.executable, "-m", "samedeal_server", "--worker", f"{number}"),
             *("--workers", f"{settings.workers}", "--sockets", directory),
             *("--host", settings.host, "--port", f"{port}"),
@@ -100,26 +103,30 @@ class _Worker:
             with suppress(ProcessLookupError):
                 self._process.send_signal(sig)
 
-    async def run(self) -> None:
-        """Run one process after another until stopped. Raises StoreError if the first does not start."""
+    async def run(self, any_serves: Callable[[], bool]) -> None:
+        """Run one process after another until stopped.
+
+        Raises StoreError if one does not start before any worker serves, unless the store failed after its checks.
+        """
         ends: deque[float] = deque()
         while not self._stop.is_set():
-            outcome = await self._run_once()
+            status = await self._run_once()
             if self._stop.is_set():
                 logger.info("worker %d stopped", self._number)
                 return
-            if not self.ready.is_set():
+            if not any_serves() and status != STARTUP_FAILURE:
                 raise StoreError(f"Worker {self._number} did not start; see the messages above.")
             ends.append(now := asyncio.get_running_loop().time())
             while ends[0] < now - RESTART_WINDOW_S:
                 ends.popleft()
+            outcome = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             logger.warning("worker %d %s; restarting it", self._number, outcome)
             pause_s = 0.0 if len(ends) == 1 else min(MAX_PAUSE_S, 0.1 * 2.0 ** len(ends))
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), pause_s)
 
-    async def _run_once(self) -> str:
-        """Run a process until it ends, and describe how it ended."""
+    async def _run_once(self) -> int:
+        """Run a process until it ends, and return its status, or minus the number of the signal that killed it."""
         pipe = asyncio.subprocess.PIPE
         process = self._process = await asyncio.create_subprocess_exec(
             *self._command,
@@ -137,4 +144,4 @@ class _Worker:
         self._process = None
         if directory := self._environment.get(MULTIPROCESS_DIR):
             mark_process_dead(process.pid, directory)
-        return f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return status

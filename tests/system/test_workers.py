@@ -12,8 +12,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from uvicorn.config import STARTUP_FAILURE
 
 from samedeal.games.catalogue import GAMES
+from samedeal_server import workers
+from samedeal_server.settings import Settings
+from samedeal_server.store.embedded import StoreError
 from server.test_metrics import value
 from support.campaign import (
     RESTARTING,
@@ -28,7 +32,7 @@ from support.campaign import (
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
 from support.servers import Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -143,6 +147,26 @@ async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path:
         await eventually(lambda: not any(map(alive, both)))
         with await asyncio.to_thread(Server(redis_url).start, server.port):
             pass  # the port is free
+
+
+@pytest.mark.parametrize(
+    ("status", "another_serves", "restarts"), [(STARTUP_FAILURE, False, True), (1, True, True), (1, False, False)]
+)
+async def test_a_worker_is_restarted_if_the_store_failed_or_another_serves(
+    status: int, another_serves: bool, restarts: bool, tmp_path: Path
+) -> None:
+    worker = workers._Worker(1, Settings(), 0, "", dict(os.environ), asyncio.Event())
+    fails_once = f'if mkdir "$0" 2>/dev/null; then exit {status}; else echo; exec cat; fi'
+    worker._command = ("sh", "-c", fails_once, f"{tmp_path}/begun")
+    running = asyncio.create_task(worker.run(lambda: another_serves))
+    if restarts:
+        await until(worker.ready.is_set)
+        worker._stop.set()
+        worker.terminate()
+        await running
+    else:
+        with pytest.raises(StoreError, match="Worker 1 did not start"):
+            await running
 
 
 def test_used_port_and_invalid_worker_count_are_reported(redis_url: str) -> None:
