@@ -8,11 +8,13 @@ from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
 from platformdirs import user_data_dir
 
+from samedeal_server.access.origins import normal_url
 from samedeal_server.access.proxies import TrustedProxies
 
 PREFIX: Final = "SAMEDEAL_"
@@ -49,11 +51,12 @@ OWN_PATHS: Final = (
 PublicUrl = Annotated[
     str,
     Meta(
-        pattern=rf"^https?://[^/?#@\s]+(/(?!({'|'.join(map(re.escape, OWN_PATHS))})(/|$))"
+        pattern=rf"^(?i:https?)://[^/?#@\s]+(/(?!({'|'.join(map(re.escape, OWN_PATHS))})(/|$))"
         r"([A-Za-z0-9_~-][A-Za-z0-9._~-]*(/|$))*)?$(?!\n)"
     ),
 ]
-"""The parts of its path contain only characters that are the same in a URL, HTML and a regular expression."""
+"""The parts of its path contain only characters that are the same in a URL, HTML and a regular expression.
+Settings have the result of ``normal_url``."""
 Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
@@ -228,7 +231,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             if value := env.get(variable):
                 try:
                     values[name] = msgspec.convert(value, fields[name].type, strict=False, dec_hook=_decode)
-                except msgspec.ValidationError:
+                    if name == "public_url":
+                        values[name] = normal_url(values[name])
+                except ValueError:  # msgspec's error is one
                     *_, expected, _ = fields[name].type.__metadata__
                     errors.append(f"{variable} is {_redact(name, value)}; expected {expected.replace('`', '')}.")
         if errors:
@@ -243,9 +248,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root_path(self) -> str:
-        """The path of the public URL without a slash at its end: empty, or such as `/cards`."""
-        _, slash, path = (self.public_url or "").partition("://")[2].partition("/")
-        return f"{slash}{path}".rstrip("/")
+        """The path of the public URL: empty, or such as `/cards`."""
+        return urlsplit(self.public_url or "").path
 
     def redacted(self) -> dict[str, str]:
         """Return every setting by the name of its variable, without secrets."""

@@ -160,6 +160,7 @@ def test_modules_import_only_declared_dependencies() -> None:
     server_only = {
         "hiredis",
         "httptools",
+        "idna",
         "redis",
         "regex",
         "resvg_py",

@@ -11,7 +11,7 @@ from samedeal_server.settings import Settings, SettingsError
 
 def base_url(request: Request, settings: Settings) -> str:
     """Return the server's URL without a trailing slash: the public URL, or the URL of the request."""
-    return (settings.public_url or str(request.base_url)).rstrip("/")
+    return settings.public_url or str(request.base_url).rstrip("/")
 
 
 def bind(host: str, port: int, *, shared: bool = False, listen: bool = True) -> socket.socket:

@@ -5,6 +5,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+import idna
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -12,19 +13,37 @@ from samedeal.errors import Refused
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that change nothing, which pages of any origin may use."""
+DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def normal_url(url: str) -> str:
+    """Return a URL of http or https as browsers write it: its scheme, host and port are the Origin of its pages.
+
+    The port is left out if it is the default, and so are dots and slashes at the ends. Raises ValueError.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if ":" in host:
+        host = f"[{ip_address(host)}]"
+    else:
+        host = (host if host.isascii() else idna.encode(host, uts46=True).decode()).removesuffix(".")
+        if host.rpartition(".")[2].isdecimal():
+            host = f"{ip_address(host)}"
+    port = f":{parts.port}" if parts.port not in (None, DEFAULT_PORTS[parts.scheme]) else ""
+    return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
 def check_origin(scope: Scope, public_url: str | None) -> None:
     """Accept handshakes and unsafe methods only from pages of this server and from programs.
 
-    The origin of this server is the public URL, or the URL of the request if its host is safe from DNS rebinding.
-    Programs do not send `Origin`. Raises Refused("foreign-page").
+    The origin of this server is that of the public URL (from ``normal_url``), or the URL of the request if its host is
+    safe from DNS rebinding. Programs do not send `Origin`. Raises Refused("foreign-page").
     """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return
     headers = Headers(scope=scope)
     origin, host = headers.get("origin"), headers.get("host", "")
-    if origin is None or (public_url and origin == "/".join(public_url.lower().split("/")[:3])):
+    if origin is None or (public_url and origin == "/".join(public_url.split("/")[:3])):
         return
     if not host or origin not in (f"http://{host}", f"https://{host}"):
         raise Refused("foreign-page", f"Pages of {origin} may not use this server.")
