@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
@@ -67,6 +68,10 @@ from samedeal_server.store.reports import Reports
 from samedeal_server.store.revocations import Revocations
 from samedeal_server.ws.endpoint import WebSocketEndpoint
 
+NO_UPGRADE: Final = (
+    "This URL is for WebSockets, but the request does not ask for one. If it came from a client of this server, a proxy"
+    " in between removed the header Upgrade: configure the proxy to pass on WebSockets."
+)
 RETRY_S: Final = 0.2
 """How soon revoked tokens are read again after an error of the store."""
 
@@ -88,6 +93,7 @@ class Application(Starlette):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.router.redirect_slashes = False  # to a URL with whatever host the request names
         self._request_log, self._admission = request_log, admission
         self._ws_endpoint, self._root_path = ws_endpoint, root_path
 
@@ -110,10 +116,14 @@ class Application(Starlette):
         await super().__call__(from_socket(scope), receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket" and f"{route_path(scope)}/".startswith("/ws/"):
+        if not f"{route_path(scope)}/".startswith("/ws/"):
+            await super().__call__(scope, receive, send)
+        elif scope["type"] == "websocket":
             await self._ws_endpoint(scope, receive, send)
         else:
-            await super().__call__(scope, receive, send)
+            response = problem_response(Refused("unsupported-version", NO_UPGRADE))
+            response.headers["Upgrade"] = "websocket"
+            await response(scope, receive, send)
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
@@ -199,7 +209,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     page = Page(registry, settings, page_files)
 
     async def http_exception(request: Request, error: HTTPException) -> Response:
-        return page.not_found(request) if error.status_code == 404 else _http_exception(error)
+        if error.status_code != 404:
+            return _http_exception(error)
+        return _without_slash(request) or page.not_found(request)
 
     resources = (
         Games(),
@@ -265,6 +277,15 @@ def allow_any_origin(send: Send) -> Send:
 async def _refused(request: Request, refused: Refused) -> Response:
     await delay_refusal(refused, request.receive)
     return problem_response(refused)
+
+
+def _without_slash(request: Request) -> Response | None:
+    """Return a redirect to the same path without slashes at its end, if it has any."""
+    path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
+    if not path.strip("/") or not path.endswith("/"):
+        return None
+    target = f"/{quote(path.strip('/'))}"  # exactly one slash: what follows two is a host
+    return RedirectResponse(f"{target}?{query}" if query else target)
 
 
 def _http_exception(error: HTTPException) -> Response:
