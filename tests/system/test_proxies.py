@@ -1,24 +1,28 @@
-"""The proxy configurations in `deploy` keep each race on one server, and move it when that server dies."""
+"""The proxy configurations in `deploy` keep each race on one server, and move it when that server stops."""
 
 import asyncio
 import json
 import re
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
 
 from support.campaign import Persistent, eventually, racing, seeded_random, wait_for_more_moves, wait_for_moves
 from support.clusters import free_ports
 from support.logged_server import LoggedServer, request
 from support.proxies import Proxy, run_proxy
 from support.race_check import find_violations
-from support.waiting import LIMIT_S
+from support.servers import Server
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -30,10 +34,13 @@ PROXIES = {
 }
 """For each proxy, its configuration in `deploy`, and where that has its own port."""
 
+CROWD, RETRY_S = 40, (0.2, 1.0)
+"""WebSockets in a rolling restart, and how long each pauses before it is opened again."""
+
 
 @contextmanager
 def running_proxy(
-    name: str, servers: list[LoggedServer], folder: Path, path: str, change: Callable[[str], str]
+    name: str, servers: Sequence[Server], folder: Path, path: str, change: Callable[[str], str]
 ) -> Iterator[Proxy]:
     file, listening = PROXIES[name]
     (port,) = free_ports(1)
@@ -78,6 +85,9 @@ async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random)
             urlopen(f"{proxy.url}/{path}", timeout=LIMIT_S)
     with urlopen(Request(f"{proxy.url}/healthz", headers={"X-Request-ID": "forged"}), timeout=LIMIT_S) as response:
         assert re.fullmatch("[0-9a-f-]{32,36}", response.headers["X-Request-ID"])  # the proxy's own
+    with pytest.raises(HTTPError) as refused, urlopen(f"{proxy.url}/api/v1/verify", b" " * 2_000_000, LIMIT_S):
+        pass
+    assert json.load(refused.value)["code"] == "bad-replay", "the proxy passes large replays"
     fields = list[list[Persistent]]()
     while min(map(len, groups := by_server(fields, servers))) < 2:
         race = servers[0].create("corners", start_delay_ms=200, max_racers=3)
@@ -113,3 +123,62 @@ def seats_taken(server: LoggedServer, race: str) -> int:
     """Return how many seats of a race connections to this server have taken."""
     lines = [json.loads(line) for line in server.log.splitlines() if line.startswith("{")]
     return sum(line.get("race") == race and line["message"].endswith(": joined") for line in lines)
+
+
+class Visitor:
+    """A WebSocket of a race of its own, which is opened again whenever it closes."""
+
+    def __init__(self, proxy: Proxy, number: int, chance: Random) -> None:
+        self._url, self._chance = f"{proxy.url.replace('http', 'ws')}/ws/race-{number}", chance
+        self.gap_s = 0.0
+        """The longest time without a connection."""
+
+    async def stay(self) -> None:
+        lost_at = None
+        while True:
+            with suppress(OSError, WebSocketException):
+                async with connect(self._url, open_timeout=LIMIT_S) as socket:
+                    now = time.monotonic()
+                    self.gap_s = max(self.gap_s, now - (lost_at or now))
+                    await socket.wait_closed()
+                    lost_at = time.monotonic()
+            await asyncio.sleep(self._chance.uniform(*RETRY_S))
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.tier(2 + (name != "nginx"))) for name in PROXIES]
+)
+async def test_everybody_returns_while_one_server_after_another_restarts(
+    name: str, redis_url: str, tmp_path: Path
+) -> None:
+    settings = {"trusted_proxies": "127.0.0.1/32", "hello_timeout_ms": "3600000", "metrics": "on"}
+    servers, chance = [Server(redis_url, None, **settings) for _ in range(2)], seeded_random()
+    try:
+        for server in servers:
+            await asyncio.to_thread(server.start)
+        with running_proxy(name, servers, tmp_path, "", lambda text: text) as proxy:
+            await eventually(proxy.answers)
+            visitors = [Visitor(proxy, number, chance) for number in range(CROWD)]
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(visitor.stay()) for visitor in visitors]
+                for server, other in (servers, servers[::-1]):
+                    await everybody_at(*servers)
+                    await asyncio.to_thread(server.kill, signal.SIGTERM)
+                    await everybody_at(other)
+                    await asyncio.to_thread(server.start, server.port)
+                for task in tasks:
+                    task.cancel()
+    finally:
+        for server in servers:
+            server.__exit__()
+    print(f"{name}: the longest gap was {max(visitor.gap_s for visitor in visitors):.1f} s")
+
+
+async def everybody_at(*servers: Server) -> None:
+    """Wait until the servers have the WebSockets of the whole crowd."""
+
+    def connections(server: Server) -> int:
+        metrics = request(server, "GET", "/metrics").body.decode()
+        return sum(map(int, re.findall(r"^samedeal_connections (\d+)", metrics, re.MULTILINE)))
+
+    await until(lambda: sum(map(connections, servers)) == CROWD)
