@@ -14,9 +14,9 @@ function decimal(number) {
   return (Object.is(number, -0) ? "-0" : `${number}`) + (Number.isInteger(number) ? ".0" : "");
 }
 
-/** Writes JSON without white space. Only `progress` is not an integer. */
+/** Writes JSON without white space. Only `progress` and `points` are not integers. */
 function write(value, order, name) {
-  if (name === "progress" && typeof value === "number") return decimal(value);
+  if (["progress", "points"].includes(name) && typeof value === "number") return decimal(value);
   if (Array.isArray(value)) return `[${value.map((item) => write(item, order))}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value); // escapes exactly what it has to
   const field = (own) => `${JSON.stringify(own)}:${write(value[own], order, own)}`;

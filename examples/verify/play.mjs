@@ -6,6 +6,7 @@
 import { createInterface } from "node:readline";
 
 import { GAMES, deal } from "./deals.mjs";
+import { printableJson } from "./printing.mjs";
 import { Racer } from "./racer.mjs";
 
 let racer;
@@ -41,4 +42,6 @@ function attempt(line) {
   }
 }
 
-for await (const line of createInterface({ input: process.stdin })) console.log(JSON.stringify(attempt(line)));
+for await (const line of createInterface({ input: process.stdin })) {
+  console.log(printableJson(JSON.stringify(attempt(line))));
+}

@@ -5,13 +5,14 @@ import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
-import { FormatError } from "./encoding.mjs";
+import { FormatError, canonical } from "./encoding.mjs";
 import { readReplay } from "./format.mjs";
+import { printable, printableJson } from "./printing.mjs";
 import { verify } from "./proof.mjs";
 
 globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
 
-const USAGE = "usage: node table.mjs [--no-verify] FILE...";
+const USAGE = "usage: node table.mjs [--key HEX]... [--no-verify] FILE...";
 const MATCHES = [3, 5, 7];
 const WITHOUT_CARDS = ["waiting", "ready", "scratched"];
 
@@ -23,8 +24,8 @@ class Failure extends Error {
   }
 }
 
-/** The result of a race: its id and order, and everyone who was dealt cards, best first. */
-function resultOf({ header, entries, standings }) {
+/** The result of a race: its id, order and signer, and everyone who was dealt cards, best first. */
+function resultOf({ header, entries, standings, signature }) {
   const players = new Map(); // by seat; the last one to join has it
   for (const [, , event] of entries) if (event.t === "joined") players.set(event.seat, event.player);
   const unknown = standings.find(({ seat }) => !players.has(seat));
@@ -32,7 +33,7 @@ function resultOf({ header, entries, standings }) {
   const racers = standings
     .filter(({ outcome }) => !WITHOUT_CARDS.includes(outcome))
     .map(({ seat, place, name, bot }) => ({ player: players.get(seat), seat, place, name, bot }));
-  return { race: header.race, openedAt: header.opened_at, follows: header.follows, racers };
+  return { race: header.race, openedAt: header.opened_at, follows: header.follows, key: signature.key, racers };
 }
 
 /** Sorts by opening time and id, but puts each race after the one that it follows. */
@@ -50,6 +51,25 @@ function inOrder(results) {
     chain.forEach((each) => ordered.add(each));
   }
   return [...ordered];
+}
+
+/** What keeps races, as inOrder returns them, from forming complete chains. */
+function faultsIn(ordered) {
+  const places = new Map(ordered.map(({ race }, place) => [race, place]));
+  const faults = [];
+  const followers = new Map();
+  for (const [place, { race, follows }] of ordered.entries()) {
+    if (follows === undefined) continue;
+    followers.set(follows, [...(followers.get(follows) ?? []), race]);
+    if (!places.has(follows)) faults.push(`${race} follows ${follows}, which is missing`);
+    else if (places.get(follows) >= place) faults.push(`${race} follows ${follows}, which comes later`);
+  }
+  for (const [followed, races] of followers) {
+    const all = races.length === 2 ? "both" : "all";
+    const others = races.slice(0, -1).join(", ");
+    if (others) faults.push(`${others} and ${races.at(-1)} ${all} follow ${followed}`);
+  }
+  return faults;
 }
 
 const greatestDivisor = (one, other) => (other === 0n ? one : greatestDivisor(other, one % other));
@@ -84,30 +104,30 @@ function evening(results) {
     row.place = i > 0 && table[i - 1].total === row.total ? table[i - 1].place : i + 1;
     row.points = Number(row.total) / Number(unit);
   });
-  return { races: races.map(({ race }) => race), table, bestOf };
+  const shown = table.map(({ total, ...row }) => row);
+  return { races: races.map(({ race }) => race), table: shown, best_of: bestOf };
 }
 
-/** Writes canonical JSON: sorted fields, no white space, and points with a decimal point. */
-function toJson({ races, table, bestOf }) {
-  const text = JSON.stringify;
-  const decimal = (points) => `${points}${Number.isInteger(points) ? ".0" : ""}`; // at least 1/62: no exponent
-  const rows = table.map(
-    (row) =>
-      `{"bot":${row.bot},"name":${text(row.name)},"place":${row.place},"player":${text(row.player)},` +
-      `"points":${decimal(row.points)},"races":${row.races},"seat":${row.seat},"wins":${row.wins}}`,
-  );
-  return `{"best_of":${text(bestOf)},"races":${text(races)},"table":[${rows}]}`;
+/** The table over verified replays, with what they prove together. */
+function signedEvening(ordered, outcome) {
+  const keys = {};
+  for (const { race, key } of ordered) keys[key] = [...(keys[key] ?? []), race];
+  const signers = Object.keys(keys).length;
+  const several = outcome === "key-unknown" && signers > 1 ? [`signed by ${signers} different keys`] : [];
+  const faults = [...several, ...faultsIn(ordered)];
+  const scores = { ...evening(ordered), faults, keys, outcome };
+  return faults.length > 0 ? { ...scores, best_of: {}, outcome: "refused" } : scores;
 }
 
-async function read(file, isTrusted) {
+async function read(file, { isTrusted, keys }) {
   try {
     const replay = readReplay(readFileSync(file === "-" ? 0 : file));
-    const facts = isTrusted ? [] : (await verify(replay)).facts;
+    const { facts, outcome } = isTrusted ? { facts: [], outcome: "not-checked" } : await verify(replay, { keys });
     const failed = facts.find(({ holds }) => holds === false);
     if (failed) throw new FormatError(`${failed.name}: ${failed.note}`);
     const unchecked = facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
-    if (unchecked.length > 0) console.error(`${file}: not checked: ${unchecked.join(", ")}`);
-    return resultOf(replay);
+    if (unchecked.length > 0) console.error(printable(`${file}: not checked: ${unchecked.join(", ")}`));
+    return { ...resultOf(replay), outcome, file };
   } catch (error) {
     const expected = error instanceof FormatError || typeof error.code === "string"; // such as ENOENT
     throw expected ? new Failure(5, `${file}: ${error.message}`) : error;
@@ -116,9 +136,11 @@ async function read(file, isTrusted) {
 
 function readArguments() {
   try {
-    const options = { "no-verify": { type: "boolean", default: false } };
+    const options = { "no-verify": { type: "boolean" }, key: { type: "string", multiple: true, default: [] } };
     const { values, positionals } = parseArgs({ allowPositionals: true, options });
-    if (positionals.length > 0) return { files: positionals, isTrusted: values["no-verify"] };
+    const { key: keys, "no-verify": isTrusted = false } = values;
+    const valid = keys.every((key) => /^[0-9a-f]{64}$/.test(key)) && !(isTrusted && keys.length > 0);
+    if (valid && positionals.length > 0) return { files: positionals, keys, isTrusted };
   } catch {
     // The usage says what is possible.
   }
@@ -126,21 +148,26 @@ function readArguments() {
 }
 
 async function main() {
-  const { files, isTrusted } = readArguments();
+  const { files, ...given } = readArguments();
   const results = new Map();
   for (const file of files) {
-    const result = await read(file, isTrusted);
+    const result = await read(file, given);
     const before = results.get(result.race);
     if (before) throw new Failure(2, `${file}: the race ${result.race} is already in ${before.file}`);
-    results.set(result.race, { ...result, file });
+    results.set(result.race, result);
   }
-  process.stdout.write(toJson(evening(inOrder([...results.values()]))));
+  const outcomes = [...results.values()].map(({ outcome }) => outcome);
+  const least = ["not-checked", "key-unknown", "verified"].find((outcome) => outcomes.includes(outcome));
+  const scores = signedEvening(inOrder([...results.values()]), least);
+  const json = canonical(scores);
+  process.stdout.write(process.stdout.isTTY ? printableJson(json) : json);
+  process.exitCode = { refused: 5, "not-checked": given.isTrusted ? 0 : 6 }[scores.outcome] ?? 0;
 }
 
 try {
   await main();
 } catch (error) {
   if (!(error instanceof Failure)) throw error;
-  console.error(error.message);
+  console.error(printable(error.message));
   process.exitCode = error.code;
 }

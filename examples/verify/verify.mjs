@@ -8,6 +8,7 @@ import { parseArgs } from "node:util";
 import { GAMES, deal } from "./deals.mjs";
 import { FormatError } from "./encoding.mjs";
 import { readReceipts, readReplay } from "./format.mjs";
+import { printable } from "./printing.mjs";
 import { verify } from "./proof.mjs";
 
 globalThis.crypto ??= webcrypto; // before Node.js 20, it is only in the module
@@ -29,7 +30,8 @@ const OUTCOMES = {
 
 function finish(outcome, detail = "") {
   const [code, name] = OUTCOMES[outcome];
-  (code === 2 ? console.error : console.log)(name + detail);
+  if (code === 2) console.error(name);
+  else console.log(printable(name + detail));
   process.exitCode = code;
 }
 
@@ -64,7 +66,7 @@ const onProgress = process.stderr.isTTY ? showProgress : undefined;
 function print({ name, holds, entry, note, unsupported }) {
   const mark = { true: "holds", false: "FAILS", null: unsupported ? "?????" : "-----" }[holds];
   const where = holds === false && entry !== null ? `at entry ${entry}` : "";
-  console.log([mark, name.padEnd(10), [where, note].filter(Boolean).join(": ")].join("  ").trimEnd());
+  console.log(printable([mark, name.padEnd(10), [where, note].filter(Boolean).join(": ")].join("  ")).trimEnd());
 }
 
 async function main() {

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from samedeal.proof.signature import public_key, signed
 from samedeal.race.events import Counting, Dealt, Moved, Readied
 from samedeal.replays.replay import Replay
-from samedeal.scores.evening import evening
-from samedeal.scores.results import RaceResult, in_order
+from samedeal.scores.evening import SignedEvening
+from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
 from samedeal_cli.settings import state_dir
 from support.bot_races import bot_races
+from support.finished_races import SIGNING_KEY
 from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES
 from support.offline_cli import run, written
 from support.races_by_hand import closed, joined, opened, run_of, running
@@ -22,6 +24,8 @@ from support.receipt_files import keep, told
 pytestmark = pytest.mark.tier(2)
 
 RACES = 240
+KEY = public_key(SIGNING_KEY)
+SIGNED = f"signed by {KEY}\nverified, key unknown: check the signer with --key\n"
 needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 
@@ -58,17 +62,24 @@ def javascript(*arguments: object) -> tuple[int, bytes, str]:
     return done.returncode, done.stdout, done.stderr.decode()
 
 
+def python(*arguments: object) -> tuple[int, bytes, str]:
+    """Run the table of the terminal and return its exit code and output."""
+    result = run("table", "--json", *arguments)
+    return result.exit_code, result.stdout_bytes, result.stderr
+
+
 @needs_node
 def test_both_programs_print_the_same_bytes(tmp_path: Path) -> None:
     replays = bot_races(RACES)
     paths = files(tmp_path, replays)
     result = run("table", "--json", *paths)
-    assert result.exit_code == 0, result.output
-    scores = evening(in_order(map(RaceResult.of_log, replays)))
+    assert result.exit_code == 5, result.output  # some races follow the same one
+    scores = SignedEvening.of(((RaceResult.of_log(replay), KEY) for replay in replays), "key-unknown")
     assert result.stdout_bytes == codec.encode(scores, "json")
     assert RACES / 2 < len(scores.races) < RACES
-    assert javascript(*paths) == (0, result.stdout_bytes, "")
-    assert javascript("--no-verify", *reversed(paths)) == (0, result.stdout_bytes, "")
+    assert {fault.split()[-3] for fault in scores.faults} == {"both", "all"}
+    for options in ([], ["--key", KEY], ["--no-verify"]):
+        assert javascript(*options, *reversed(paths)) == (5, result.stdout_bytes, "")
     assert run("table", "--json", "--no-verify", *reversed(paths)).stdout_bytes == result.stdout_bytes
 
 
@@ -76,33 +87,96 @@ def test_both_programs_print_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", range(1, 12))
 def test_both_programs_agree_on_few_races(count: int, tmp_path: Path) -> None:
     paths = files(tmp_path, bot_races(count, seed=count))
-    assert javascript("--no-verify", *paths) == (0, run("table", "--json", "--no-verify", *paths).stdout_bytes, "")
+    assert javascript("--no-verify", *paths) == python("--no-verify", *paths)
 
 
 @needs_node
 @pytest.mark.parametrize(
-    ("follows", "order", "winner"),
+    ("follows", "order", "winner", "faults"),
     [
-        ({"d": None, "c": "d", "b": "c", "a": "b"}, "dcba", "player-2"),
-        ({"d": None, "b": "c", "a": "b"}, "bad", "player-1"),
-        ({"c": "a", "b": "c", "a": "b", "d": "d"}, "cbad", "player-1"),
-        ({"a": None, "d": "a", "c": None, "b": "c"}, "acbd", "player-1"),
+        ({"d": None, "c": "d", "b": "c", "a": "b"}, "dcba", "player-2", []),
+        ({"d": None, "b": "c", "a": "b"}, "bad", "player-1", ["b follows c, which is missing"]),
+        (
+            {"c": "a", "b": "c", "a": "b", "d": "d"},
+            "cbad",
+            "player-1",
+            ["c follows a, which comes later", "d follows d, which comes later"],
+        ),
+        ({"a": None, "d": "a", "c": None, "b": "c"}, "acbd", "player-1", []),
+        ({"d": None, "c": "d", "b": "d", "a": "b"}, "dbac", "player-1", ["b and c both follow d"]),
+        (
+            {"a": "e", "b": "e", "d": "e"},
+            "abd",
+            "player-1",
+            [*(f"{each} follows e, which is missing" for each in "abd"), "a, b and d all follow e"],
+        ),
     ],
-    ids=["one chain", "without a race in the middle", "a forged circle", "two chains"],
+    ids=[
+        "one chain",
+        "without a race in the middle",
+        "forged circles",
+        "two chains",
+        "a fork",
+        "a fork without its race",
+    ],
 )
-def test_both_programs_order_races_alike_whatever_the_order_of_files(
-    follows: dict[str, str | None], order: str, winner: str, tmp_path: Path
+def test_both_programs_order_races_alike_and_name_gaps_and_forks(
+    follows: dict[str, str | None], order: str, winner: str, faults: list[str], tmp_path: Path
 ) -> None:
     """All races are opened at the same time. The winner of the match depends on their order."""
     replays = [ahead(race_id, winner=1 if race_id in "ab" else 2, follows=other) for race_id, other in follows.items()]
     paths = files(tmp_path, replays)
-    result = run("table", "--json", *paths)
-    assert json.loads(result.stdout)["races"] == list(order)
-    assert json.loads(result.stdout)["best_of"]["3"] == winner
-    assert javascript(*paths) == (0, result.stdout_bytes, "")
+    result = run("table", "--json", "--key", KEY, *paths)
+    document, code = json.loads(result.stdout), 5 if faults else 0
+    assert (result.exit_code, document["races"], document["faults"]) == (code, list(order), faults)
+    assert document["best_of"] == ({} if faults else {"3": winner})
+    assert document["outcome"] == ("refused" if faults else "verified")
+    assert javascript("--key", KEY, *paths) == (code, result.stdout_bytes, "")
+    shown = run("table", *paths, "--best-of", "3")
+    undecided = "The best of 3 stays undecided: see below." in shown.stdout
+    assert (shown.exit_code, undecided) == (code, bool(faults))
+    assert set(faults) <= set(shown.stdout.splitlines())
+    unverified = python("--no-verify", *paths)
     for shuffled in (paths[::-1], *(paths[at:] + paths[:at] for at in range(1, len(paths)))):
-        assert run("table", "--json", "--no-verify", *shuffled).stdout_bytes == result.stdout_bytes
-        assert javascript("--no-verify", *shuffled) == (0, result.stdout_bytes, "")
+        assert python("--no-verify", *shuffled) == unverified
+        assert javascript("--no-verify", *shuffled) == unverified
+
+
+@needs_node
+def test_both_programs_name_the_signers(tmp_path: Path) -> None:
+    """A race of a match that another key has signed may have ended otherwise."""
+    first, second, third = (ahead(race_id, follows=other) for race_id, other in (("a", None), ("b", "a"), ("c", "b")))
+    other_key = bytes(32)
+    second = replace(second, signature=signed(other_key, "b", second.digest))
+    paths, others = files(tmp_path, [first, second, third]), public_key(other_key)
+    for given, code, outcome in (
+        ([], 5, "refused"),
+        (["--key", KEY, "--key", others], 0, "verified"),
+        (["--no-verify"], 0, "not-checked"),
+    ):
+        result = python(*given, *paths)
+        assert javascript(*given, *paths) == result
+        document = json.loads(result[1])
+        assert (result[0], document["outcome"]) == (code, outcome)
+        assert document["faults"] == (["signed by 2 different keys"] if code else [])
+        assert document["best_of"] == ({} if code else {"3": "player-1", "5": "player-1"})
+        assert document["keys"] == {KEY: ["a", "c"], others: ["b"]}
+    for program in (javascript, python):
+        assert program("--key", KEY, *paths)[:2] == (5, b"")
+        assert json.loads(program(paths[0])[1])["outcome"] == "key-unknown"
+        for usage in (["--key", "00"], ["--key", KEY, "--no-verify"]):
+            assert program(*usage, *paths)[:2] == (2, b"")
+    lines = run("table", *paths, "--best-of", "3").stdout.splitlines()
+    assert lines[1:] == [
+        "The best of 3 stays undecided: see below.",
+        "signed by 2 different keys",
+        f"signed by {KEY}: a, c",
+        f"signed by {others}: b",
+        "refused",
+    ]
+    known = run("table", paths[0], "--key", KEY).stdout.splitlines()
+    assert known[1:] == [f"signed by {KEY}", "verified (key known)"]
+    assert run("table", *paths, "--no-verify").stdout.splitlines()[-1] == "not checked"
 
 
 @needs_node
@@ -118,19 +192,14 @@ def test_both_programs_refuse_replays_that_fail_or_are_given_twice(tmp_path: Pat
         ([path, other, path], 2, "brisk-heron-7.json: the race brisk-heron-7 is already in "),
         ([], 2, "FILE"),
     ):
-        for found, out, error in (javascript(*paths), _python(*paths)):
+        for found, out, error in (javascript(*paths), python(*paths)):
             assert (found, out) == (code, b""), error
             assert why in error
-    assert javascript("--no-verify", forged)[:2] == _python("--no-verify", forged)[:2]
+    assert javascript("--no-verify", forged)[:2] == python("--no-verify", forged)[:2]
     (unknown,) = files(tmp_path, [replace(good, standings=(replace(places[0], seat=3),))])
-    for found, out, error in (javascript("--no-verify", unknown), _python("--no-verify", unknown)):
+    for found, out, error in (javascript("--no-verify", unknown), python("--no-verify", unknown)):
         assert (found, out) == (5, b"")
         assert "seat 3" in error
-
-
-def _python(*paths: object) -> tuple[int, bytes, str]:
-    result = run("table", "--json", *paths)
-    return result.exit_code, result.stdout_bytes, result.stderr
 
 
 @needs_node
@@ -138,18 +207,19 @@ def test_javascript_names_facts_that_it_cannot_check(tmp_path: Path, monkeypatch
     monkeypatch.setenv("NODE_OPTIONS", WITHOUT_SIGNATURES)
     (path,) = files(tmp_path, [race("a")])
     code, out, error = javascript(path)
-    assert (code, out, error) == (0, run("table", "--json", path).stdout_bytes, f"{path}: not checked: signature\n")
+    unverified = run("table", "--json", "--no-verify", path).stdout_bytes
+    assert (code, out, error) == (6, unverified, f"{path}: not checked: signature\n")
 
 
 def test_two_players_are_shown_as_a_score(tmp_path: Path) -> None:
     result = run("table", *files(tmp_path, [race("a"), race("b"), race("c")]), "--best-of", "3")
-    assert result.stdout == "Name 1 1.5 : 1.5 Name 2\nNobody has won the best of 3 yet.\n"
+    assert result.stdout == f"Name 1 1.5 : 1.5 Name 2\nNobody has won the best of 3 yet.\n{SIGNED}"
 
 
 def test_the_winner_of_a_match_is_named(tmp_path: Path) -> None:
     paths = files(tmp_path, [ahead("a"), ahead("b"), race("c")])
     result = run("table", *paths, "--best-of", "3", "--ascii")
-    assert result.stdout == "Name 1 2.5 : 0.5 Name 2\nName 1 has won the best of 3.\n"
+    assert result.stdout == f"Name 1 2.5 : 0.5 Name 2\nName 1 has won the best of 3.\n{SIGNED}"
 
 
 def test_more_players_are_shown_as_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +229,7 @@ def test_more_players_are_shown_as_a_table(tmp_path: Path, monkeypatch: pytest.M
         " 2. Name 2  0.58 points  2 races  0 wins",
         " 2. Name 3  0.58 points  2 races  0 wins",
         " 4. Name 4  0.33 points   1 race  0 wins",
+        *SIGNED.splitlines(),
     ]
     monkeypatch.setenv("COLUMNS", "40")
     assert run("table", *paths).stdout.splitlines()[:4] == ["1. Name 1", "  2 points", "  2 races", "  2 wins"]
@@ -172,13 +243,14 @@ def test_players_with_the_same_name_are_numbered(tmp_path: Path) -> None:
     log.say(Counting())
     log.say(Dealt(), 5_000)
     (path,) = files(tmp_path, [closed(log).replay()])
-    assert run("table", path).stdout == "Ada #1 0.5 : 0.5 Ada #2\n"
+    assert run("table", path).stdout == f"Ada #1 0.5 : 0.5 Ada #2\n{SIGNED}"
 
 
 def test_a_solo_race_gives_no_table(tmp_path: Path) -> None:
     (path,) = files(tmp_path, [closed(running(1, race_id="a", seed="1", max_racers=1)).replay()])
-    assert run("table", path).stdout == "no race with two or more racers\n"
-    assert run("table", path, "--json").stdout == '{"best_of":{},"races":[],"table":[]}'
+    assert run("table", path).stdout == f"no race with two or more racers\n{SIGNED}"
+    document = json.loads(run("table", path, "--json").stdout)
+    assert (document["best_of"], document["races"], document["table"]) == ({}, [], [])
 
 
 def test_stored_receipts_that_do_not_match_refuse_a_replay(tmp_path: Path) -> None:

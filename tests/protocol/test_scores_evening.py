@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from samedeal.scores.evening import Evening, evening, matchpoints
+from samedeal.scores.evening import Evening, SignedEvening, evening, matchpoints
 from samedeal.scores.results import RaceResult
 from samedeal.wire import codec
 from support.race_results import race, racer, result
@@ -110,3 +110,18 @@ def test_the_first_player_with_enough_wins_has_won_the_match() -> None:
     winners = ["bo", "ada", "ada", "ada", "bo", "bo", "bo"]
     decided = [dict(evening([won(n, who) for n, who in enumerate(winners[:count])]).best_of) for count in range(8)]
     assert decided == [{}, {}, {}, {"3": "ada"}, *[{"3": "ada", "5": "ada"}] * 3, {"3": "ada", "5": "ada", "7": "bo"}]
+
+
+def test_faults_leave_a_match_undecided() -> None:
+    races = [race("a", {"ada": 1, "bo": 2}), race("b", {"ada": 1, "bo": 2}, follows="a")]
+    known = SignedEvening.of(((each, "key") for each in races), "verified")
+    assert (known.outcome, known.faults, known.best_of) == ("verified", (), {"3": "ada"})
+    assert known.keys == {"key": ("a", "b")}
+    assert known.table == evening(races).table
+    signers = list(zip(races, ("key", "other"), strict=True))
+    several = SignedEvening.of(reversed(signers), "key-unknown")
+    assert (several.outcome, several.faults) == ("refused", ("signed by 2 different keys",))
+    assert (several.best_of, several.keys) == ({}, {"key": ("a",), "other": ("b",)})
+    assert SignedEvening.of(signers, "verified").faults == ()
+    gap = SignedEvening.of(signers[1:], "verified")
+    assert (gap.outcome, gap.faults) == ("refused", ("b follows a, which is missing",))

@@ -9,7 +9,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Counting, Dealt, Joined, Left, Nonce, Readied
 from samedeal.race.race import MAX_SEATS
-from samedeal.scores.results import RaceResult, in_order
+from samedeal.scores.results import RaceResult, faults_in_order, in_order
 from support.bot_races import bot_races
 from support.finished_races import OPENED_AT, finished, nonce
 from support.race_results import race
@@ -83,12 +83,28 @@ def test_a_race_comes_after_the_one_it_follows() -> None:
     chain = [race("d", {}), race("c", {}, follows="d"), race("b", {}, follows="c"), race("a", {}, follows="gone")]
     for shuffled in permutations(chain):
         assert [each.race for each in in_order(shuffled)] == ["a", "d", "c", "b"]
+        assert faults_in_order(in_order(shuffled)) == ["a follows gone, which is missing"]
 
 
 def test_races_that_follow_each_other_are_ordered_once() -> None:
     circle = [race("a", {}, follows="b"), race("b", {}, follows="a"), race("c", {}, follows="c")]
     for shuffled in permutations(circle):
         assert [each.race for each in in_order(shuffled)] == ["b", "a", "c"]
+        assert faults_in_order(in_order(shuffled)) == [
+            "b follows a, which comes later",
+            "c follows c, which comes later",
+        ]
+
+
+def test_only_one_race_can_follow_another() -> None:
+    chain = [race("a", {}), *(race(each, {}, follows="a") for each in "bcd"), race("e", {}, follows="d")]
+    assert faults_in_order(chain) == ["b, c and d all follow a"]
+    assert faults_in_order(chain[1:3]) == [
+        "b follows a, which is missing",
+        "c follows a, which is missing",
+        "b and c both follow a",
+    ]
+    assert faults_in_order([chain[0], *chain[3:]]) == []
 
 
 def test_results_of_bots_contain_all_kinds_of_races() -> None:

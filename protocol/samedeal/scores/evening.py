@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import lcm
-from typing import Final
+from typing import Final, Literal, Self
 
 from msgspec import Struct
 
-from samedeal.scores.results import RaceResult, RacerResult
+from samedeal.proof.outcomes import Outcome
+from samedeal.scores.results import RaceResult, RacerResult, faults_in_order, in_order
 
 BEST_OF: Final = (3, 5, 7)
 """The lengths of matches: the winner is the first to win more than half of that many races."""
@@ -94,3 +95,41 @@ def evening(results: Iterable[RaceResult]) -> Evening:
             for player in equals
         )
     return Evening(races=tuple(result.race for result in counting), table=tuple(table), best_of=best_of)
+
+
+class SignedEvening(Evening, frozen=True, kw_only=True):
+    """The table of an evening over replays, with what they prove together."""
+
+    outcome: Outcome | Literal["not-checked"]
+    """`refused` if there are faults, `not-checked` if the replays were not verified."""
+    faults: tuple[str, ...]
+    """Gaps and forks in the chain of races, and several signers of which one is unknown. With a fault, `best_of` is
+    empty."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The races, in order, by the key that their replays name as their signer's."""
+
+    @classmethod
+    def of(cls, signed: Iterable[tuple[RaceResult, str]], outcome: Outcome | Literal["not-checked"]) -> Self:
+        """Return the table over the results of replays and the keys that signed them, in any order.
+
+        `outcome` is that of their verification; faults change it to `refused`.
+        """
+        pairs = list(signed)
+        key_of = {result.race: key for result, key in pairs}
+        ordered = in_order(result for result, _ in pairs)
+        keys = dict[str, tuple[str, ...]]()
+        for result in ordered:
+            key = key_of[result.race]
+            keys[key] = (*keys.get(key, ()), result.race)
+        faults = faults_in_order(ordered)
+        if outcome == "key-unknown" and len(keys) > 1:
+            faults.insert(0, f"signed by {len(keys)} different keys")
+        scores = evening(ordered)
+        return cls(
+            races=scores.races,
+            table=scores.table,
+            best_of={} if faults else scores.best_of,
+            outcome="refused" if faults else outcome,
+            faults=tuple(faults),
+            keys=keys,
+        )

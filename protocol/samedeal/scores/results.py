@@ -1,6 +1,7 @@
 """Results of finished races, from which all scores are computed."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Final, Self
 
 from msgspec import Struct
@@ -114,3 +115,26 @@ def in_order(results: Iterable[RaceResult]) -> list[RaceResult]:
         for link in reversed(chain.values()):
             ordered[link.race] = link
     return list(ordered.values())
+
+
+def faults_in_order(ordered: Sequence[RaceResult]) -> list[str]:
+    """Return what keeps races, as ``in_order`` returns them, from forming complete chains, as texts.
+
+    A race that another one follows is missing, or comes later, or several races follow the same one. A race that
+    follows none starts a chain.
+    """
+    places = {result.race: place for place, result in enumerate(ordered)}
+    followers = defaultdict[str, list[str]](list)
+    faults = list[str]()
+    for place, result in enumerate(ordered):
+        if result.follows is None:
+            continue
+        followers[result.follows].append(result.race)
+        if result.follows not in places:
+            faults.append(f"{result.race} follows {result.follows}, which is missing")
+        elif places[result.follows] >= place:  # a forged circle
+            faults.append(f"{result.race} follows {result.follows}, which comes later")
+    for followed, (*others, last) in followers.items():
+        if others:
+            faults.append(f"{', '.join(others)} and {last} {'both' if len(others) == 1 else 'all'} follow {followed}")
+    return faults

@@ -31,7 +31,7 @@ HEADERS: Final = {
 IMMUTABLE: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 VERIFIER: Final = "verify"
 """The directory below the page's with the modules that verify replays in the browser."""
-NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs")
+NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "printing.mjs")
 """The modules next to them that run only in Node.js."""
 SERVICE_WORKER: Final = "sw.js"
 STYLESHEET: Final = '<link rel="stylesheet" href="/page/style.css">'
