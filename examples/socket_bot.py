@@ -23,7 +23,7 @@ with connect(f"{server.replace('http', 'ws', 1)}/ws/{race}", proxy=None) as sock
     send("ready")
     while (view := json.loads(socket.recv())).get("stage") not in ("over", "cancelled"):
         if view["t"] == "problem":
-            sys.exit(view["detail"])
+            sys.exit(ascii(view["detail"]))  # without control characters
         if view.get("stage") == "countdown" and nonce:
             send("nonce", nonce=nonce)
             nonce = ""

@@ -105,8 +105,19 @@ function foldFacts({ entries, standings }, folded, filterHolds) {
   return facts;
 }
 
+const PRIME = 2n ** 255n - 19n;
+const Y = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
+const SMALL_ORDER = [0n, 1n, PRIME - 1n, Y, PRIME - Y]; // the y-coordinates of the points of order 1, 2, 4 and 8
+
+/** Whether a key proves nothing: its point has a small order, or it is not in canonical form. */
+function isWeak(key) {
+  const y = BigInt(`0x${key.match(/../g).reverse().join("")}`) % 2n ** 255n; // without the sign of x
+  return y >= PRIME || SMALL_ORDER.includes(y);
+}
+
 async function checkSignature({ header, digest, signature }, keys) {
   const { key, value } = signature;
+  if (isWeak(key)) return fact("signature", false, `anybody can sign with the weak key ${key}`);
   const sign = (what) => isSigned(`samedeal/1/${what}|${header.race}|${digest}`, key, value);
   // The computer's plays were signed like races at first.
   const signed = (header.race.startsWith("par-") && (await sign("play"))) || (await sign("replay"));

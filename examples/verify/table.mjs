@@ -104,8 +104,8 @@ function evening(results) {
     row.place = i > 0 && table[i - 1].total === row.total ? table[i - 1].place : i + 1;
     row.points = Number(row.total) / Number(unit);
   });
-  const shown = table.map(({ total, ...row }) => row);
-  return { races: races.map(({ race }) => race), table: shown, best_of: bestOf };
+  table.forEach((row) => delete row.total);
+  return { races: races.map(({ race }) => race), table, best_of: bestOf };
 }
 
 /** The table over verified replays, with what they prove together. */

@@ -109,6 +109,17 @@ def test_verify_accepts_receipt_files_of_others(tmp_path: Path, state: Path) -> 
     assert run("verify", lie, "--receipts", hers, "--no-receipts")[0] == 2
 
 
+def test_a_file_without_digests_compares_nothing(state: Path, tmp_path: Path) -> None:
+    replay = finished("corners")
+    kept, race = keep(state, told(replay)), written(tmp_path / "race.json", replay)
+    code, out, _ = run("verify", race, "--receipts", kept)
+    assert (code, fact(out)) == (5, "✘ receipts    no digests: nothing compared")
+    assert out.splitlines()[-1] == "refused (receipts)"
+    # Stored by a program that was stopped at once, it is as good as none.
+    code, out, _ = run("verify", race)
+    assert (code, "receipts" in out) == (0, False)
+
+
 DIGEST = b'["digest",1,"' + b"0" * 64 + b'"]\n'
 
 

@@ -8,18 +8,20 @@ import os
 from pathlib import Path
 
 import pytest
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from samedeal.deck import Words
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key, signed
+from samedeal.proof.signature import Signature, public_key, signed
 from samedeal.proof.verification import FACTS, verify
 from samedeal.race.events import Closed
 from samedeal.race.race import OPEN_MS
 from samedeal.replays.replay import read
 from samedeal.wire import codec
+from support.agreement_of_replays import Question, of_javascript, of_library
 from support.altered_examples import EXAMPLES
+from support.altered_replays import Altered
 from support.finished_races import SECRET, SIGNING_KEY, finished, opened
 from support.forged_replays import prolonged
 from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
@@ -104,9 +106,18 @@ def test_a_wrong_command_line_prints_the_usage() -> None:
 ORDER = 2**252 + 27742317777372353535851937790883648493
 """The order of the Ed25519 group."""
 PRIME = 2**255 - 19
-NEUTRAL = (1).to_bytes(32, "little").hex()
-"""The neutral point, for which anyone can forge signatures, in a second encoding."""
-NEUTRAL_AGAIN = (PRIME + 1).to_bytes(32, "little").hex()
+EIGHTH = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+"""The y-coordinate of a point of order 8."""
+WEAK = [y + x for y in (0, 1, PRIME - 1, EIGHTH, PRIME - EIGHTH, PRIME, PRIME + 1, PRIME + 18) for x in (0, 2**255)]
+"""The points of small order, with either sign of x, and points in a second encoding."""
+
+
+def _bytes(number: int) -> str:
+    return number.to_bytes(32, "little").hex()
+
+
+NEUTRAL, NEUTRAL_AGAIN = _bytes(1), _bytes(PRIME + 1)
+"""The neutral point, for which anyone can forge signatures, in two encodings."""
 
 
 def _greater(value: str) -> str:
@@ -128,8 +139,8 @@ def _signatures() -> dict[str, tuple[dict[str, str], bool]]:
         "no point": (mine | {"key": (2).to_bytes(32, "little").hex()}, False),
         "a number too large": (mine | {"value": _greater(ours.value)}, False),
         "a point written otherwise": ({"key": NEUTRAL, "value": NEUTRAL_AGAIN + "0" * 64}, False),
-        "a key that signs everything": ({"key": NEUTRAL, "value": NEUTRAL + "0" * 64}, True),
-        "that key written otherwise": ({"key": NEUTRAL_AGAIN, "value": NEUTRAL + "0" * 64}, True),
+        "a key that signs everything": ({"key": NEUTRAL, "value": NEUTRAL + "0" * 64}, False),
+        "that key written otherwise": ({"key": NEUTRAL_AGAIN, "value": NEUTRAL + "0" * 64}, False),
     }
 
 
@@ -140,7 +151,9 @@ def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> N
     facts = {fact.name: fact.holds for fact in verify(read(json.dumps(replay).encode()))}
     assert facts.pop("signature") == holds
     assert all(facts.values())
-    expected = {"signature": "not a signature by its key"}
+    is_neutral = replay["signature"]["key"] in (NEUTRAL, NEUTRAL_AGAIN)
+    weak = f"anybody can sign with the weak key {replay['signature']['key']}"
+    expected = {"signature": weak if is_neutral else "not a signature by its key"}
     assert verified(replay, tmp_path) == ((0, {}) if holds else (5, expected))
     ours = public_key(SIGNING_KEY)
     asked = verify(read(json.dumps(replay).encode()), {ours})
@@ -149,6 +162,18 @@ def test_signatures_are_judged_as_in_the_library(name: str, tmp_path: Path) -> N
     assert verified(replay, tmp_path, "0" * 64, ours)[0] == (0 if by_ours else 5)
     another = {"signature": f"by another key, {replay['signature']['key']}"} if holds else expected
     assert verified(replay, tmp_path, "0" * 64) == (5, another)
+
+
+def test_weak_keys_are_refused_by_both_verifiers() -> None:
+    """Even if they are known keys."""
+    questions = []
+    for key in map(_bytes, WEAK):
+        replay = structs.replace(finished("corners"), signature=Signature(key=key, value=NEUTRAL + "0" * 64))
+        (failed,) = [fact for fact in verify(replay, {key}) if not fact.holds]
+        assert (failed.name, failed.note) == ("signature", f"anybody can sign with the weak key {key}")
+        altered = Altered(0, "", "", "json", codec.encode(replay, "json"), None)
+        questions.append(Question(altered, (key,), None))
+    assert of_javascript(questions) == list(map(of_library, questions))
 
 
 def test_a_signature_that_cannot_be_checked_has_an_outcome_of_its_own(

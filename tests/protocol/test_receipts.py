@@ -198,6 +198,10 @@ def test_a_header_that_states_a_default_is_another_one() -> None:
     assert failure(receipt, digest(1)) == (None, "the receipts are for a race with another header")
 
 
+def test_receipts_without_digests_prove_nothing() -> None:
+    assert failure(HEADER) == failure(HEADER, MINE) == (None, "no digests: nothing compared")
+
+
 def test_an_entry_that_the_log_does_not_have_contradicts_the_replay() -> None:
     last = len(REPLAY.entries)
     note = f"the log ends at entry {last}, but entry {last + 1} was received"

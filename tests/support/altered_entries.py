@@ -274,6 +274,16 @@ def standings_are_missing_repeated_or_swapped(content: Content, random: Random) 
 
 
 @as_is
+def the_signature_is_by_a_weak_key(content: Content, random: Random) -> str:
+    """By the neutral point or one of order 2, with which anybody can sign, in canonical form or not."""
+    neutral, prime = 1, 2**255 - 19
+    key = random.choice((neutral, neutral + prime, neutral + 2**255, prime - 1))
+    r = neutral if key != prime - 1 else random.choice((neutral, prime - 1))
+    content["signature"] = {"key": key.to_bytes(32, "little").hex(), "value": r.to_bytes(32, "little").hex() + "0" * 64}
+    return "signature"
+
+
+@as_is
 def the_signature_is_of_something_else(content: Content, random: Random) -> str:
     """Of another race, of another digest, or of one of the computer's plays."""
     other = {"header": {"race": "other"}, "digest": content["digest"]}

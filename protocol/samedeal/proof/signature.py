@@ -3,7 +3,7 @@
 Races and the computer's plays are signed with different texts, so that neither passes as the other.
 """
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -13,6 +13,10 @@ from samedeal.race.events import Hex32, Record
 
 PLAY_PREFIX = "par-"
 """The first characters of the ids of the computer's plays. No race has such an id."""
+_PRIME: Final = 2**255 - 19
+_Y: Final = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_SMALL_ORDER: Final = frozenset({0, 1, _PRIME - 1, _Y, _PRIME - _Y})
+"""The y-coordinates of the points of order 1, 2, 4 and 8."""
 
 
 class Signature(Record, frozen=True, kw_only=True):
@@ -34,9 +38,17 @@ def signed(private_key: bytes, race: str, digest: str) -> Signature:
     return Signature(key=public_key(private_key), value=value)
 
 
+def is_weak(key: str) -> bool:
+    """Return whether a public key proves nothing: its point has a small order, so that anybody can sign with it, or it
+    is not in canonical form, so that programs can disagree about it.
+    """
+    y = int.from_bytes(bytes.fromhex(key), "little") % 2**255  # without the sign of x
+    return y >= _PRIME or y in _SMALL_ORDER
+
+
 def holds(signature: Signature, race: str, digest: str) -> bool:
-    """Return whether the signature is valid for this race or play, this digest and its own key."""
-    return any(_is_valid(signature, text) for text in _texts(race, digest))
+    """Return whether the signature is valid for this race or play, this digest and its own key, which is not weak."""
+    return not is_weak(signature.key) and any(_is_valid(signature, text) for text in _texts(race, digest))
 
 
 def _is_valid(signature: Signature, text: bytes) -> bool:

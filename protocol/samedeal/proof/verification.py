@@ -10,7 +10,7 @@ from samedeal.errors import Refused
 from samedeal.proof.commitments import first_digest
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.receipts import Receipts
-from samedeal.proof.signature import holds
+from samedeal.proof.signature import holds, is_weak
 from samedeal.race.events import Closed, Counting, Dealt, Entry, Moved, Nonce, Resigned, header_bytes
 from samedeal.race.race import Race
 from samedeal.replays.replay import Log
@@ -158,7 +158,9 @@ def _unchecked(*others: str) -> Iterator[Failure]:
 
 
 def _check_signature(log: Log, keys: Collection[str]) -> Iterator[Failure]:
-    if not holds(log.signature, log.header.race, log.digest):
+    if is_weak(log.signature.key):
+        yield "signature", None, f"anybody can sign with the weak key {log.signature.key}"
+    elif not holds(log.signature, log.header.race, log.digest):
         yield "signature", None, f"the signature of the last digest is not valid for the key {log.signature.key}"
     elif keys and log.signature.key not in keys:
         yield "signature", None, f"the replay is signed by {log.signature.key}, which is not one of the expected keys"
@@ -169,6 +171,9 @@ def _check_receipts(log: Log, receipts: Receipts | None) -> Iterator[Failure]:
         return
     if not receipts.are_about(log.header):
         yield "receipts", None, "the receipts are for a race with another header"
+        return
+    if not receipts.digests:
+        yield "receipts", None, "no digests: nothing compared"
         return
     received: dict[int, set[str]] = {}
     for receipt in receipts.digests:

@@ -98,11 +98,17 @@ def receipts(settings: Settings, race: Link | None) -> None:
 
 
 def load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
-    """Return the receipts of a race from the given files or from the stored ones; None if there are none."""
+    """Return the receipts of a race from the given files or from the stored ones.
+
+    None if there are none, or if those stored have no digests: this program was stopped while it entered the race.
+    """
     loaded = [receipts for path in given or files(header.race) for receipts in in_file(path)]
     if given and not loaded:
         raise Misused(f"{given[0]} contains no receipts")
-    return about(header, loaded) if loaded else None
+    if not loaded:
+        return None
+    found = about(header, loaded)
+    return found if given or found.digests or not found.are_about(header) else None
 
 
 def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
