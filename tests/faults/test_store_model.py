@@ -95,6 +95,7 @@ COMMANDS: tuple[Callable[[Random], list[Word]], ...] = (
     lambda chance: ["SET", f"text{chance.choice(('', 1, 2))}", chance.randint(1, 3), "NX"],
     lambda chance: ["SET", "text", chance.randint(1, 3), "NX", "EX", SECONDS],
     lambda chance: ["GET", f"text{chance.choice(('', 1, 2))}"],
+    lambda chance: ["GETRANGE", f"text{chance.choice(('', 1, 2))}", 0, chance.randint(0, 2)],
     lambda chance: ["EXISTS", f"text{chance.choice(('', 1, 2))}"],
     lambda chance: ["SADD", "raced", f"race{chance.randint(1, 3)}"],
     lambda chance: ["SREM", "raced", f"race{chance.randint(1, 3)}"],

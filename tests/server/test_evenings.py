@@ -5,13 +5,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from redis import Redis
 
+from samedeal.errors import Refused
 from samedeal.scores.evening import evening
 from samedeal.scores.results import RaceResult, in_order
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal_server.access.limits import RateLimits
+from samedeal_server.races.evenings import MAX_RACES
+from samedeal_server.races.opening import Quotas
+from samedeal_server.races.rematches import Rematches
+from samedeal_server.settings import Settings
+from samedeal_server.store.successors import Successor
+from support.archived_races import archive, guest
 from support.logged_server import request
 from support.servers import Racer, Server, racers
+from support.stores import process
 
 pytestmark = pytest.mark.tier(2)
 
@@ -88,3 +98,27 @@ async def test_other_races_are_not_part_of_the_evening(server: Server) -> None:
 def test_unknown_race_has_no_evening(server: Server) -> None:
     answer = request(server, "GET", "/api/v1/races/calm-otter-1/evening")
     assert (answer.status, answer.json["code"]) == (404, "not-found")
+
+
+async def test_an_evening_reads_a_hundred_races_each_way_and_none_of_them_twice(redis_url: str) -> None:
+    ids = [f"race-{number}" for number in range(MAX_RACES + 2)]
+    async with process(redis_url) as parts:
+        for number, race_id in enumerate(ids):
+            before = ids[number - 1] if number else None
+            await archive(parts, race_id, 1, 2, at=number, follows=before)
+            replay = await parts.archive.replay(race_id)
+            if replay and before:
+                await parts.archive.successors.put(before, Successor(replay.header, "ada", "player-1"), replacing=None)
+        rematches = Rematches(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
+        evenings = rematches.evenings
+        assert (await evenings.get(ids[0])).races == tuple(ids[:-1])
+        assert (await evenings.get(ids[-1])).races == tuple(ids[2:])
+        with Redis.from_url(redis_url) as redis:
+            redis.config_resetstat()
+            assert (await evenings.get(ids[1])).races == tuple(ids)
+            assert {"cmdstat_getrange", "cmdstat_hget"}.isdisjoint(redis.info("commandstats"))
+        with pytest.raises(Refused, match="newer") as refused:
+            await rematches.ask(ids[0], guest(1), "192.0.2.1")
+        assert refused.value.code == "untimely"
+        room, is_new = await rematches.ask(ids[2], guest(1), "192.0.2.1")
+        assert (room.race.header.follows, is_new) == (ids[-1], True)

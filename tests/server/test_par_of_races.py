@@ -58,7 +58,7 @@ async def test_racers_are_compared_with_par_after_a_race(server: LoggedServer, s
 
 
 def racer_json(racer: Compared) -> dict[str, Any]:
-    names = ("seat", "name", "home", "won", "result", "worse", "equal", "better", "squares")
+    names = ("seat", "name", "home", "won", "result", "worse", "equal", "better", "squares", "boast")
     return {name: getattr(racer, name) for name in names}
 
 

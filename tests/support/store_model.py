@@ -97,6 +97,9 @@ class Model:
         assert value is None or isinstance(value, bytes)
         return value
 
+    def _getrange(self, key: bytes, first: bytes, last: bytes) -> bytes:
+        return (self._get(key) or b"")[int(first) : int(last) + 1]
+
     def _set(self, key: bytes, text: bytes, *options: bytes) -> bool | None:
         if b"NX" in options and key in self.values:
             return None

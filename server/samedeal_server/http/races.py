@@ -17,7 +17,6 @@ from samedeal_server.http.endpoint import V1, BodySpec, Link, ResponseSpec, race
 from samedeal_server.http.race_bodies import OPENINGS
 from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
-from samedeal_server.races.evenings import Evenings
 from samedeal_server.races.opening import Quotas, checked_game, deal_of_races, race_options
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
@@ -57,7 +56,6 @@ class Races:
         self, registry: Registry, rematches: Rematches, guests: Guests, quotas: Quotas, settings: Settings
     ) -> None:
         self._registry, self._rematches, self._guests = registry, rematches, guests
-        self._evenings = Evenings(registry)
         self._quotas, self._settings = quotas, settings
 
     @route(
@@ -170,4 +168,4 @@ class Races:
     )
     async def evening(self, request: Request) -> Evening:
         """Return the scores over the finished races that this one follows or that follow it, and over this one."""
-        return await self._evenings.get(request.path_params["race"])
+        return await self._rematches.evenings.get(request.path_params["race"])

@@ -8,8 +8,8 @@ from samedeal_server.races.registry import Registry
 
 MAX_CACHED: Final = 4096
 """Maximum number of races whose results are cached. Results never change, but they can be withdrawn."""
-MAX_RACES: Final = 1_000
-"""The most races of an evening."""
+MAX_RACES: Final = 100
+"""The most races of an evening before a race, and after it."""
 
 
 class Evenings:
@@ -18,22 +18,34 @@ class Evenings:
     def __init__(self, registry: Registry) -> None:
         self._registry, self._archive = registry, registry.archive
         self._results = dict[str, RaceResult]()  # least recently used first
+        self._next = dict[str, str]()  # the race that follows each, if its result is cached
         self._erasures = 0
 
     async def get(self, race_id: str) -> Evening:
-        """Return the scores over all finished races before and after a race, and the race itself if it is over.
+        """Return the scores over the finished races before and after a race, and the race itself if it is over.
 
         Raises Refused("not-found") for an unknown race, Refused("store-unavailable").
         """
-        if self._erasures != self._registry.erasures:
-            self._erasures = self._registry.erasures
-            self._results.clear()
-        results = await self._backwards(race_id)
+        results = await self._until(race_id)
         if results:
-            results = [*await self._forwards(results[0].race), *results]
+            results += await self.after(results[0].race)
         return evening(in_order(results))
 
-    async def _backwards(self, race_id: str) -> list[RaceResult]:
+    async def after(self, race_id: str) -> list[RaceResult]:
+        """Return the finished races that follow one, at most MAX_RACES. Raises Refused("store-unavailable")."""
+        results = list[RaceResult]()
+        while len(results) < MAX_RACES:
+            following = self._next.get(race_id)
+            if following is None and (successor := await self._archive.successors.get(race_id)):
+                following = successor.header.race
+            result = await self._result(following) if following else None
+            if result is None or not result.racers:
+                break
+            results.append(result)
+            race_id = result.race
+        return results
+
+    async def _until(self, race_id: str) -> list[RaceResult]:
         """Return the finished races up to this one, newest first. A cancelled race is left out."""
         results = list[RaceResult]()
         result = await self._result(race_id)
@@ -47,25 +59,21 @@ class Evenings:
             result = await self._result(result.follows) if result.follows else None
         return results
 
-    async def _forwards(self, race_id: str) -> list[RaceResult]:
-        """Return the finished races that follow one."""
-        results = list[RaceResult]()
-        while len(results) < MAX_RACES and (successor := await self._archive.successors.get(race_id)):
-            race_id = successor.header.race
-            result = await self._result(race_id)
-            if result is None or not result.racers:
-                break
-            results.append(result)
-        return results
-
     async def _result(self, race_id: str) -> RaceResult | None:
         """Return the result of a race, or None if it is not over or not stored any more."""
+        if self._erasures != self._registry.erasures:
+            self._erasures = self._registry.erasures
+            self._results.clear()
+            self._next.clear()
         result = self._results.pop(race_id, None)
         if result is None:
             async for _, result in self._archive.players.results([race_id]):  # noqa: B007 (one at most)
                 pass
         if result is not None:
             self._results[race_id] = result
+            if result.follows and result.racers:  # a cancelled race is replaced by another one
+                self._next[result.follows] = race_id
             if len(self._results) > MAX_CACHED:
-                del self._results[next(iter(self._results))]
+                oldest = self._results.pop(next(iter(self._results)))
+                self._next.pop(oldest.follows or "", None)
         return result

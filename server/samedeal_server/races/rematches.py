@@ -8,6 +8,7 @@ from samedeal.game import Game
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
+from samedeal_server.races.evenings import MAX_RACES, Evenings
 from samedeal_server.races.opening import Quotas, checked_game
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematch_lobbies import as_rematch
@@ -22,6 +23,7 @@ class Rematches:
     def __init__(self, registry: Registry, quotas: Quotas) -> None:
         self._registry, self._quotas = registry, quotas
         self._successors = registry.archive.successors
+        self.evenings = Evenings(registry)
 
     async def ask(self, race_id: str, guest: Guest, client: str, *, game: str | None = None) -> tuple[Room, bool]:
         """Return the rematch of a race for a player who had a seat, and whether it was opened for this request.
@@ -29,11 +31,16 @@ class Rematches:
         If the players have already raced again, it is the rematch of their last race. A rematch that was cancelled is
         replaced. `client` is the client's network, whose quota a new race takes from; `game` is the slug of another
         game for a new race. Raises Refused("not-found"), Refused("not-seated"), Refused("untimely") unless the race is
-        over, and the errors of ``Registry.create``.
+        over and fewer than MAX_RACES follow it, and the errors of ``Registry.create``.
         """
         race = await self._finished(race_id)
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players who had a seat in the race can ask for a rematch.")
+        later = await self.evenings.after(race.id)
+        if len(later) >= MAX_RACES:
+            raise Refused("untimely", f"{MAX_RACES} races follow this one already. Ask for a rematch of a newer one.")
+        if later:
+            race = await self._finished(later[-1].race)
         while True:
             successor = await self._successors.get(race.id)
             if successor is None or (following := await self._joinable(successor)) is None:
