@@ -12,7 +12,7 @@ from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.races.room import Room
 from samedeal_server.races.watchers import BATCH, LIFETIME_MS, Watchers
-from samedeal_server.store.announcements import KEY, Announcements
+from samedeal_server.store.announcements import KEY, LIFETIME_S, Announcement, Announcements
 from samedeal_server.store.clock import Clock
 from support.event_stream import EventStream
 from support.logged_server import request
@@ -233,3 +233,14 @@ async def test_finished_races_are_not_counted(redis_url: str) -> None:
         await watchers.update()
         counts = [each.watching.count for each in await announcements.follow() if each.watching]
         assert (counts, eve.changes) == ([1, 0], 1)
+
+
+async def test_announcements_are_deleted_after_ten_minutes(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        announcements, now = Announcements(parts.store), parts.clock.now()
+        with Redis.from_url(redis_url) as redis:
+            for age_ms in (LIFETIME_S * 1000 + 1, LIFETIME_S * 1000 - 60_000, 0):
+                redis.xadd(KEY, {"a": "{}"}, id=f"{now - age_ms}-0")
+            await announcements.follow()
+            await announcements.post(Announcement("calm-otter-42"))
+            assert redis.xlen(KEY) == 3

@@ -12,7 +12,7 @@ KEY: Final = "announcements"
 MAX_LENGTH: Final = 10_000
 MAX_QUEUED: Final = 100
 LIFETIME_S: Final = 600
-"""Expiry of the announcements after the newest one (s)."""
+"""How long announcements are kept (s). They can contain names."""
 BLOCK_S: Final = 0.5
 """How long one call of ``follow`` waits for new announcements."""
 
@@ -57,7 +57,8 @@ class Announcements:
         """Send announcements to all processes, this one included. They may arrive twice."""
         texts = map(json.encode, announcements)
         entries = [("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text) for text in texts]
-        await self._store.retry_all(*entries, ("EXPIRE", KEY, LIFETIME_S))
+        oldest_ms = max(0, int(self._last.partition(b"-")[0]) - 1000 * LIFETIME_S)
+        await self._store.retry_all(*entries, ("XTRIM", KEY, "MINID", oldest_ms), ("EXPIRE", KEY, LIFETIME_S))
 
     def post_soon(self, announcement: Announcement) -> None:
         """Queue an announcement for ``post_queued``, or drop it if MAX_QUEUED are waiting."""
