@@ -1,5 +1,7 @@
 """Subjects of bans: players, names and networks, and which clients they mean."""
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
 import pytest
 
 from samedeal.errors import Refused
@@ -79,3 +81,28 @@ def test_ban_is_in_force_until_it_ends_or_is_lifted() -> None:
     assert [ban.subject for ban in bans] == ["name:eve"]
     bans.lift("name:eve")
     bans.check_guest(PLAYER, "Eve")
+
+
+def test_a_ban_is_added_at_the_same_cost_after_many_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = list[str]()
+
+    def counted(text: str, **options: bool) -> IPv4Network | IPv6Network:
+        parsed.append(text)
+        return ip_network(text, **options)
+
+    monkeypatch.setattr("samedeal_server.store.bans.ip_network", counted)
+    now = 0
+    bans = Bans(lambda: now)
+    for number in range(1, 500):
+        now = number
+        bans.add(Ban(f"address:203.0.{number // 256}.{number % 256}/32", number + 10))
+        bans.add(Ban(f"name:{number}", number))
+    assert len(parsed) < 3 * 500
+    assert len(bans._bans) <= 100
+    bans.lift("address:203.0.1.243/32")
+    bans.check_address("203.0.1.243")
+    with pytest.raises(Refused):
+        bans.check_address("203.0.1.242")
+    now = 1000
+    bans.add(Ban("address:203.0.1.242/32", 1000))
+    bans.check_address("203.0.1.242")

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -76,20 +77,29 @@ class Bans:
         """`now` returns the time in ms since 1970-01-01 UTC."""
         self._now = now
         self._bans = dict[str, Ban]()
-        self._prefixes = frozenset[tuple[int, int]]()  # the IP versions and prefix lengths of banned networks
+        self._prefixes = Counter[tuple[int, int]]()  # of banned networks, by IP version and prefix length
+        self._drop_at = 100  # how many bans there are when expired ones are dropped next
 
     def __iter__(self) -> Iterator[Ban]:
         return (ban for ban in self._bans.values() if ban.until > self._now())
 
     def add(self, ban: Ban) -> None:
-        """Add a ban; it replaces another one of the same subject."""
+        """Add a ban; it replaces another one of the same subject. Expired bans are not kept."""
+        self.lift(ban.subject)
+        if ban.until <= self._now():
+            return
+        if len(self._bans) >= self._drop_at:
+            for subject in self._bans.keys() - {each.subject for each in self}:
+                self.lift(subject)
+            self._drop_at = max(100, 2 * len(self._bans))
         self._bans[ban.subject] = ban
-        self._update()
+        if prefix := _prefix(ban.subject):
+            self._prefixes[prefix] += 1
 
     def lift(self, subject: str) -> None:
         """Remove a ban, if there is one."""
-        self._bans.pop(subject, None)
-        self._update()
+        if self._bans.pop(subject, None) and (prefix := _prefix(subject)):
+            self._prefixes -= Counter([prefix])  # drops a prefix without networks
 
     def check_guest(self, player: str, name: str) -> None:
         """Raise Refused("banned") for a banned public id or name."""
@@ -109,15 +119,17 @@ class Bans:
         if ban and ban.until > self._now():
             raise ban.refusal()
 
-    def _update(self) -> None:
-        subjects = (subject.partition(":") for subject in self._bans)
-        networks = [_network(value) for kind, _, value in subjects if kind == "address"]
-        self._prefixes = frozenset((each.version, each.prefixlen) for each in networks if each)
-
 
 def _comparable(name: str) -> str:
     """Return the form in which names are compared, also for names that are no longer valid."""
     return unicodedata.normalize("NFKC", without_joiners(name)).casefold()
+
+
+def _prefix(subject: str) -> tuple[int, int] | None:
+    """Return the IP version and the prefix length of the network that a subject means, if it means one."""
+    kind, _, value = subject.partition(":")
+    found = _network(value) if kind == "address" else None
+    return (found.version, found.prefixlen) if found else None
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:
