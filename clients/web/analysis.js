@@ -2,10 +2,10 @@
 
 import { ApiError, fetchWhenReady } from "./api.js";
 import { fill, h, nameText } from "./dom.js";
+import { SEARCHING } from "./phrases.js";
 import { practicePath } from "./practice.js";
 
 const TITLE = "Could it be solved?";
-export const SEARCHING = "The computer is looking for a way to solve this deal…";
 
 /** Shows the analysis of a race in a section, and returns it. Shows nothing and returns null if there is none, or while
  *  it could still help somebody. `names` are those of the racers by seat. */

@@ -1,7 +1,6 @@
 // The front page: the games, today's deals, races and results, and the form for a custom race.
 
-import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
-import { CustomRace } from "./custom_race.js";
+import { ApiError, fetchAsGuest, fetchGames, fetchJson, keepTrying, loadModule } from "./api.js";
 import { button, fill, h, sleepUntilAwake } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { displayNames, formatTime, ordinal, resultText } from "./phrases.js";
@@ -33,7 +32,7 @@ export class HomePage {
         h("div", {}, section("Open races", open), section("Running now", running)),
         section("Latest results", results),
       ),
-      h("details", { class: "custom" }, h("summary", {}, "Custom race"), new CustomRace(games).element),
+      this.customRace(),
     );
     this.keepFresh();
   }
@@ -104,6 +103,19 @@ export class HomePage {
         }),
       ),
     );
+  }
+
+  /** The form for a custom race, which is loaded when it is opened. */
+  customRace() {
+    const loading = h("p", {}, "Loading…");
+    const details = h("details", { class: "custom" }, h("summary", {}, "Custom race"), loading);
+    const load = async () => {
+      const onProblem = ({ message }) => fill(loading, `${message} Trying again…`);
+      const { CustomRace } = await keepTrying(() => loadModule("./custom_race.js"), onProblem);
+      loading.replaceWith(new CustomRace(this.games).element);
+    };
+    details.addEventListener("toggle", load, { once: true });
+    return details;
   }
 
   // The lists.

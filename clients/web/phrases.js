@@ -5,6 +5,7 @@ const SUITS = { S: "spades", H: "hearts", C: "clubs", D: "diamonds" };
 // The variation selector after each suit requests text; without it, phones draw an emoji.
 export const SUIT_SYMBOLS = { S: "♠\ufe0e", H: "♥\ufe0e", C: "♣\ufe0e", D: "♦\ufe0e" };
 export const BACK = "??";
+export const SEARCHING = "The computer is looking for a way to solve this deal…";
 const MAX_NAMES = 4; // how many racers a sentence names
 
 export const rankOf = (card) => (card[0] === "T" ? "10" : card[0]);

@@ -3,13 +3,10 @@
 import { ApiError, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule, loadOptional } from "./api.js";
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
-import { fetchEvening, showEvening } from "./evening.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, formatClock, ordinal } from "./phrases.js";
-import { PlayPage } from "./play.js";
 import { Reactions } from "./reactions.js";
-import { soloStart } from "./solo.js";
 import { dropSeat, guest, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
@@ -21,7 +18,7 @@ const STATUS = {
   replaced: "open elsewhere",
   ended: "disconnected",
 };
-const PANELS = { open: LobbyPage, countdown: PlayPage, running: PlayPage }; // with the results, once they are loaded
+const PANELS = { open: LobbyPage, countdown: null, running: null, over: null, cancelled: null }; // null until loaded
 const WATCH_INSTEAD = ["untimely", "race-full", "race-over", "not-seated", "not-allowed"];
 
 export class RacePage {
@@ -29,6 +26,7 @@ export class RacePage {
     this.raceId = raceId;
     this.watching = watch;
     this.panel = null; // one of PANELS, once there is a view
+    this.soloStart = null; // a function, in a race for one
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
     this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
@@ -45,6 +43,7 @@ export class RacePage {
     this.game = games.get(view.header.game);
     const { rules } = view.header;
     if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
+    if (maxRacers(this.header) === 1) ({ soloStart: this.soloStart } = await loadModule("./solo.js"));
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
     this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: true });
     this.clock = h("time", { class: "clock" });
@@ -54,7 +53,6 @@ export class RacePage {
     document.addEventListener("keydown", (event) => this.panel?.onKey?.(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
     this.counts = h("p", { class: "counts" }, await this.firstResult());
-    this.loadResults();
     const asks = maxRacers(this.header) === 1 && this.counting; // before the only race that counts
     if (this.watching) this.start({ watch: true });
     else if (guest() && ((this.hadSeat && !asks) || view.stage !== "open")) this.start();
@@ -62,21 +60,32 @@ export class RacePage {
     else this.invite(view);
   }
 
-  /** Loads the results page in advance: invitations do not wait for it, and races end with the page they began with. */
-  async loadResults() {
-    const { ResultsPage } = await keepTrying(() => loadModule("./results.js"), () => {});
-    Object.assign(PANELS, { over: ResultsPage, cancelled: ResultsPage });
-    if (this.connection?.over) this.onChange();
+  /** Loads the table and the results in advance: invitations do not wait for them, and races end with the page they
+   *  began with. */
+  loadPanels() {
+    const isWaiting = () => PANELS[this.connection?.view?.stage] === null;
+    const showProblem = ({ message }) =>
+      isWaiting() && fill(this.main, h("p", { class: "wait" }, `${message} Trying again…`));
+    const load = async (path, panels) => {
+      const module = await keepTrying(() => loadModule(path), showProblem);
+      const wasWaiting = isWaiting();
+      Object.assign(PANELS, panels(module));
+      if (wasWaiting) this.onChange();
+    };
+    load("./play.js", ({ PlayPage }) => ({ countdown: PlayPage, running: PlayPage }));
+    load("./results.js", ({ ResultsPage }) => ({ over: ResultsPage, cancelled: ResultsPage }));
   }
 
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    const evening = await fetchEvening(this.raceId);
-    const compact = this.panel instanceof PlayPage;
-    if (!evening) return;
-    showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
-    this.panel.showMatch?.(evening);
+    await loadOptional("./evening.js", async ({ fetchEvening, showEvening }) => {
+      const evening = await fetchEvening(this.raceId);
+      const compact = ["countdown", "running"].includes(this.connection.view.stage);
+      if (!evening) return;
+      showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+      this.panel.showMatch?.(evening);
+    });
   }
 
   /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
@@ -105,6 +114,7 @@ export class RacePage {
   }
 
   start({ watch = false, name = null } = {}) {
+    const isFirst = !this.connection;
     this.connection?.close();
     this.panel = null;
     this.previous = null;
@@ -112,13 +122,14 @@ export class RacePage {
     const onChange = () => connection === this.connection && this.onChange();
     const connection = new Connection(this.raceId, { watch, name, onChange, onReaction });
     this.connection = connection;
+    if (isFirst) this.loadPanels();
   }
 
   /** Asks for a name; again if the server has `refused` one. */
   invite(view, refused = null) {
     this.invited = view;
     const join = (name) => this.start({ name: name === guest()?.name ? null : name }); // null: the known one
-    if (maxRacers(this.header) === 1) fill(this.main, soloStart(this, view, { play: join, counts: this.counting, refused }));
+    if (maxRacers(this.header) === 1) fill(this.main, this.soloStart(this, view, { play: join, counts: this.counting, refused }));
     else fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }), refused }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
@@ -135,7 +146,7 @@ export class RacePage {
     if (!connection.watch && !connection.over) this.hadSeat = true;
     this.announceChanges();
     const Panel = PANELS[view.stage];
-    if (!Panel && connection.over) return undefined; // until the results page is loaded
+    if (Panel === null) return undefined; // until it is loaded
     if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
     if (!(this.panel instanceof Panel)) {
       this.panel = new Panel(this);

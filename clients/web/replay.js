@@ -4,14 +4,12 @@ import { fetchGames, fetchJson, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { actionOf } from "./keys.js";
 import { raceAgainst } from "./opening.js";
-import { showPar } from "./par.js";
 import { boardResult, displayNames, formatClock, outcomeText } from "./phrases.js";
 import { practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
 import { Table } from "./table.js";
 import { indexAt, lineTo, markersOf, positionsOf } from "./timeline.js";
-import { showVerification } from "./verification.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const SKIP_AFTER_MS = 2000;
@@ -72,13 +70,15 @@ export class ReplayPage {
   /** Shows what is known about the race besides its moves. */
   async showFacts() {
     const { racers } = this.steps;
-    const players = await showVerification(this.checks, this.path);
+    const verify = ({ showVerification }) => showVerification(this.checks, this.path);
+    const players = (await loadOptional("./verification.js", verify)) ?? new Map();
     const links = racers
       .filter(({ seat }) => players.has(seat))
       .map(({ seat }) => h("li", {}, playerLink(players.get(seat), this.names.get(seat))));
     if (links.length) fill(this.players, h("h2", {}, "Players"), h("ul", { class: "list" }, links));
     const [best] = racers;
-    await Promise.all([showPar(this.par, this.raceId, best.seat, this.names.get(best.seat)), this.showTurns()]);
+    const compare = ({ showPar }) => showPar(this.par, this.raceId, best.seat, this.names.get(best.seat));
+    await Promise.all([loadOptional("./par.js", compare), this.showTurns()]);
   }
 
   async showTurns() {

@@ -2,19 +2,13 @@
 
 import { ApiError, fetchJson } from "./api.js";
 import { announce, button, fill, h } from "./dom.js";
-import { displayNames } from "./phrases.js";
 import { guest } from "./storage.js";
 
 const REASONS = { name: "The name", cheating: "Cheating", conduct: "Conduct", other: "Something else" };
 const MAX_TEXT = 500;
 
-/** Returns a button that opens the dialog, or null if the user has never played on this server or is alone in the race. */
-export function reportButton(raceId, standings, mine) {
-  const others = standings.filter(({ seat }) => seat !== mine);
-  return guest() && others.length ? button("Report a player", () => showDialog(raceId, others, displayNames(standings))) : null;
-}
-
-function showDialog(raceId, others, names) {
+/** Opens the dialog. `names` are those of the racers by seat. */
+export function showReport(raceId, others, names) {
   const option = (value, text) => h("option", { value }, text);
   const player = h("select", {}, others.map(({ seat }) => option(seat, names.get(seat))));
   const reason = h("select", {}, Object.entries(REASONS).map(([value, text]) => option(value, text)));

@@ -1,10 +1,9 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { ApiError, fetchDaily, fetchJson, fetchText, loadOptional } from "./api.js";
+import { ApiError, fetchDaily, fetchJson, fetchText, loadModule, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
 import { actionOf } from "./keys.js";
 import { openRace } from "./naming.js";
-import { showPar } from "./par.js";
 import {
   advice,
   capitalized,
@@ -19,11 +18,9 @@ import {
   resultText,
   withCards,
 } from "./phrases.js";
-import { reportButton } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest, saveLastRace } from "./storage.js";
-import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
 const MAX_RETRIES = 10;
@@ -127,6 +124,8 @@ export class ResultsPage {
     const list = this.list.show(standings, { mine: view.seat });
     const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
     showGhosts(ghosts, connection.ghosts, game);
+    const others = standings.filter(({ seat }) => seat !== view.seat);
+    const report = async () => (await loadModule("./reports.js")).showReport(raceId, others, displayNames(standings));
     this.load(header, mine);
     return h(
       "div",
@@ -144,7 +143,7 @@ export class ResultsPage {
         button("Copy result", () => copyText(this.shareText, "Result copied.")),
         navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
         mine && guest() ? playerLink(guest().player, "Your scores") : null,
-        reportButton(raceId, standings, view.seat),
+        guest() && others.length ? button("Report a player", report) : null,
         homeLink(),
       ),
       this.difference,
@@ -167,6 +166,7 @@ export class ResultsPage {
     await this.loadShareText(mine);
     try {
       if (header.daily && (await this.showDaily(header, mine))) return;
+      const { showVerification } = await loadModule("./verification.js");
       this.list.players = await showVerification(this.verification, `/replays/${raceId}`, { header, digests: connection.receipts });
       this.list.show(connection.standings, { mine: connection.view.seat });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
@@ -178,7 +178,7 @@ export class ResultsPage {
     loadOptional("./analysis.js", ({ showAnalysis }) =>
       showAnalysis(this.analysis, raceId, { names, variant: header.variant }),
     );
-    const comparison = await showPar(this.par, raceId, mine?.seat);
+    const comparison = await loadOptional("./par.js", ({ showPar }) => showPar(this.par, raceId, mine?.seat));
     if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
     await this.loadShareText(mine);
   }

@@ -1,10 +1,9 @@
 // The page of a winning line: the computer's way to win the deal of a finished race, as a replay.
 
-import { fetchWhenReady } from "./api.js";
-import { SEARCHING } from "./analysis.js";
+import { fetchWhenReady, loadOptional } from "./api.js";
 import { fill, h } from "./dom.js";
+import { SEARCHING } from "./phrases.js";
 import { ReplayPage } from "./replay.js";
-import { showVerification } from "./verification.js";
 
 export class SolutionPage extends ReplayPage {
   get path() {
@@ -30,6 +29,6 @@ export class SolutionPage extends ReplayPage {
   }
 
   async showFacts() {
-    await showVerification(this.checks, this.path);
+    await loadOptional("./verification.js", ({ showVerification }) => showVerification(this.checks, this.path));
   }
 }

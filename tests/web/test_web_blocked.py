@@ -1,9 +1,13 @@
 """What a browser or a network blocks: storage, and single files of the page."""
 
-import pytest
-from playwright.async_api import Browser
+import re
+from urllib.parse import urlsplit
 
-from support.browser import IN_BROWSER, open_page
+import pytest
+from playwright.async_api import Browser, Route
+
+from support.browser import IN_BROWSER, SOLO, open_page
+from support.forged_replays import played
 from support.servers import Server
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -45,24 +49,36 @@ async def test_other_pages_work_without_storage(server: Server, chromium: Browse
         assert not tab.errors
 
 
-@pytest.mark.parametrize("file", ["celebration.js", "analysis.js"])
-async def test_invitation_opens_without_the_files_that_it_does_not_need(
-    file: str, server: Server, chromium: Browser
+@pytest.mark.parametrize("path", ["/", "/r/{}", "/replay/{}", "/rules/corners", "/daily"])
+async def test_page_opens_without_the_modules_that_it_does_not_preload(
+    path: str, server: Server, chromium: Browser
 ) -> None:
     async with open_page(chromium) as tab:
-        await tab.page.route(f"**/{file}", lambda route: route.abort())
-        await tab.page.goto(f"{server.url}/r/{server.create('corners')}")
-        await tab.page.wait_for_selector("#name, h1:text-is('Connection failed')")
-        assert await tab.page.locator("#name").count() == 1
+        race = (await played(server, "corners")).header.race if "replay" in path else server.create("corners")
+        url = server.url + path.format(race)
+        preloaded = set(re.findall(r'modulepreload".* href="(.*?)"', await (await tab.page.request.get(url)).text()))
+
+        async def serve(route: Route) -> None:
+            await (route.continue_() if urlsplit(route.request.url).path in preloaded else route.abort())
+
+        await tab.page.route(re.compile(r"\.m?js$"), serve)
+        await tab.page.goto(url)
+        await tab.page.wait_for_selector("footer:not([hidden])", state="attached")
+        assert await tab.page.locator("h1:text-is('Connection failed')").count() == 0
 
 
-async def test_page_waits_for_a_file_that_the_server_refuses(server: Server, chromium: Browser) -> None:
+@pytest.mark.parametrize(("file", "wanted"), [("lobby.js", "button.first"), ("play.js", "button:text-is('Resign')")])
+async def test_page_waits_for_a_file_that_the_server_refuses(
+    file: str, wanted: str, server: Server, chromium: Browser
+) -> None:
     async with open_page(chromium) as tab:
-        await tab.page.route("**/lobby.js", lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}))
-        await tab.page.goto(f"{server.url}/r/{server.create('corners')}")
+        await tab.page.route(f"**/{file}", lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}))
+        await tab.page.goto(f"{server.url}/r/{server.create('corners', **SOLO)}")
+        if file == "play.js":
+            await tab.page.click("button:text-is('Play')")
         await tab.page.wait_for_selector("text=A part of this page could not be loaded")
-        await tab.page.unroute("**/lobby.js")
-        await tab.page.wait_for_selector("#name")
+        await tab.page.unroute(f"**/{file}")
+        await tab.page.wait_for_selector(wanted)
 
 
 async def test_page_says_so_if_its_first_file_is_missing(server: Server, chromium: Browser) -> None:

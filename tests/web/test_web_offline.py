@@ -111,7 +111,10 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -
 @window(service_workers="allow")
 async def test_front_page_opened_offline_shows_races_when_the_connection_is_back(server: Server, page: Page) -> None:
     await visit(page, server)
+    await page.wait_for_function("navigator.serviceWorker.controller")
     await page.context.set_offline(True)
+    await page.click("summary:text-is('Custom race')")
+    await page.wait_for_selector("#most")  # by a module that was not loaded before
     await page.reload()
     await page.wait_for_selector("#facts:has-text('Offline')")
     await page.context.set_offline(False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, Request
 
-from support.browser import IN_BROWSER, SOLO, WINS, Tab, open_page, solo, start_after, tap_moves, wait_for_ply
+from support.browser import IN_BROWSER, WINS, Tab, open_page, solo, start_after, tap_moves, wait_for_ply
 from support.servers import Server
 from support.updated_server import UpdatedServer
 
@@ -38,13 +38,13 @@ def is_version_request(request: Request) -> bool:
 async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(
     path: str, server: Server, page: Page, tab: Tab
 ) -> None:
-    await page.goto(server.url + path.format(server.create("corners", seed="1", **SOLO)))
+    await page.goto(server.url + path.format(server.create("corners")))
     await page.wait_for_selector("footer:not([hidden])")
     names = "document.querySelectorAll('link[rel=modulepreload]')"
     preloaded = set(await page.evaluate(f"[...{names}].map(({{ href }}) => href)"))
     loaded = {url for url in tab.requested if url.endswith(("js", "mjs"))}
-    # On /verify, a worker loads modules, too; the page of a race loads that of its results in the background.
-    assert preloaded <= loaded if path.startswith(("/r/", "/w/", "/verify")) else preloaded == loaded, path
+    # On /verify, a worker loads modules, too; spectators load the results in the background.
+    assert preloaded <= loaded if path.startswith(("/w/", "/verify")) else preloaded == loaded, path
     assert all(VERSION.search(url) for url in preloaded)
 
 

@@ -34,6 +34,8 @@ VERIFIER: Final = "verify"
 NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "printing.mjs")
 """The modules next to them that run only in Node.js."""
 SERVICE_WORKER: Final = "sw.js"
+ALL_FILES: Final = "all.json"
+"""The file with the version, and the media types and contents of all files but pictures, for the service worker."""
 STYLESHEET: Final = '<link rel="stylesheet" href="/page/style.css">'
 MEDIA_TYPES: Final = {
     ".js": "text/javascript",
@@ -90,15 +92,17 @@ class PageFiles:
         self.version = digest.hexdigest()[:16]
         """Identifies the content of all files. Browsers cache the files of a version forever."""
         self.root = f"/page/{self.version}/"
-        cached = [self.root + name for name in bodies if name not in ("index.html", SERVICE_WORKER)]
-        shell = {"version": self.version, "files": cached}
-        bodies[SERVICE_WORKER] = f"self.SHELL = {dumps(shell)};\n".encode() + bodies[SERVICE_WORKER]
+        cached = [name for name in bodies if name not in ("index.html", SERVICE_WORKER) and not name.endswith(".png")]
+        texts = {name: (_media(name), bodies[name].decode()) for name in cached}
+        bodies[ALL_FILES] = dumps({"version": self.version, "files": texts}).encode()
+        bodies[SERVICE_WORKER] = f'self.SHELL = {{ version: "{self.version}" }};\n'.encode() + bodies[SERVICE_WORKER]
         self._files = {name: _load(name, body) for name, body in bodies.items()}
         style = b64encode(sha256(f"\n{self._text('style.css')}".encode()).digest()).decode()
         self.html_headers = HEADERS | {"Content-Security-Policy": f"{POLICY}; style-src 'self' 'sha256-{style}'"}
         """The headers of HTML that contains the stylesheet."""
         routes = {match[1]: match[2] for match in _ROUTE.finditer(self._text("main.js"))}
         self._html = {first: self._with_preloads("main.js", module) for first, module in routes.items()}
+        self._html["w"] = self._with_preloads("main.js", routes["w"], "play.js")
         self._html["unknown"] = self._with_preloads("main.js")
 
     def route(self) -> Mount:
@@ -167,5 +171,8 @@ class PageFiles:
 
 
 def _load(name: str, body: bytes) -> _File:
-    media = MEDIA_TYPES.get(Path(name).suffix) or guess_type(name)[0] or "text/plain"
-    return _File(body, gzip.compress(body, mtime=0), media, f'"{sha256(body).hexdigest()[:32]}"')
+    return _File(body, gzip.compress(body, mtime=0), _media(name), f'"{sha256(body).hexdigest()[:32]}"')
+
+
+def _media(name: str) -> str:
+    return MEDIA_TYPES.get(Path(name).suffix) or guess_type(name)[0] or "text/plain"
