@@ -2,6 +2,10 @@
 
 import os
 import sys
+from typing import Final
+
+NOTICE: Final = "_SAMEDEAL_NOTICE"
+"""The environment variable with what a server writes to stderr as soon as it serves."""
 
 
 def prepare_process() -> None:

@@ -18,7 +18,7 @@ import click
 import uvicorn
 
 from samedeal.errors import Refused
-from samedeal.program_start import prepare_process
+from samedeal.program_start import NOTICE, prepare_process
 from samedeal_server import workers
 from samedeal_server.access.network import bind
 from samedeal_server.admin_socket import AdminSocket
@@ -235,7 +235,10 @@ def _end_within(seconds: float | None) -> None:
 
 
 def _print_url(host: str, port: int) -> None:
+    """Print the URL, and what ``samedeal serve`` wants to say as soon as it can be used."""
     click.echo(f"samedeal serves at http://{f'[{host}]' if ':' in host else host}:{port}")
+    if notice := os.environ.get(NOTICE):
+        click.echo(notice, err=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any, cast
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.config import STARTUP_FAILURE
 
+from samedeal.program_start import NOTICE
 from samedeal_server.access.network import bind
 from samedeal_server.ops.processes import MULTIPROCESS_DIR
 from samedeal_server.settings import Settings
@@ -41,7 +42,7 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
         bind(settings.host, port, shared=True, listen=False),  # reserves the port while no worker runs
         tempfile.TemporaryDirectory(prefix="samedeal-workers-") as directory,
     ):
-        environment = os.environ | {"SAMEDEAL_REDIS_URL": redis_url}
+        environment = os.environ | {"SAMEDEAL_REDIS_URL": redis_url, NOTICE: ""}
         if settings.metrics == "on":
             environment[MULTIPROCESS_DIR] = directory
         numbers = range(1, settings.workers + 1)

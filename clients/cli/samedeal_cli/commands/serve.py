@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from samedeal.program_start import NOTICE
 from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.parameters import Number
 from samedeal_cli.failure import Failure, Misused
@@ -63,14 +64,17 @@ def serve(
     if str(number).isdecimal() and not is_free(listens_on, int(number)):
         free = next((other for other in range(int(number) + 1, 65536) if is_free(listens_on, other)), 0)
         raise Failure(f"port {number} is in use; try: samedeal serve {'--lan ' if lan else ''}--port {free}")
+    notices = []
     if lan:
-        settings.say(f"{public_url}: {OPEN}")
-        settings.say("\n".join(qr_lines(f"{public_url}", ascii=settings.plain, color=settings.colored)))
-    if listens_on == "127.0.0.1" and not public_url and "SAMEDEAL_PUBLIC_URL" not in os.environ:
-        settings.say("Only this machine can connect; to invite others, use samedeal serve --lan")
-    other = "" if str(number) in ("0", str(PORT)) else f" --server http://127.0.0.1:{number}"
-    settings.say(f"Next, in another terminal: samedeal new corners --join{other}")
+        notices += [f"{public_url}: {OPEN}"]
+        notices += qr_lines(f"{public_url}", ascii=settings.plain, color=settings.colored)
+    if sys.stderr.isatty():
+        if listens_on == "127.0.0.1" and not public_url and "SAMEDEAL_PUBLIC_URL" not in os.environ:
+            notices += ["Only this machine can connect; to invite others, use samedeal serve --lan"]
+        other = "" if str(number) in ("0", str(PORT)) else f" --server http://127.0.0.1:{number}"
+        notices += [f"Next, in another terminal: samedeal new corners --join{other}"]
     given = {"SAMEDEAL_REDIS_URL": redis, "SAMEDEAL_DATA_DIR": data_dir, "SAMEDEAL_PUBLIC_URL": public_url}
+    given[NOTICE] = None if settings.quiet else "\n".join(notices)
     environment = os.environ | {name: value for name, value in given.items() if value is not None}
     command = server_command(host, port, workers)
     if os.name == "posix":
