@@ -37,8 +37,12 @@ class AdminSocket:
         self._check: asyncio.Task[None] | None = None
 
     async def listen(self) -> None:
-        """Start to serve. If that is not possible, log why: everything else works without the socket."""
+        """Create the folder if necessary, and start to serve.
+
+        If that is not possible, log why: everything else works without the socket.
+        """
         try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             await self._bind()
         except (OSError, AttributeError) as error:  # Windows has no such sockets
             logger.warning("cannot listen at %s, so samedeal admin needs SAMEDEAL_ADMIN_KEY: %s", self._path, error)

@@ -120,7 +120,15 @@ def test_another_server_takes_over_the_socket(how: signal.Signals, store_url: st
             assert on_socket(tmp_path, "GET", LOG).status == 200
 
 
+def test_a_missing_data_directory_is_created_for_the_socket(store_url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with in_folder(LoggedServer(store_url, tmp_path / "log"), folder).start():
+        assert on_socket(folder, "GET", LOG).status == 200
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
 def test_server_runs_without_a_data_directory(store_url: str, tmp_path: Path) -> None:
-    with in_folder(LoggedServer(store_url, tmp_path / "log"), tmp_path / "none").start() as server:
+    (tmp_path / "file").touch()
+    with in_folder(LoggedServer(store_url, tmp_path / "log"), tmp_path / "file" / "none").start() as server:
         assert request(server, "GET", "/healthz").status == 200
         assert "samedeal admin needs SAMEDEAL_ADMIN_KEY" in server.log
