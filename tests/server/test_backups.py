@@ -19,17 +19,17 @@ from conftest import kept_store
 from samedeal_server.backups.backup_file import DATA, MANIFEST
 from samedeal_server.store.checks import check_master_key, fingerprint
 from samedeal_server.store.connection import Store, UnfitStoreError
-from samedeal_server.store.copying import UNFINISHED
 from samedeal_server.store.embedded import EmbeddedStore
 from samedeal_server.store.guests import Guests
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
-from samedeal_server.store.schema import SCHEMA, check_schema
+from samedeal_server.store.schema import SCHEMA, UNFINISHED, check_schema
 from support.archived_races import archive
 from support.rooms import opened
 from support.stores import KEY, process, run, seat_for
 
 pytestmark = pytest.mark.tier(3)
 
+NOBODY = "redis://127.0.0.1:1"
 Content = dict[bytes, Any]
 MASTER_KEY, FINGERPRINT = KEY.hex(), fingerprint(KEY)
 
@@ -175,7 +175,7 @@ def test_another_database_of_the_store_is_restored(redis: Redis, redis_url: str,
 async def test_no_server_starts_on_half_of_a_backup(redis: Redis, redis_url: str) -> None:
     redis.set(SCHEMA_KEY, UNFINISHED)
     store = Store(redis_url)
-    with pytest.raises(UnfitStoreError, match=UNFINISHED):
+    with pytest.raises(UnfitStoreError, match="restore into the store was interrupted"):
         await check_schema(store)
     await store.close()
 
@@ -298,6 +298,8 @@ def test_keys_are_included_only_on_request(tmp_path: Path) -> None:
     assert FINGERPRINT in done.stderr
     assert not (other / "master.key").exists()
     assert "--replace" in samedeal("restore", file, "--data-dir", other, SAMEDEAL_MASTER_KEY="", code=1).stderr
+    (other / "restoring-before").mkdir()  # from a restore that was killed
+    (other / "restoring-before" / "data").touch()
     done = samedeal("restore", file, "--data-dir", other, "--replace", SAMEDEAL_MASTER_KEY="")
     assert FINGERPRINT not in done.stderr
     assert (other / "master.key").read_text().strip() == MASTER_KEY
@@ -310,10 +312,12 @@ def test_what_cannot_be_saved_is_refused(redis_url: str, tmp_path: Path) -> None
     file = tmp_path / "backup"
     cluster = samedeal("backup", file, "--redis", "redis+cluster://127.0.0.1:1", code=1)
     assert "cluster" in cluster.stderr
+    missing = tmp_path / "missing"
+    assert f"{missing} is not a writable" in samedeal("backup", missing / "file", "--redis", NOBODY, code=1).stderr
     assert "no store" in samedeal("backup", file, "--data-dir", tmp_path, code=1).stderr
     with Redis.from_url(redis_url) as redis:
         redis.set(SCHEMA_KEY, UNFINISHED)
-        assert UNFINISHED in samedeal("backup", file, "--redis", redis_url, code=1).stderr
+        assert "restore into the store was interrupted" in samedeal("backup", file, "--redis", redis_url, code=1).stderr
         redis.execute_command("ACL", "SETUSER", "default", "-sync")
         try:
             assert "sync" in samedeal("backup", file, "--redis", redis_url, code=1).stderr

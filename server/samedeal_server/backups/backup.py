@@ -119,7 +119,7 @@ async def source(settings: Settings, say: Say) -> AsyncIterator[str]:
 
 
 def _file(target: Path, now: datetime, *, is_folder: bool) -> Path:
-    """Return the path of a new backup. Raises BackupError if it exists already."""
+    """Return the path of a new backup. Raises BackupError if it exists already or its folder cannot be written."""
     if is_folder:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = target
@@ -128,6 +128,8 @@ def _file(target: Path, now: datetime, *, is_folder: bool) -> Path:
             now += timedelta(seconds=1)
     if file.exists():
         raise BackupError(f"{file} exists already.")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise BackupError(f"{file.parent} is not a writable folder.")
     return file
 
 

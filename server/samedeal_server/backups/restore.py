@@ -1,6 +1,7 @@
 """Restores a backup into an embedded store's data directory or into an empty store at a URL."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from samedeal_server.store.cluster import store_at
 from samedeal_server.store.copying import NotEmptyError, copy
 from samedeal_server.store.embedded import EmbeddedStore, reserved
 
+_NEW = "restoring-"
 _DATA, _LOGS = "appendonlydir", ("store.log", "store.log.1")
 Say = Callable[[str], object]
 
@@ -62,7 +64,9 @@ async def _restore_embedded(
     with reserved(folder):
         if (folder / _DATA).exists() and not replace:
             raise BackupError(f"{folder} has a store already: use --replace to move it aside, or another --data-dir.")
-        with tempfile.TemporaryDirectory(prefix="restoring-", dir=folder) as name:
+        for interrupted in folder.glob(f"{_NEW}*"):
+            shutil.rmtree(interrupted)
+        with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as name:
             async with EmbeddedStore(Path(name), say=lambda text: None) as store:
                 count = await _fill(extracted, temporary, store.url, say)
             replaced = _move_aside(folder, (_DATA, *_LOGS, *extracted.keys))

@@ -7,8 +7,6 @@ from typing import Final
 from samedeal_server.store import inventory, schema
 from samedeal_server.store.connection import CONNECTIONS, Store, Word
 
-UNFINISHED: Final = "unfinished-restore"
-"""Stands for the schema until the copy is complete, so that no server starts on half of the data."""
 _BATCH: Final = 500
 """How many members of a sorted set are copied at once."""
 
@@ -28,7 +26,7 @@ async def copy(source: Store, target: Store, on_progress: Callable[[int], object
     """
     if not await inventory.is_empty(target):
         raise NotEmptyError
-    await target.retry("SET", schema.KEY, UNFINISHED)
+    await target.retry("SET", schema.KEY, schema.UNFINISHED)
     number, copied, free = await source.ask("GET", schema.KEY), 0, asyncio.Semaphore(CONNECTIONS // 2)
 
     async def copy_key(key: bytes) -> None:

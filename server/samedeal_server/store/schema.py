@@ -9,6 +9,8 @@ from typing import Final
 from samedeal_server.store.connection import Store, UnfitStoreError
 
 SCHEMA: Final = 4
+UNFINISHED: Final = "unfinished-restore"
+"""Stands for the schema until a restore is complete, so that no server starts on half of the data."""
 KEY: Final = "samedeal:schema"
 _WRITTEN_BY_ANY: Final = "replays:keys"
 
@@ -27,6 +29,8 @@ async def check_schema(store: Store) -> None:
 
 def mismatch(found: str | None) -> str:
     """Return why this version cannot use a store with another schema, or without a number, and what to do instead."""
+    if found == UNFINISHED:
+        return "A restore into the store was interrupted. Empty the store with FLUSHDB and restore again."
     stated = "no schema number" if found is None else f"schema {found!r}"
     if found is None or (found.isdecimal() and int(found) < SCHEMA):
         advice = "Start with an empty store, or keep the version that wrote it, which can also export races as files."
