@@ -15,7 +15,9 @@ from support.waiting import LIMIT_S
 pytestmark = pytest.mark.tier(2)
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "systemd"
-SERVER, BACKUP = ((FOLDER / name).read_text() for name in ("samedeal@.service", "samedeal-backup.service"))
+SERVICES = ("samedeal@.service", "samedeal-backup.service", "samedeal-doctor.service")
+SERVER, BACKUP, DOCTOR = ((FOLDER / name).read_text() for name in SERVICES)
+OPERATIONS = FOLDER.parents[1] / "docs" / "operate" / "operations.md"
 MAX_EXPOSURE = 1.5
 """From 0 to 10, as systemd-analyze computes it. The server needs the network and child processes."""
 
@@ -38,11 +40,12 @@ def analyze(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]"
 def test_units_are_valid(tmp_path: Path) -> None:
     names = [f"./{file.name.replace('@', '@8640')}" for file in FOLDER.iterdir()]
     done = analyze(tmp_path, "verify", *names)
-    assert (len(names), done.returncode, done.stderr) == (3, 0, "")
+    assert (len(names), done.returncode, done.stderr) == (5, 0, "")
 
 
-@pytest.mark.parametrize("name", ["samedeal@8640.service", "samedeal-backup.service"])
+@pytest.mark.parametrize("name", SERVICES)
 def test_exposure_is_low(name: str, tmp_path: Path) -> None:
+    name = name.replace("@", "@8640")
     threshold = f"--threshold={MAX_EXPOSURE * 10:.0f}"
     done = analyze(tmp_path, "security", "--offline=true", "--no-pager", threshold, f"./{name}")
     assert done.returncode == 0, done.stdout
@@ -51,11 +54,21 @@ def test_exposure_is_low(name: str, tmp_path: Path) -> None:
     assert 0 < float(exposure[1]) <= MAX_EXPOSURE
 
 
-def test_both_services_are_hardened_alike() -> None:
-    hardening = [unit[unit.index("CapabilityBoundingSet") :].partition("\n\n")[0].strip() for unit in (SERVER, BACKUP)]
+@pytest.mark.parametrize("unit", [BACKUP, DOCTOR])
+def test_services_are_hardened_alike(unit: str) -> None:
+    hardening = [each[each.index("CapabilityBoundingSet") :].partition("\n\n")[0].strip() for each in (SERVER, unit)]
     assert hardening[0] == hardening[1]
     for name in ("User", "EnvironmentFile", "Environment", "StateDirectory", "StateDirectoryMode"):
-        assert option(SERVER, name) == option(BACKUP, name)
+        assert option(SERVER, name) == option(unit, name)
+
+
+def test_doctor_checks_the_files_and_the_servers_of_the_documentation() -> None:
+    checked, limit = option(DOCTOR, "ExecStart"), "LimitNOFILE"
+    assert checked.split("--backups ")[1] in option(BACKUP, "ExecStart")
+    assert option(DOCTOR, limit) == option(SERVER, limit)
+    started = re.search(r"enable --now samedeal@(\d+) samedeal@(\d+)", OPERATIONS.read_text())
+    assert started
+    assert re.findall(r"--port (\d+)", checked) == list(started.groups())
 
 
 def test_server_has_time_to_drain_and_stop_its_store() -> None:
@@ -64,6 +77,6 @@ def test_server_has_time_to_drain_and_stop_its_store() -> None:
 
 
 def test_the_variables_of_the_units_are_settings() -> None:
-    names = set(re.findall(r"SAMEDEAL_\w+", SERVER + BACKUP))
+    names = set(re.findall(r"SAMEDEAL_\w+", SERVER + BACKUP + DOCTOR))
     assert names
     assert names <= {name for name, *_ in described()}

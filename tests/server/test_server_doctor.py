@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from signal import SIGKILL
 from socket import create_server
 from threading import Thread
 from typing import Any
@@ -24,6 +25,7 @@ from redis import Redis
 
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA
+from support.clusters import free_ports
 from support.servers import MASTER_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
@@ -59,7 +61,12 @@ def test_a_running_server_has_no_problem(tmp_path: Path) -> None:
     with Server(data_dir=tmp_path, master_key="", signing_key="") as server:
         found = doctor(tmp_path, port=f"{server.port}", public_url=server.url)
         assert found["machine"]["port"].startswith(f"127.0.0.1:{server.port} is served by samedeal/")
-        assert found["public_URL"] == {"address": server.url, "answers": True, "this_server": True}
+        assert found["public_URL"] == {
+            "address": server.url,
+            "answers": True,
+            "this_server": True,
+            "WebSockets": True,
+        }
         assert found["data_directory"]["master.key"] == "found"
         store = found["store"]
         assert (store["answers"], store["safe"], store["master_key"], store["schema"]) == (
@@ -78,6 +85,31 @@ def test_a_running_server_has_no_problem(tmp_path: Path) -> None:
         assert "no schema number" in older
         for text in ("reads only schema", "SAMEDEAL_STORE_DURABILITY", "which the server does not have"):
             assert text in texts
+
+
+def test_every_port_needs_a_server(tmp_path: Path) -> None:
+    (free,) = free_ports(1)
+    with Server(data_dir=tmp_path, master_key="", signing_key="") as server:
+        found = doctor(tmp_path, "--port", server.port, "--port", free, code=1)
+    assert f":{server.port} is served by samedeal/" in found["machine"][f"port_{server.port}"]
+    assert found["wrong"] == [f"no server runs on 127.0.0.1:{free}"]
+
+
+def test_store_without_writes_is_a_problem(tmp_path: Path) -> None:
+    with Server(data_dir=tmp_path, master_key="", signing_key=""):
+        with Redis.from_url(f"unix://{tmp_path}/store.sock") as redis:
+            redis.config_set("rdb-key-save-delay", 10**7)
+            redis.bgsave()
+            pid = redis.info("server")["process_id"]
+            (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            os.kill(int(child), SIGKILL)
+            while redis.info("persistence")["rdb_last_bgsave_status"] == "ok":
+                time.sleep(0.01)
+            assert "last snapshot failed" in doctor(tmp_path, code=1)["wrong"][0]
+            redis.config_set("save", "3600 1")
+        (wrong,) = doctor(tmp_path, code=1)["wrong"]
+    assert "accepts no writes" in wrong
+    assert "cannot write to its disk" in wrong
 
 
 def test_another_server_at_the_public_url_is_a_problem(redis_url: str, tmp_path: Path) -> None:
@@ -158,6 +190,7 @@ def test_old_or_missing_backups_are_a_problem(tmp_path: Path) -> None:
     assert "hours old" in doctor(tmp_path / "data", "--backups", folder, code=1)["wrong"][0]
 
 
-def test_backups_need_the_server_side() -> None:
-    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", "--backups", "x"], timeout=50)
+@pytest.mark.parametrize("option", ["--backups", "--port"])
+def test_option_needs_the_server_side(option: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", option, "1"], timeout=50)
     assert done.returncode == 2

@@ -108,7 +108,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
             assert holds is not None, f"{key} is not documented"
             assert holds(redis.ttl(key)), f"{key} expires in {redis.ttl(key)} s"
             used.add(next(pattern for pattern in LIFETIMES if re.fullmatch(pattern, marked)))
-        assert used == LIFETIMES.keys() - {PROBE}  # written only while the store refuses writes
+        assert used == LIFETIMES.keys() - {PROBE}  # written only by doctor, and while the store refuses writes
 
 
 async def log_in_and_out(server: LoggedServer) -> None:

@@ -16,22 +16,29 @@ from support.proxies import Proxy, run_proxy
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)
-FAILS_F5 = pytest.mark.xfail(strict=True, raises=AssertionError, reason="F-F5")
 NGINX = """
 server {
     listen 127.0.0.1:PORT;
     location / {
         proxy_pass TARGET;
-        proxy_set_header Host $http_host;
+        LINES
     }
 }
 """
+WITHOUT_UPGRADE = "proxy_set_header Host $http_host;"
+WITH_ANOTHER_HOST = """
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection upgrade;
+        proxy_set_header Host cards.example;
+"""
+BROKEN = "location /ws/ { return 502; }"
 
 
 @contextmanager
-def blocking_proxy(server: Server, folder: Path) -> Iterator[Proxy]:
+def blocking_proxy(server: Server, folder: Path, lines: str = WITHOUT_UPGRADE) -> Iterator[Proxy]:
     (port,) = free_ports(1)
-    text = NGINX.replace("PORT", f"{port}").replace("TARGET", server.url)
+    text = NGINX.replace("PORT", f"{port}").replace("TARGET", server.url).replace("LINES", lines)
     folder.mkdir()
     with run_proxy("nginx", text, folder):
         proxy = Proxy(f"http://127.0.0.1:{port}")
@@ -62,11 +69,19 @@ def test_request_without_upgrade_is_refused_with_a_hint_for_operators(redis_url:
     assert "proxy" in answer.json["detail"]
 
 
-@FAILS_F5
-def test_doctor_on_the_server_finds_that_websockets_are_blocked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (WITHOUT_UPGRADE, "a proxy in between removed the header Upgrade"),
+        (WITH_ANOTHER_HOST, "only if that is its public URL"),
+        (BROKEN, "HTTP 502"),
+    ],
+)
+def test_doctor_on_the_server_finds_that_pages_cannot_open_websockets(lines: str, why: str, tmp_path: Path) -> None:
     with (
         Server(data_dir=tmp_path / "data", master_key="", signing_key="") as server,
-        blocking_proxy(server, tmp_path / "nginx") as proxy,
+        blocking_proxy(server, tmp_path / "nginx", lines) as proxy,
     ):
-        found = doctor(tmp_path / "data", code=1, port=f"{server.port}", public_url=proxy.url)
-        assert any("WebSocket" in problem for problem in found["wrong"])
+        (wrong,) = doctor(tmp_path / "data", code=1, port=f"{server.port}", public_url=proxy.url)["wrong"]
+    assert "nobody can play" in wrong
+    assert why in wrong

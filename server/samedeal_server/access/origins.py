@@ -45,9 +45,7 @@ def check_origin(scope: Scope, public_url: str | None) -> None:
     origin, host = headers.get("origin"), headers.get("host", "")
     if origin is None or (public_url and origin == "/".join(public_url.split("/")[:3])):
         return
-    if not host or origin not in (f"http://{host}", f"https://{host}"):
-        raise Refused("foreign-page", f"Pages of {origin} may not use this server.")
-    if not _is_local(host):
+    if origin not in (f"http://{host}", f"https://{host}") or not _is_local(host):
         text = f"Pages of {origin} may use this server only if that is its public URL (SAMEDEAL_PUBLIC_URL)."
         raise Refused("foreign-page", text)
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import click
@@ -17,14 +18,18 @@ from samedeal_server.settings import Settings, SettingsError, removed
 
 @click.command()
 @click.option("--backups", type=click.Path(path_type=Path))
-def main(backups: Path | None) -> None:
+@click.option("--port", "ports", multiple=True, type=int)
+def main(backups: Path | None, ports: tuple[int, ...]) -> None:
     """Write the findings as a JSON array."""
     logging.disable()  # the findings say the same
-    click.echo(json.encode(findings(backups)))
+    click.echo(json.encode(findings(backups, ports)))
 
 
-def findings(backups: Path | None) -> list[Finding]:
-    """Check the installation of a server with the settings in the environment, and its folder of backups, if any."""
+def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
+    """Check the installation of a server with the settings in the environment, and its folder of backups, if any.
+
+    Servers must run on all `ports`. Without any, the port of the settings is checked, where a server may run.
+    """
     try:
         settings = Settings.from_env(os.environ)
     except SettingsError as error:
@@ -35,7 +40,7 @@ def findings(backups: Path | None) -> list[Finding]:
         *(Finding("settings", name, reason) for name, reason in removed(os.environ).items()),
         *machine.directory_findings(settings),
         machine.open_files(settings),
-        machine.port(settings),
+        *(machine.port(settings.host, number, expected=bool(ports)) for number in ports or [settings.port]),
         *of_store,
         *public_url(settings, condition.signing_keys if condition else ()),
         *(machine.backups(backups) if backups else ()),

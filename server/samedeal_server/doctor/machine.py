@@ -62,23 +62,22 @@ def open_files(settings: Settings) -> Finding:
     )
 
 
-def port(settings: Settings) -> Finding:
-    """Check that the port is free or that a server of this program has it."""
-    name, host = "port", settings.host
-    shown = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
+def port(host: str, number: int, *, expected: bool) -> Finding:
+    """Check that a server of this program has a port or, unless it is expected there, that the port is free."""
+    name = f"port {number}" if expected else "port"
+    shown = f"{f'[{host}]' if ':' in host else host}:{number}"
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, settings.port))
+            probe.bind((host, number))
         except OSError as error:
             near = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, shown.rpartition(":")[0])  # noqa: S104 (compared)
             try:
-                return Finding(
-                    "machine", name, f"{shown} is served by {fetch(f'http://{near}:{settings.port}').server}"
-                )
+                return Finding("machine", name, f"{shown} is served by {fetch(f'http://{near}:{number}').server}")
             except ProblemError:
                 return Finding("machine", name, shown, f"{shown} cannot be used: {error.strerror or error}")
-    return Finding("machine", name, f"{shown} is free: the server does not run")
+    wrong = f"no server runs on {shown}" if expected else ""
+    return Finding("machine", name, f"{shown} is free: the server does not run", wrong)
 
 
 def backups(folder: Path) -> Iterator[Finding]:

@@ -1,12 +1,19 @@
-"""Checks of the public URL: that it leads to this server, through proxies that it trusts, with a valid certificate."""
+"""Checks of the public URL: that pages can play there, through proxies that are trusted, with a valid certificate."""
 
 import socket
 import ssl
 import time
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import DecodeError, Struct, ValidationError, json
+from websockets.exceptions import InvalidStatus, WebSocketException
+from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
+
+from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.doctor.fetch import TIMEOUT_S, ProblemError, fetch
 from samedeal_server.doctor.finding import Finding
 from samedeal_server.settings import Settings
@@ -30,11 +37,38 @@ def public_url(settings: Settings, own_keys: Collection[str]) -> Iterator[Findin
         ours = not own_keys or any(key.key in own_keys for key in info.keys)
         yield Finding(part, "answers", True)
         yield Finding(part, "this server", ours, "" if ours else f"{url} leads to a server with another store")
+        wrong = _websocket(url)
+        yield Finding(part, "WebSockets", not wrong, wrong)
     if url.startswith("https://"):
         yield _certificate(url)
         no_proxy = "the server has no TLS of its own, but trusts no proxy: set SAMEDEAL_TRUSTED_PROXIES"
         trusted = str(settings.trusted_proxies)
         yield Finding(part, "trusted proxies", trusted or None, "" if trusted else no_proxy)
+
+
+class Problem(Struct):
+    detail: str
+
+
+def _websocket(url: str) -> str:
+    """Open a WebSocket as a page of the server does, and return why that fails, or an empty string."""
+    try:
+        with connect(
+            f"ws{url.removeprefix('http')}/ws/doctor",
+            origin=Origin("/".join(url.split("/")[:3])),
+            subprotocols=[Subprotocol(name) for name in SUBPROTOCOLS],
+            open_timeout=TIMEOUT_S,
+            close_timeout=TIMEOUT_S,
+            proxy=None,
+        ):
+            return ""
+    except InvalidStatus as error:
+        reason = f"HTTP {error.response.status_code}"
+        with suppress(DecodeError, ValidationError):
+            reason += f". {json.decode(error.response.body or b'', type=Problem).detail}"
+    except (OSError, WebSocketException) as error:
+        reason = f"{error}"
+    return f"nobody can play, because pages at {url} cannot open a WebSocket: {reason}"
 
 
 def _certificate(url: str) -> Finding:

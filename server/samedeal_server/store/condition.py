@@ -1,4 +1,4 @@
-"""The condition of a store, for ``samedeal doctor``: everything is read and nothing is written."""
+"""The condition of a store, for ``samedeal doctor``. Only a key that expires is written."""
 
 import time
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from msgspec import Struct
 from samedeal.errors import Refused
 from samedeal_server.store import schema
 from samedeal_server.store.checks import MASTER_KEY, check_durability
-from samedeal_server.store.connection import Store, UnfitStoreError
+from samedeal_server.store.connection import PROBE, PROBE_S, Store, UnfitStoreError
 from samedeal_server.store.signing_keys import KEYS
 
 OPTIONS: Final = ("min-replicas-to-write", "maxmemory", "maxmemory-policy")
@@ -50,6 +50,10 @@ async def condition(store: Store, weakest: str) -> Condition:
     seconds, micros = await store.ask("TIME")
     ahead_ms = round(1000 * (int(seconds) + int(micros) / 1e6 - (before + time.time()) / 2))
     number, key = await store.ask("GET", schema.KEY), await store.ask("GET", MASTER_KEY)
+    try:
+        await store.ask("SET", PROBE, "", "EX", PROBE_S)
+    except Refused as refused:
+        problems.append(f"The store accepts no writes, so nobody can play: {why(store, refused)}.")
     info, (options, *_) = await store.ask("INFO"), await store.configuration(*OPTIONS)
     return Condition(
         product=product,
@@ -71,6 +75,10 @@ def _problems(info: dict[str, Any], options: dict[str, str]) -> Iterator[str]:
         yield "The store has replicas, but min-replicas-to-write is 0: a failover can lose moves. Set it to 1."
     if info.get("aof_enabled") and info.get("aof_last_write_status", "ok") != "ok":
         yield "The store's last write to its append-only file failed: check its disk."
+    if info.get("aof_last_bgrewrite_status", "ok") != "ok":
+        yield "The store cannot rewrite its append-only file, which keeps growing: check its disk."
+    if info.get("rdb_last_bgsave_status", "ok") != "ok":
+        yield 'The store\'s last snapshot failed. Set save "" there, or it may refuse writes.'
     if (limit := int(info.get("maxmemory", 0))) and int(info.get("used_memory", 0)) > 0.9 * limit:
         yield "The store uses more than 90 % of its maxmemory: raise it, or players will be refused."
 

@@ -59,22 +59,30 @@ class Finding(NamedTuple):
 @command(
     "samedeal doctor",
     "samedeal doctor --json --server https://cards.example",
-    "samedeal doctor --server-side --backups /var/backups/samedeal",
+    "samedeal doctor --server-side --port 8640 --port 8641 --backups /var/backups/samedeal",
     checks=False,
 )
 @click.option("--server-side", is_flag=True, help="Check the installation of a server on this machine instead.")
 @click.option("--backups", metavar="FOLDER", type=click.Path(), help="With --server-side, the folder of its backups.")
-def doctor(settings: Settings, server_side: bool, backups: str | None) -> int:
+@click.option(
+    "--port",
+    "ports",
+    metavar="PORT",
+    multiple=True,
+    type=click.IntRange(1, 65535),
+    help="With --server-side, a port where a server has to run; can be given several times.",
+)
+def doctor(settings: Settings, server_side: bool, backups: str | None, ports: tuple[int, ...]) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
     Exits with 1 if there is a problem, and with 3 if the server set by a flag, the environment or the config file
     cannot be reached. With --server-side, checks the settings in the environment, the data directory, the store, the
     port and the public URL, as the server's user.
     """
-    if backups and not server_side:
-        raise Misused("--backups needs --server-side")
+    if (backups or ports) and not server_side:
+        raise Misused(f"--{'backups' if backups else 'port'} needs --server-side")
     client = () if server_side else (*_paths(), *_terminal(settings), *_environment(), *_server(settings))
-    findings = [*_program(), *client, *(_installation(backups) if server_side else ())]
+    findings = [*_program(), *client, *(_installation(backups, ports) if server_side else ())]
     wrong = [finding.wrong for finding in findings if finding.wrong]
     parts: dict[str, dict[str, Value]] = {}
     for finding in findings:
@@ -128,10 +136,10 @@ def _paths() -> Iterator[Finding]:
     yield Finding("paths", "known players", len(list((state / "guests").glob("*.json"))))
 
 
-def _installation(backups: str | None) -> list[Finding]:
+def _installation(backups: str | None, ports: Sequence[int]) -> list[Finding]:
     """Return what the server's package finds about an installation. Raises Failure if it cannot run."""
     check_installed(store="checked by the server's package")
-    options = [] if backups is None else [f"--backups={backups}"]
+    options = [f"--port={port}" for port in ports] + ([] if backups is None else [f"--backups={backups}"])
     program = [sys.executable, "-m", "samedeal_server.doctor", *options]
     done = subprocess.run(program, capture_output=True, check=False)  # noqa: S603 (our own program)
     try:
