@@ -184,6 +184,16 @@ def test_pages_of_solutions_and_practice_name_commands_in_terminals(server: Logg
         assert (page.status, page.headers["content-type"]) == (refused.status, "text/html; charset=utf-8")
 
 
+@pytest.mark.parametrize("hidden", ["%C2%9B31mRED", "%E2%80%AEnur", "%0A", "%1B%5B2J", "%EE%80%80", "%E2%80%8B"])
+def test_answers_write_no_control_characters_to_a_terminal(server: LoggedServer, hidden: str) -> None:
+    """Neither in a text that quotes the deal of a link, nor in a problem that quotes the request."""
+    deals = f"/api/v1/deals/corners:{hidden}a/par", f"/practice/corners:1{hidden}2"
+    for path in (*deals, f"/practice/corners:1?{hidden}=1", f"/api/v1/replays?{hidden}=1", f"/api/v1/games/{hidden}a"):
+        refused = request(server, "GET", path, None, **CURL)
+        assert refused.status in (400, 404), path
+        assert refused.body.decode().isprintable(), path
+
+
 def test_unknown_race_is_a_page_for_previews_and_a_problem_in_terminals(server: LoggedServer) -> None:
     page = request(server, "GET", f"/r/{UNKNOWN}", Accept="*/*")
     assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")

@@ -11,7 +11,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Seed
 from samedeal_server.http.race_bodies import variant_fields
 from samedeal_server.http.requests import validate
-from samedeal_server.races.opening import checked_game, chosen_variant
+from samedeal_server.races.opening import check_visible, checked_game, chosen_variant
 
 
 class _SeedField(Struct, frozen=True):
@@ -36,4 +36,5 @@ def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
         if choices and (text not in choices or option in variant):
             raise Refused("bad-request", f"{option} must be given once, as {' or '.join(choices)}.")
         variant[option] = choices.get(text, text)
-    return game, validate({"seed": seed}, _SeedField).seed, chosen_variant(game, variant)
+    check_visible(validate({"seed": seed}, _SeedField).seed)
+    return game, seed, chosen_variant(game, variant)

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Final
 from msgspec import Meta
 
 from samedeal.errors import CODES
-from samedeal.race.events import Entry, Seed
+from samedeal.race.events import Entry
 from samedeal.replays.replay import Foot, Head, Replay
 from samedeal.wire.documents import Slug
 from samedeal.wire.messages import Progress, View
 from samedeal_server.http.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, Link, ResponseSpec
+from samedeal_server.http.race_bodies import VisibleSeed
 from samedeal_server.http.responses import MEDIA, PAGE, PROBLEM, Problem
 from samedeal_server.http.schemas import Schema, schemas
 from samedeal_server.races.daily import DAYS_AHEAD
@@ -41,7 +42,7 @@ PATH: Final[Mapping[str, Any]] = {
     ],
     "player": Annotated[str, Meta(description="The public ID of a player.", pattern="^[0-9a-f]{16}$")],
     "other": Annotated[str, Meta(description="The public ID of another player.", pattern="^[0-9a-f]{16}$")],
-    "seed": Annotated[Seed, Meta(description="The seed of a deal, percent-encoded.")],
+    "seed": Annotated[VisibleSeed, Meta(description="The seed of a deal, percent-encoded.")],
     "play": Annotated[
         str,
         Meta(

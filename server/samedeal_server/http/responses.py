@@ -1,6 +1,7 @@
 """Responses: JSON, problems (RFC 9457) and content negotiation."""
 
 import gzip
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -48,9 +49,9 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 
 def problem_response(refused: Refused) -> Response:
-    """Return a refusal as a problem response."""
+    """Return a refusal as a problem response, in ASCII: the detail can quote the request, and terminals show it."""
     headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s}"}
-    return Response(codec.encode(refused.problem(), "json"), refused.status, headers, PROBLEM)
+    return Response(json.dumps(refused.problem(), separators=(",", ":")), refused.status, headers, PROBLEM)
 
 
 def accepted_quality(request: Request, *media: str) -> float:

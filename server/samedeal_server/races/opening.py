@@ -62,11 +62,17 @@ def race_options(
         raise Refused("bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
     if seed is not None and checked.filter != "any":
         raise Refused("bad-request", "An open deal cannot have a filter.")
-    if seed is not None and not re.fullmatch(VISIBLE, seed):
-        raise Refused("bad-request", "A seed can contain visible characters and spaces only.")
+    if seed is not None:
+        check_visible(seed)
     if daily:
         _check_daily(seed, variant, options)
     return chosen_variant(game, variant), _without_defaults(checked)
+
+
+def check_visible(seed: str) -> None:
+    """Raise Refused("bad-request") for a seed with other characters than VISIBLE: texts quote it to terminals."""
+    if not re.fullmatch(VISIBLE, seed):
+        raise Refused("bad-request", "A seed can contain visible characters and spaces only.")
 
 
 def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
