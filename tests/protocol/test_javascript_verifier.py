@@ -6,6 +6,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs, to_builtins
@@ -15,14 +16,14 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.signature import Signature, public_key, signed
 from samedeal.proof.verification import FACTS, verify
-from samedeal.race.events import Closed
-from samedeal.race.race import OPEN_MS
+from samedeal.race.events import Closed, Joined
+from samedeal.race.race import OPEN_MS, Race
 from samedeal.replays.replay import read
 from samedeal.wire import codec
 from support.agreement_of_replays import Question, of_javascript, of_library
 from support.altered_examples import EXAMPLES
 from support.altered_replays import Altered
-from support.finished_races import SECRET, SIGNING_KEY, finished, opened
+from support.finished_races import SECRET, SIGNING_KEY, Logged, finished, opened
 from support.forged_replays import prolonged
 from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
 from support.terminals import at_a_terminal, until
@@ -99,6 +100,44 @@ def test_a_wrong_command_line_prints_the_usage() -> None:
     for arguments in wrong:
         code, output = run(*arguments)
         assert (code, output.split()[0]) == (2, "usage:")
+
+
+HIDDEN = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u200b\x7f\n\r\ue000\u2028\U000e0041"
+
+
+@pytest.mark.parametrize("program", ["verify.mjs", "table.mjs"])
+def test_texts_in_files_cannot_control_the_terminal(program: str, tmp_path: Path) -> None:
+    content = json.loads(encoded("corners"))
+    replays: list[Any] = [
+        HIDDEN,
+        content | {"format": f"samedeal.replay/{HIDDEN}"},
+        content | {HIDDEN: 1},
+        content | {"header": content["header"] | {"rules": HIDDEN}},
+        content | {"header": content["header"] | {"game": HIDDEN}},
+    ]
+    for replay in replays:
+        file = tmp_path / f"{HIDDEN}.json"
+        file.write_text(replay if replay == HIDDEN else json.dumps(replay, ensure_ascii=False), encoding="utf-8")
+        code, output = run(file, program=program)
+        assert code == 5
+        assert all(line.isprintable() for line in output.split("\n"))
+    assert run(tmp_path / HIDDEN, program=program)[1].removesuffix("\n").isprintable()  # there is no such file
+
+
+def test_names_in_a_table_are_escaped_on_a_terminal_only(tmp_path: Path) -> None:
+    replay, file = finished("corners"), tmp_path / "race.json"
+    log = Logged(Race.opened(replay.header, replay.secret))
+    for entry in replay.entries:
+        event = structs.replace(entry.event, name=f"eve{HIDDEN}") if isinstance(entry.event, Joined) else entry.event
+        log.say(event, entry.at - log.race.at)
+    file.write_bytes(codec.encode(log.replay(), "json"))
+    code, output = run(file, program="table.mjs")
+    assert (code, [row["name"] for row in json.loads(output)["table"]]) == (0, [f"eve{HIDDEN}"] * 2)
+    assert HIDDEN[-3:] in output
+    with at_a_terminal(os.environ, [str(NODE), str(FOLDER / "table.mjs"), str(file)]) as (_, terminal):
+        shown = until(terminal, '"wins":0}]}')
+    assert shown.isprintable()
+    assert json.loads(shown) == json.loads(output)
 
 
 # Signatures.

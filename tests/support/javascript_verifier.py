@@ -18,10 +18,10 @@ WITHOUT_SIGNATURES = "--import=data:text/javascript,Object.defineProperty(global
 FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 
 
-def run(*arguments: str | Path) -> tuple[int, str]:
-    """The exit code and the output of the verifier."""
+def run(*arguments: str | Path, program: str = "verify.mjs") -> tuple[int, str]:
+    """The exit code and the output of a program, by default the verifier."""
     done = subprocess.run(
-        [str(NODE), FOLDER / "verify.mjs", *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
+        [str(NODE), FOLDER / program, *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
     )
     return done.returncode, done.stdout + done.stderr
 
