@@ -58,7 +58,7 @@ def test_games_are_described(server: LoggedServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "slug", ["chess", "Corners", "corners%00", "%2e%2e", "corners.json", "\x7e", "%ff", "x" * 9000]
+    "slug", ["chess", "Corners", "corners%00", "%2e%2e", "corners.json", "\x7e", "%ff", "x" * 3000]
 )
 def test_unknown_game_is_not_found(server: LoggedServer, slug: str) -> None:
     assert problem(request(server, "GET", f"/api/v1/games/{slug}"), "not-found")
@@ -265,7 +265,7 @@ def test_redirects_stay_on_the_host(server: LoggedServer, path: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/api/v1/games", "/api/v1/races/"])
 def test_invalid_host_causes_no_internal_error(server: LoggedServer, path: str, host: str) -> None:
     answer = request(server, "GET", path, Host=host)
-    assert answer.status in (200, 307, 400, 404)
+    assert answer.status in (200, 307, 400, 404, 413)
 
 
 READABLE = [

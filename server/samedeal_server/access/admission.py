@@ -12,8 +12,9 @@ from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
 from samedeal_server.access.limits import TAKE, Count, RateLimits, Turns
-from samedeal_server.access.network import network
+from samedeal_server.access.network import is_private, network
 from samedeal_server.access.origins import check_origin
+from samedeal_server.access.proxies import is_forwarded
 from samedeal_server.access.root_path import route_path
 from samedeal_server.http.requests import bearer_token, wait_for_disconnect
 from samedeal_server.http.responses import problem_response
@@ -22,7 +23,7 @@ from samedeal_server.store.bans import Bans
 from samedeal_server.store.guests import digest
 
 HEALTH_CHECKS: Final = ("/healthz", "/readyz")
-"""Paths that are answered at once, whatever their client does: a proxy that gets no answer disconnects everybody."""
+"""Paths that are answered at once to private addresses: a proxy that gets no answer disconnects all clients."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
@@ -51,11 +52,11 @@ class Admission:
 
     async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a connection with the application, or refuse it."""
-        self._settings.trusted_proxies.resolve(scope)
         path = route_path(scope) if scope.get("method") in ("GET", "HEAD") else ""
-        if path in HEALTH_CHECKS:
+        if path in HEALTH_CHECKS and not is_forwarded(scope) and is_private(scope["client"][0]):
             await app(scope, receive, send)
             return
+        self._settings.trusted_proxies.resolve(scope)
         host: str = scope["client"][0] if scope.get("client") else ""
         token = bearer_token(HTTPConnection(scope))
         take = partial(self._requests.take, host, digest(token) if token else "")

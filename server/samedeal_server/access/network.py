@@ -36,6 +36,14 @@ def bind(host: str, port: int, *, shared: bool = False, listen: bool = True) -> 
     return sock
 
 
+def is_private(address: str) -> bool:
+    """Return whether an address is that of this machine or of a private network."""
+    try:
+        return ip_address(address.partition("%")[0]).is_private
+    except ValueError:
+        return True  # a Unix socket
+
+
 @lru_cache(10_000)
 def network(address: str) -> str:
     """Return the network that limits apply to: an IPv4 address, or the /64 prefix of an IPv6 address."""

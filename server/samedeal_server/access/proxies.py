@@ -14,6 +14,11 @@ _NODE: Final = re.compile(r"\[([0-9a-f:.]+)\](?::\d{1,5})?|([\d.]+)(?::\d{1,5})?
 """An address with an optional port; IPv6 addresses with a port are in brackets."""
 
 
+def is_forwarded(scope: Scope) -> bool:
+    """Return whether a proxy passed on a request for its client."""
+    return any(name in (b"forwarded", b"x-forwarded-for") for name, _ in scope["headers"])
+
+
 class TrustedProxies:
     """The networks of the proxies in front of this server."""
 

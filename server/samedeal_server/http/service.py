@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from samedeal.errors import CODES, Refused
 from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire.codec import SUBPROTOCOLS
+from samedeal_server.access.proxies import is_forwarded
 from samedeal_server.http.endpoint import ResponseSpec, route
 from samedeal_server.http.responses import TEXT
 from samedeal_server.ops import metrics
@@ -23,8 +24,6 @@ from samedeal_server.store.signing_keys import PublicKey
 
 PROGRAM: Final = f"samedeal/{version('samedeal')}"
 """The name and version of the program."""
-FORWARDED: Final = frozenset({"forwarded", "x-forwarded-for"})
-"""The headers of requests that a proxy passes on for others."""
 CHECK_EVERY_S: Final = 1.0
 """How often health checks ask a store that has no problem."""
 
@@ -98,7 +97,7 @@ class Service:
     @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
     async def export_metrics(self, request: Request) -> Response:
         """Return the metrics for Prometheus, if they are enabled, but not through a proxy."""
-        if self._settings.metrics == "off" or not FORWARDED.isdisjoint(request.headers):
+        if self._settings.metrics == "off" or is_forwarded(request.scope):
             raise Refused("not-found", "Not found.")
         return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
 
