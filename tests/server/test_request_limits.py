@@ -5,11 +5,14 @@ import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from inspect import getclosurevars
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import connect
@@ -18,8 +21,9 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.access.admission import HEALTH_CHECKS, Admission
-from samedeal_server.access.limits import MAX_DELAY_S, RateLimit, RateLimits, RequestLimit
+from samedeal_server.access.limits import MAX_DELAY_S, TAKE, RateLimit, RateLimits, RequestLimit
 from samedeal_server.app import create_app
+from samedeal_server.http import endpoint as http
 from samedeal_server.http.endpoint import Endpoint
 from samedeal_server.http.page_files import page_paths
 from samedeal_server.settings import Keys, Settings
@@ -82,9 +86,27 @@ def drain(server: LoggedServer, client: str) -> None:
 
 def test_requests_cost_what_their_answers_take() -> None:
     cheap = {"GET /": 1, "GET /api/v1/races/{race}": 1, "GET /api/v1/replays": 3}
-    expensive = {"POST /api/v1/verify": 10, "POST /api/v1/races": 20, "GET /api/v1/races/{race}/card.png": 20}
+    expensive = {"POST /api/v1/verify": 10, "POST /api/v1/races": 20, "GET /api/v1/races/{race}/card.png": 40}
     assert costs().items() >= (cheap | expensive).items()
     assert min(costs().values()) == 1
+
+
+class Large:
+    @http.route("GET", "/large", http.ResponseSpec())
+    async def get(self, request: Request) -> Response:
+        """Return a large response."""
+        return Response(bytes(40 * http.BYTES_PER_TOKEN))
+
+
+async def test_a_large_response_costs_more() -> None:
+    limit = RateLimit("requests_per_second", "requests", 60, lambda: 0.0, burst=100)
+    (large,) = http.starlette_routes(http.endpoints(Large()))
+    assert isinstance(large, Route)
+    request = Request({"type": "http", "method": "GET", TAKE: partial(limit.take, "192.0.2.1")})
+    for _ in range(2):
+        await large.endpoint(request)
+    with pytest.raises(Refused, match="again in 17 s"):  # each took 39 tokens, and admission takes another one
+        await large.endpoint(request)
 
 
 def test_every_endpoint_refuses_too_frequent_requests(server: LoggedServer) -> None:

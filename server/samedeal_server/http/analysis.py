@@ -133,7 +133,7 @@ class Analyses:
             return json_response(analysis, 202, LATER)
         question = msgpack.encode((analysis, self._signing_key))
         zipped = await render(self._registry.renderings, request, "solution-steps", question)
-        return gzip_response(request, zipped, MEDIA["json"], {})
+        return await gzip_response(request, zipped, MEDIA["json"], {})
 
     @route(
         "POST",

@@ -23,6 +23,10 @@ V1: Final = "/api/v1"
 """The prefix of paths for programs."""
 COMMON_REFUSALS: Final = ("bad-request", "banned", "too-large", "too-many", "internal")
 """The codes with which any request can be refused, usually before it reaches a handler."""
+BYTES_PER_TOKEN: Final = 32_768
+"""How many bytes of a response can be sent for a request token."""
+MAX_TOKENS: Final = 100
+"""The most tokens that a request costs, however large its response is; the smallest burst that can be configured."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
 
@@ -110,7 +114,8 @@ class Endpoint:
     html_refusals: bool
     """Whether browsers get refusals as a page."""
     cost: int
-    """How many request tokens a request costs; a token is worth about 0.5 ms of CPU time."""
+    """How many request tokens a request costs, unless its response is large. A token is worth about 0.5 ms of CPU
+    time."""
 
     @property
     def name(self) -> str:
@@ -189,8 +194,8 @@ def starlette_routes(
 ) -> list[BaseRoute]:
     """Return the routes of endpoints. Endpoints with the same path must be adjacent.
 
-    Each request that passed admission takes the cost of its endpoint, minus the token that admission took. Then
-    `check` raises Refused if the client may not use the endpoints.
+    Each request that passed admission takes the cost of its endpoint, minus the token that admission took, and more if
+    its response is large. `check` raises Refused if the client may not use the endpoints.
     """
     by_path = groupby(declared, lambda each: each.path)
     return [_starlette_route(path, list(same), check) for path, same in by_path]
@@ -201,12 +206,17 @@ def _starlette_route(path: str, declared: list[Endpoint], check: Callable[[Reque
     for endpoint in declared:
         metrics.REQUESTS.labels(endpoint.name, "500")  # alerts notice only counters that start at 0
 
+    async def take(request: Request, tokens: int) -> None:
+        if tokens > 0 and TAKE in request.scope:
+            await asyncio.sleep(request.scope[TAKE](tokens))
+
     async def respond(request: Request) -> Response:
         endpoint = by_method["GET" if request.method == "HEAD" else request.method]
         request.scope[ENDPOINT] = endpoint.name
-        if endpoint.cost > 1 and TAKE in request.scope:
-            await asyncio.sleep(request.scope[TAKE](endpoint.cost - 1))
+        await take(request, endpoint.cost - 1)
         check(request)
-        return await endpoint.respond(request)
+        response = await endpoint.respond(request)
+        await take(request, min(len(getattr(response, "body", b"")) // BYTES_PER_TOKEN, MAX_TOKENS) - endpoint.cost)
+        return response
 
     return Route(path, respond, methods=list(by_method))

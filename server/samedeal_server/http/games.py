@@ -31,7 +31,7 @@ class Games:
     )
     async def all(self, request: Request) -> Response:
         """List all games."""
-        return gzip_response(request, _all_games(), MEDIA["json"], {})
+        return await gzip_response(request, _all_games(), MEDIA["json"], {})
 
     @route("GET", f"{V1}/games/{{game}}", refuses=("not-found",))
     async def one(self, request: Request) -> GameDescription:

@@ -94,7 +94,7 @@ class Devices:
             links=(Link(f"{V1}/guests/login", body={"code": "$response.body#/code"}, method="POST"),),
         ),
         refuses=("bad-token", "foreign-page", "store-unavailable"),
-        cost=10,
+        cost=20,
     )
     async def create_code(self, request: Request) -> LoginCode:
         """Create a code with which the guest of the token logs in on another device."""

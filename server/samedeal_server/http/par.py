@@ -98,7 +98,7 @@ class ParOfDeals:
         ResponseSpec(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
         query=VARIANTS,
         refuses=("not-found", "not-acceptable", "deal-sealed", "store-unavailable"),
-        cost=10,
+        cost=40,
     )
     async def play(self, request: Request) -> Response:
         """Return a play of the computer as a replay, in the form of the suffix or by Accept."""

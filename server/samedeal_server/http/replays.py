@@ -106,7 +106,7 @@ class Replays:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
         stored = await archived(self._registry, request.path_params["race"])
         zipped = await render(self._renderings, request, "steps", stored)
-        return gzip_response(request, zipped, MEDIA["json"], FOREVER)
+        return await gzip_response(request, zipped, MEDIA["json"], FOREVER)
 
 
 async def archived(registry: Registry, race_id: str) -> bytes:

@@ -1,5 +1,6 @@
 """Responses: JSON, problems (RFC 9457) and content negotiation."""
 
+import asyncio
 import gzip
 import json
 import re
@@ -78,12 +79,13 @@ def accepts_gzip(request: Request) -> bool:
     return "gzip" in request.headers.get("accept-encoding", "")
 
 
-def gzip_response(request: Request, zipped: bytes, media: str, headers: Mapping[str, str]) -> Response:
+async def gzip_response(request: Request, zipped: bytes, media: str, headers: Mapping[str, str]) -> Response:
     """Return compressed content, decompressed if the client does not accept it."""
     headers = {**headers, "Vary": "Accept-Encoding"}
     if accepts_gzip(request):
         return Response(zipped, media_type=media, headers=headers | {"Content-Encoding": "gzip"})
-    return Response(gzip.decompress(zipped), media_type=media, headers=headers)
+    content = await asyncio.to_thread(gzip.decompress, zipped)  # of a long race, many megabytes
+    return Response(content, media_type=media, headers=headers)
 
 
 def if_none_match_matches(request: Request, etag: str) -> bool:

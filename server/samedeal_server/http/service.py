@@ -94,7 +94,7 @@ class Service:
             return refused
         return None
 
-    @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=2)
+    @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=5)
     async def export_metrics(self, request: Request) -> Response:
         """Return the metrics for Prometheus, if they are enabled, but not through a proxy."""
         if self._settings.metrics == "off" or is_forwarded(request.scope):

@@ -73,7 +73,7 @@ class Sharing:
         UNCHANGED,
         headers=CONDITIONS,
         refuses=REFUSALS,
-        cost=20,
+        cost=40,
     )
     async def png(self, request: Request) -> Response:
         """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
@@ -84,7 +84,7 @@ class Sharing:
         f"{V1}/races/{{race}}/qr.svg",
         ResponseSpec(media=(MEDIA["svg"],), headers={"Cache-Control": "The link does not change."}),
         refuses=REFUSALS,
-        cost=5,
+        cost=10,
     )
     async def qr(self, request: Request) -> Response:
         """Return the link to a race as a QR code."""
