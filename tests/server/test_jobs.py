@@ -186,8 +186,8 @@ async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
 async def test_quick_renderings_do_not_wait_for_slow_ones(gate: Gate) -> None:
     cache = Renderings()
     gate.allow(100)
-    gate.misbehave("spinning", "play", "steps")
-    slow: dict[Task, bytes] = {"play": b"", "steps": bytes(renderings.LONG_BYTES)}
+    gate.misbehave("spinning", "play", "card-png", "steps")
+    slow: dict[Task, bytes] = {"play": b"", "card-png": b"", "steps": bytes(renderings.LONG_BYTES)}
     waiting = [asyncio.create_task(cache.render("a", *question)) for question in slow.items()]
     await until(lambda: gate.noted)
     assert await cache.render("a", "qr", b"https://example.org")

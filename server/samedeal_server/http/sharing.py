@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct, json, msgpack
 from starlette.requests import Request
@@ -20,6 +20,7 @@ from samedeal_server.http.requests import client_network
 from samedeal_server.http.responses import MEDIA, TEXT, if_none_match_matches
 from samedeal_server.jobs.analysis_service import AnalysisService
 from samedeal_server.jobs.par_service import ParProgress, ParService
+from samedeal_server.jobs.pool import Task
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
 
@@ -64,7 +65,7 @@ class Sharing:
     )
     async def svg(self, request: Request) -> Response:
         """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards."""
-        return await self._card(request, "svg")
+        return await self._card(request, "card", MEDIA["svg"])
 
     @route(
         "GET",
@@ -77,7 +78,7 @@ class Sharing:
     )
     async def png(self, request: Request) -> Response:
         """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
-        return await self._card(request, "png")
+        return await self._card(request, "card-png", MEDIA["png"])
 
     @route(
         "GET",
@@ -112,12 +113,12 @@ class Sharing:
         line = share_text.text(shared, link, seat, pace=pace, boast=boast)
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
-    async def _card(self, request: Request, form: Literal["svg", "png"]) -> Response:
+    async def _card(self, request: Request, task: Task, media: str) -> Response:
         room = await self._registry.room(request.path_params["race"])
         race = room.race
         analysis = await self._analyses.known(race) if race.closed else None
         shared = SharedRace.of(race, room.host.name if room.host else None, analysis)
-        data = await render(self._renderings, request, "card", msgpack.encode((shared, form)))
+        data = await render(self._renderings, request, task, msgpack.encode(shared))
         headers = (
             INERT
             | (FOREVER if analysis or race.stage == "cancelled" else LIVE)
@@ -125,7 +126,7 @@ class Sharing:
         )
         if if_none_match_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        return Response(data, media_type=MEDIA[form], headers=headers)
+        return Response(data, media_type=media, headers=headers)
 
     async def _boast(self, race: Race, seat: int, address: str) -> str:
         """Return how a result compares with the computer's, or "" if that is not known, not public or no boast."""

@@ -34,6 +34,7 @@ Task = Literal[
     "stored-replay",
     "qr",
     "card",
+    "card-png",
     "pace",
     "solution",
     "analysis",

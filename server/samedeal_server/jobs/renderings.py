@@ -14,7 +14,9 @@ MAX_RENDERINGS: Final = 256
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
 """Maximum of either per address. Racers behind one router all request their replay when the race is over."""
 MAX_SLOW: Final = 64
-"""Maximum number of slow renderings: plays of the computer, which take up to 0.4 s, and those of long races."""
+"""Maximum number of slow renderings: those below, and those of long races."""
+SLOW: Final = ("play", "card-png")
+"""The tasks that take up to 0.4 s."""
 LONG_BYTES: Final = 16_384
 """The size of a stored race from which its renderings are slow. Most races have a few kilobytes."""
 CACHE_BYTES: Final = 32 * 2**20
@@ -39,7 +41,7 @@ class Renderings:
         key = task, sha256(question).digest()
         if (answer := self._cached(key)) is not None:
             return answer
-        jobs = self.slow_jobs if task == "play" or len(question) >= LONG_BYTES else self.jobs
+        jobs = self.slow_jobs if task in SLOW or len(question) >= LONG_BYTES else self.jobs
         with jobs.turns.place(address) as place:
             async with place.turn():
                 if (answer := self._cached(key)) is None:  # the previous job may have been the same

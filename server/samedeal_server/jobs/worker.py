@@ -172,10 +172,13 @@ def _qr(link: bytes) -> bytes:
 
 
 def _card(question: bytes) -> bytes:
-    """Return the card of a race as SVG or PNG."""
-    race, form = msgpack.decode(question, type=tuple[SharedRace, str])
-    picture = card.svg(race)
-    return png(picture) if form == "png" else picture.encode()
+    """Return the card of a race as SVG."""
+    return card.svg(msgpack.decode(question, type=SharedRace)).encode()
+
+
+def _card_png(question: bytes) -> bytes:
+    """Return the card of a race as PNG."""
+    return png(card.svg(msgpack.decode(question, type=SharedRace)))
 
 
 def _pace(question: bytes) -> bytes:
@@ -210,6 +213,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "stored-replay": _stored_replay,
     "qr": _qr,
     "card": _card,
+    "card-png": _card_png,
     "pace": _pace,
     "bot-move": _bot_move,
 }
