@@ -178,6 +178,9 @@ async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
     await until(lambda: gate.noted)
     with pytest.raises(Refused, match="Too many"):
         await cache.render("a", "steps", b"one more")
+    waiting.append(asyncio.create_task(cache.render("a", "steps", bytes([0]))))  # the same as the first one
+    await asyncio.sleep(0)
+    assert not waiting[-1].done()
     await abandon(*waiting)
     assert cache.jobs.turns.places == 0
     await cache.stop()

@@ -28,6 +28,7 @@ async def test_racer_reports_another_one(redis_url: str, tmp_path: Path, chromiu
             await bo.ask(m.Resign)
             await resign(ada.page)
             await ada.page.click("button:text-is('Report a player')")
+            await ada.page.wait_for_selector("dialog")
             assert await ada.page.locator("dialog select").first.locator("option").all_inner_texts() == ["bo"]
             await ada.page.select_option("dialog label:has-text('Reason') select", "cheating")
             await ada.page.fill("dialog textarea", "Two accounts.")

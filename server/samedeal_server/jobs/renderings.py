@@ -3,6 +3,7 @@
 Slow ones have a process of their own, so that the others do not wait for them.
 """
 
+import asyncio
 from collections import OrderedDict
 from hashlib import sha256
 from typing import Final
@@ -12,7 +13,8 @@ from samedeal_server.jobs.pool import Jobs, Task
 MAX_RENDERINGS: Final = 256
 """Maximum number of quick renderings in the queue of this process. Most take a few milliseconds."""
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
-"""Maximum of either per address. Racers behind one router all request their replay when the race is over."""
+"""Maximum of either per address, where requests for the same rendering count once: racers behind one router all
+request their replay when the race is over."""
 MAX_SLOW: Final = 64
 """Maximum number of slow renderings: those below, and those of long races."""
 SLOW: Final = ("play", "card-png")
@@ -31,6 +33,7 @@ class Renderings:
         self.slow_jobs = Jobs(MAX_SLOW, MAX_RENDERINGS_PER_ADDRESS, FULL, queue="renderings")
         self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
         self._cache_bytes = 0
+        self._requested: dict[tuple[str, Task, bytes], asyncio.Event] = {}  # by address, until the request has ended
 
     async def render(self, address: str, task: Task, question: bytes) -> bytes:
         """Return the answer of a task for a client address, which is empty if unknown.
@@ -39,14 +42,21 @@ class Renderings:
         process.
         """
         key = task, sha256(question).digest()
+        while other := self._requested.get((address, *key)):  # which can fail
+            await other.wait()
         if (answer := self._cached(key)) is not None:
             return answer
         jobs = self.slow_jobs if task in SLOW or len(question) >= LONG_BYTES else self.jobs
-        with jobs.turns.place(address) as place:
-            async with place.turn():
-                if (answer := self._cached(key)) is None:  # the previous job may have been the same
-                    answer = await jobs.run_now(task, question)
-                    self._add(key, answer)
+        ended = self._requested[address, *key] = asyncio.Event()
+        try:
+            with jobs.turns.place(address) as place:
+                async with place.turn():
+                    if (answer := self._cached(key)) is None:  # the previous job may have been the same
+                        answer = await jobs.run_now(task, question)
+                        self._add(key, answer)
+        finally:
+            del self._requested[address, *key]
+            ended.set()
         return answer
 
     async def stop(self) -> None:
