@@ -135,15 +135,16 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
     live = LiveRaces(store, admin_log.hidden, admin_log.closed)
     races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
+    rate_limits = RateLimits(settings)
     registry = Registry(
         races,
         keys.master,
+        rate_limits.requests,
         away_s=settings.away_seconds,
         ready_s=settings.ready_seconds,
         open_races=settings.open_races,
     )
     dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
-    rate_limits = RateLimits(settings)
     check_name = RefusedNames(settings.refused_names).check
     guests = Guests(store, settings.guest_days, admin_log.bans, check_name, rate_limits.requests.remember)
     renderings = registry.renderings

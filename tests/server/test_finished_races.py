@@ -4,10 +4,15 @@ import pytest
 from redis import Redis
 
 from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
+from samedeal.wire.views import view
+from samedeal_server.jobs import finished_race
+from samedeal_server.store import replay_codec
 from samedeal_server.store.archive import Search
 from samedeal_server.store.race_log import LINGER_S
+from support.finished_races import finished as played
 from support.rooms import Later, finished, listed, opened
 from support.stores import process, redis, seat_for, that, until
 
@@ -49,6 +54,18 @@ async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> No
         assert await after.archive.has(room.race.id)
         for search in (Search(), Search(player="player-1")):
             assert await after.archive.search(search, after.clock.now()) == []
+
+
+@pytest.mark.tier(1)
+@pytest.mark.parametrize("slug", GAMES)
+def test_a_finished_race_looks_the_same_wherever_its_log_was_folded(slug: str) -> None:
+    replay = played(slug)
+    *_, race = replay.races()
+    stored = replay_codec.encode(race, replay.entries, replay.signature)
+    again = finished_race.decode(finished_race.encode(finished_race.folded(stored)))
+    for seat in (None, 1, 2):
+        assert view(again, seat, race.at, header=True) == view(race, seat, race.at, header=True)
+    assert [seat.player for seat in again.seats] == [seat.player for seat in race.seats]
 
 
 async def test_replays_expire_after_the_configured_days(redis_url: str, redis: Redis) -> None:

@@ -11,6 +11,7 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.race.events import Entry, Header, Taken
 from samedeal.race.race import Race
+from samedeal_server.store import race_log
 from samedeal_server.store.connection import Store, Word
 from samedeal_server.store.race_log import GATHER_S, IN_FLIGHT, Behind, Lost, RaceLog
 from support.finished_races import SECRET, Logged, finished
@@ -83,7 +84,8 @@ async def test_create_is_idempotent_and_refuses_a_taken_id(log: RaceLog) -> None
 # Appending and reading.
 
 
-async def test_appended_entries_are_read_from_any_number_on(log: RaceLog) -> None:
+async def test_appended_entries_are_read_from_any_number_on(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(race_log, "READ_AT_ONCE", 2)
     await append(log, 1, 3)
     await append(log, 4, len(ENTRIES))
     await assert_holds(log, ENTRIES)

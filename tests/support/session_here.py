@@ -1,7 +1,7 @@
 """A session in the process of the test."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -50,11 +50,13 @@ class Running(NamedTuple):
 
 
 @asynccontextmanager
-async def session(parts: Process, guests: Guests) -> AsyncIterator[Running]:
+async def session(
+    parts: Process, guests: Guests, slots: Mapping[type, asyncio.Semaphore] | None = None
+) -> AsyncIterator[Running]:
     socket, settings = DeafSocket(), Settings()
-    limits, slots = RateLimits(settings), asyncio.Semaphore(1)
+    limits = RateLimits(settings)
     rematches = Rematches(parts.registry, Quotas(parts.registry.opener, limits, settings))
-    session = Session(socket, "json", parts.registry, rematches, guests, limits, slots, settings)
+    session = Session(socket, "json", parts.registry, rematches, guests, limits, slots or {}, settings)
     task = asyncio.create_task(session.run())
     yield Running(session, socket, task)
     task.cancel()

@@ -178,7 +178,7 @@ class Analyses:
         return msgpack.encode((game.slug, seed, variant, line.moves))
 
     async def _analysis(self, request: Request, race_id: str) -> Analysis | AnalysisProgress:
-        replay = await archived(self._registry, race_id)
+        replay = await archived(self._registry, race_id, client_network(request))
         return await self._analyses.of_race(race_id, replay, client_network(request))
 
     async def _solved(self, request: Request, race_id: str) -> Analysis | AnalysisProgress:

@@ -45,7 +45,7 @@ class Events:
         ends after the view of the finished race. Counts as a WebSocket connection.
         """
         address = request.client.host if request.client else ""
-        room = await self._registry.room(request.path_params["race"])
+        room = await self._registry.room(request.path_params["race"], address)
         self._registry.check_open()
         self._connections.check(address)  # last, so that concurrent requests cannot all pass
         if request.method == "HEAD":

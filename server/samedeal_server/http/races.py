@@ -153,11 +153,14 @@ class Races:
         return json_response(Opened(header.race, link, header), 201 if new else 200, location)
 
     @route(
-        "GET", f"{V1}/races/{{race}}", refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable")
+        "GET",
+        f"{V1}/races/{{race}}",
+        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
+        cost=5,
     )
     async def one(self, request: Request) -> View:
         """Return a race as a spectator sees it, with its header."""
-        room = await self._registry.room(request.path_params["race"])
+        room = await self._registry.room(request.path_params["race"], client_network(request))
         return room.view(None, header=True)
 
     @route(

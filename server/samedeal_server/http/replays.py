@@ -87,7 +87,7 @@ class Replays:
     async def one(self, request: Request) -> Response:
         """Return the replay of a race, in the form of the suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
         race_id, form = parse_suffix(request, "replay")
-        stored = await archived(self._registry, race_id)
+        stored = await archived(self._registry, race_id, client_network(request))
         etag = f'"sha256-{sha256(stored).hexdigest()}-{form}"'
         headers = {"ETag": etag, **FOREVER, "Vary": "Accept"}
         if if_none_match_matches(request, etag):
@@ -104,12 +104,12 @@ class Replays:
     )
     async def steps(self, request: Request) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
-        stored = await archived(self._registry, request.path_params["race"])
+        stored = await archived(self._registry, request.path_params["race"], client_network(request))
         zipped = await render(self._renderings, request, "steps", stored)
         return await gzip_response(request, zipped, MEDIA["json"], FOREVER)
 
 
-async def archived(registry: Registry, race_id: str) -> bytes:
+async def archived(registry: Registry, race_id: str, client: str) -> bytes:
     """Return the stored replay of a race that everyone may see. Waits while the race is being archived.
 
     Raises Refused("replay-sealed") before the race is over or its daily deal is public.
@@ -118,7 +118,7 @@ async def archived(registry: Registry, race_id: str) -> bytes:
         data = await registry.archive.render_input(race_id, registry.clock.now())
         if data is not None:
             return data
-        if not (await registry.room(race_id)).race.closed:
+        if not (await registry.room(race_id, client)).race.closed:
             raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
         await asyncio.sleep(0.1)
     raise Refused("not-found", "The replay is being archived; try again in a moment.")

@@ -11,7 +11,7 @@ from samedeal.race.events import RaceId, SeatNumber
 from samedeal_server.access.administrator import credential
 from samedeal_server.http.administration import ADMIN
 from samedeal_server.http.endpoint import V1, BodySpec, ResponseSpec, route
-from samedeal_server.http.requests import bearer_token, read_json
+from samedeal_server.http.requests import bearer_token, client_network, read_json
 from samedeal_server.http.responses import json_response
 from samedeal_server.races.registry import Registry
 from samedeal_server.settings import Settings
@@ -92,7 +92,7 @@ class PlayerReports:
         text = " ".join(asked.text.split())
         if not text.isprintable():
             raise Refused("bad-request", "The text of a report must be printable.")
-        race = (await self._registry.room(asked.race)).race
+        race = (await self._registry.room(asked.race, client_network(request))).race
         seat = next((seat for seat in race.seats if asked.seat == seat.number or asked.player == seat.player), None)
         if seat is None:
             raise Refused("not-found", f"Nobody in race {race.id} has this seat or public id.")

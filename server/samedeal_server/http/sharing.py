@@ -99,7 +99,7 @@ class Sharing:
         """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
         once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
         """
-        race = (await self._registry.room(request.path_params["race"])).race
+        race = (await self._registry.room(request.path_params["race"], client_network(request))).race
         shared, seat = SharedRace.of(race), query.seat
         if seat not in (None, *(standing.seat for standing in shared.standings)):
             raise Refused("not-found", f"Nobody has seat {seat}.")
@@ -114,7 +114,7 @@ class Sharing:
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
     async def _card(self, request: Request, task: Task, media: str) -> Response:
-        room = await self._registry.room(request.path_params["race"])
+        room = await self._registry.room(request.path_params["race"], client_network(request))
         race = room.race
         analysis = await self._analyses.known(race) if race.closed else None
         shared = SharedRace.of(race, room.host.name if room.host else None, analysis)

@@ -56,7 +56,7 @@ class AnalysisService:
         Raises Refused("deal-sealed") while a race on the deal is live, Refused("not-found") for a race that was
         cancelled before the deal or a game without a solver, and Refused("too-many") if the queue is full.
         """
-        race = (await self._registry.room(race_id)).race
+        race = (await self._registry.room(race_id, address)).race
         check_has_solver(race.game)
         if race.seed is None or not race.closed:
             raise Refused("not-found", f"{race_id} was called off before the deal, so it has no analysis.")

@@ -45,7 +45,7 @@ class ParService:
         Also raises Refused("deal-sealed") before the race is over or its daily deal is public, and Refused("not-found")
         if the race was cancelled before the deal.
         """
-        race = (await self._registry.room(race_id)).race
+        race = (await self._registry.room(race_id, address)).race
         check_has_bot(race.game)
         if not race.closed:
             raise Refused("deal-sealed", f"The par of {race_id} is available when the race is over.")

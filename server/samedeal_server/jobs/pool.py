@@ -30,6 +30,7 @@ Task = Literal[
     "replay",
     "steps",
     "ghosts",
+    "finished-race",
     "verify",
     "stored-replay",
     "qr",

@@ -38,6 +38,7 @@ from samedeal.solver.solve import BUDGETS, solve
 from samedeal.wire import codec
 from samedeal.wire.messages import View
 from samedeal.wire.views import board_after
+from samedeal_server.jobs import finished_race
 from samedeal_server.jobs.frames import ANSWER, FAILED, HEADER, PROGRESS, REFUSED, frame
 from samedeal_server.jobs.limits import OUT_OF_MEMORY, limit_cpu, limit_process
 from samedeal_server.jobs.png import png
@@ -78,8 +79,9 @@ def _analysis(question: bytes) -> bytes:
     racers whose turning points are known.
     """
     stored, solution = msgpack.decode(question, type=tuple[bytes, Solution | None])
-    *_, race = stored_replays.replay(stored).races()
-    return codec.encode(analysed(race, solution, lambda done: _send(PROGRESS, b"%d" % done)), "json")
+    return codec.encode(
+        analysed(finished_race.folded(stored), solution, lambda done: _send(PROGRESS, b"%d" % done)), "json"
+    )
 
 
 def _advice(question: bytes) -> bytes:
@@ -136,6 +138,11 @@ def _ghosts(question: bytes) -> bytes:
     """Return the tracks of the racers of a stored race, in MessagePack."""
     replay = stored_replays.replay(question)
     return msgpack.encode(tracks(Race.opened(replay.header, replay.secret), replay.entries))
+
+
+def _finished_race(question: bytes) -> bytes:
+    """Return a stored race as it ended, for ``finished_race.decode``."""
+    return finished_race.encode(finished_race.folded(question))
 
 
 def _verify(question: bytes) -> bytes:
@@ -209,6 +216,7 @@ TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
     "replay": _replay,
     "steps": _steps,
     "ghosts": _ghosts,
+    "finished-race": _finished_race,
     "verify": _verify,
     "stored-replay": _stored_replay,
     "qr": _qr,

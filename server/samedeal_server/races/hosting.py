@@ -85,10 +85,10 @@ def check_free(room: Room, race: Race, player: str | None = None) -> None:
         raise Refused("race-full", "The free seats are reserved for the players of the last race.")
 
 
-def unseat(room: Room, guest: Guest, *, resigns: bool) -> None:
-    """Take a guest's seat before the countdown. In a running race, let the guest resign if `resigns` is true."""
+def unseat(room: Room, player: str, *, resigns: bool) -> None:
+    """Take a player's seat before the countdown. In a running race, let the player resign if `resigns` is true."""
     with suppress(Refused):  # the room is closing, so the seat is released because the guest is away
-        room.propose(lambda race: expulsion_events(race, guest.player, resigns=resigns), lambda _: None)
+        room.propose(lambda race: expulsion_events(race, player, resigns=resigns), lambda _: None)
 
 
 class _SeatReleased(Refused):

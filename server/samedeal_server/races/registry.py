@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.race.events import Entry, Header, Options
+from samedeal.race.events import Header, Options
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
-from samedeal.wire.messages import Reaction, Rematch
+from samedeal.wire.messages import Reaction
+from samedeal_server.access.limits import RequestLimit
 from samedeal_server.jobs.pool import Jobs
 from samedeal_server.jobs.renderings import Renderings
 from samedeal_server.ops.logging_setup import about
@@ -19,9 +20,10 @@ from samedeal_server.races.bot_moves import MAX_MOVES
 from samedeal_server.races.day_results import Days
 from samedeal_server.races.deal_finder import DealFinder
 from samedeal_server.races.ghosts import GhostLoader
+from samedeal_server.races.hosting import unseat
+from samedeal_server.races.loading import Loaded, RaceLoader
 from samedeal_server.races.opening import RaceOpener
 from samedeal_server.races.presence import Presence
-from samedeal_server.races.rejoining import Rejoining
 from samedeal_server.races.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES_EVERY_S
 from samedeal_server.races.rematch_lobbies import RematchLobbies
 from samedeal_server.races.room import Room
@@ -51,14 +53,22 @@ class Registry:
     """Creates and finds races, follows their logs, and handles overdue ones."""
 
     def __init__(
-        self, store: RaceStore, master_key: bytes, *, away_s: float = 30.0, ready_s: float = 0.0, open_races: int = 0
+        self,
+        store: RaceStore,
+        master_key: bytes,
+        requests: RequestLimit | None = None,
+        *,
+        away_s: float = 30.0,
+        ready_s: float = 0.0,
+        open_races: int = 0,
     ) -> None:
         """`away_s` is how long a seat is held before the countdown for a player who is disconnected, and `ready_s` for
         one who is not ready when enough others are; 0 for no limit.
 
-        `open_races` is the maximum number of live races in the store; 0 for no limit.
+        `open_races` is the maximum number of live races in the store; 0 for no limit. `requests` is the limit
+        that ``room`` takes tokens from.
         """
-        self._store = store
+        self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
         self._bot_jobs = Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots")
@@ -69,7 +79,8 @@ class Registry:
         self._rooms: dict[str, Room] = {}
         self._watchers = Watchers(self._rooms, store.announcements, store.clock)
         self.rematch_lobbies = RematchLobbies(self._rooms, self.room, store)
-        self._loading: dict[str, asyncio.Task[Room]] = {}
+        self._loader = RaceLoader(store, self.opener, self.renderings, self.rematch_lobbies)
+        self._loading: dict[str, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._dropped: list[Room] = []  # rooms of withdrawn replays, which the next sweep closes
         self.erasures = 0
@@ -156,7 +167,7 @@ class Registry:
         logger.info("opened a race of %s", header.game, extra=about(race=race.id))
         rejoining = await self.rematch_lobbies.rejoining(header)
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
-            self._rooms[race.id] = self._room(race, [], host=host, rejoining=rejoining)
+            self._rooms[race.id] = self._room(Loaded(race, host=host, rejoining=rejoining))
             self._rooms[race.id].mark_saved(due_at)
         return self._rooms[race.id]
 
@@ -175,15 +186,25 @@ class Registry:
         room.reactions.publish(reaction, now, now)
         self._store.announcements.post_soon(Announcement(reaction.race, reaction=reaction, sent_at=now))
 
-    async def room(self, race_id: str) -> Room:
-        """Return the room of a race, live or finished. Raises Refused("not-found")."""
+    async def room(self, race_id: str, client: str = "", tokens: int = 0) -> Room:
+        """Return the room of a race, live or finished. If it is not in memory, the `client` pays for loading it.
+
+        `client` is the network or address of who asks, if anybody, and `tokens` are the request tokens that have not
+        been paid yet. Raises Refused("not-found"), Refused("too-many").
+        """
         while (room := self._rooms.get(race_id)) is None:  # again if it has been dropped while this task woke up
             if not RACE_ID.fullmatch(race_id):
                 raise Refused("not-found", "This race was not found.")
-            if race_id not in self._loading:
-                loading = self._loading[race_id] = asyncio.get_running_loop().create_task(self._load(race_id))
+            if is_first := race_id not in self._loading:
+                delay_s = self._requests.take(client, "", tokens) if self._requests and tokens else 0.0
+                loading = asyncio.get_running_loop().create_task(self._load(race_id, client, delay_s))
+                self._loading[race_id] = loading
                 loading.add_done_callback(lambda _: self._loading.pop(race_id, None))
-            await asyncio.shield(self._loading[race_id])
+            try:
+                await asyncio.shield(self._loading[race_id])
+            except Refused as refused:
+                if is_first or refused.code != "too-many":  # which may concern only the client who asked first
+                    raise
         return room
 
     async def summary(self, race_id: str) -> Listed | RaceSummary:
@@ -205,7 +226,7 @@ class Registry:
     def expel(self, player: str) -> None:
         """Release the seats of a player who is being erased, and let the player resign from running races."""
         for room in self._rooms.values():
-            room.expel(player)
+            unseat(room, player, resigns=True)
 
     def forget_player(self, player: str) -> None:
         """Drop everything in memory that may show the name of a player whose replays were withdrawn."""
@@ -231,57 +252,27 @@ class Registry:
         if await self.raced(game, seed):
             raise Refused("deal-sealed", "A race on this deal is open or running. Try again when that race is over.")
 
-    async def _load(self, race_id: str) -> Room:
-        header: Header | None
-        entries: Sequence[Entry]
-        rematch: Rematch | None = None
-        host: Guest | None = None
-        behind_ms = 0
-        # The archive comes first: an archived race is over even if the store has lost the end of its log.
-        if (replay := await self.archive.replay(race_id)) is not None:
-            header, entries, secret, archived = replay.header, replay.entries, replay.secret, True
-            rematch = await self.rematch_lobbies.successor(race_id)
-        elif (header := await self._store.log.header(race_id)) is not None:
-            entries, archived = await self._store.log.read(race_id), False
-            secret, host = self.opener.secret(header), await self._store.log.host(race_id)
-            if behind_ms := await self.live.behind_ms(race_id):
-                await self.clock.measure()  # another process may have noticed first that the clock was set
-        else:
-            raise Refused("not-found", "This race was not found.")
-        # In a thread, because folding a long log takes seconds.
-        race = await asyncio.to_thread(lambda: Race.opened(header, secret).after_all(entries))
-        rejoining = None if archived or race.stage != "open" else await self.rematch_lobbies.rejoining(header)
+    async def _load(self, race_id: str, client: str, delay_s: float) -> None:
+        await asyncio.sleep(delay_s)
+        loaded = await self._loader.load(race_id, client)
         if race_id not in self._rooms:  # it may have been created meanwhile
-            self._rooms[race_id] = self._room(
-                race, entries, behind_ms, archived=archived, rematch=rematch, host=host, rejoining=rejoining
-            )
-        return self._rooms[race_id]
+            self._rooms[race_id] = self._room(loaded)
 
-    def _room(
-        self,
-        race: Race,
-        entries: Sequence[Entry],
-        behind_ms: int = 0,
-        *,
-        archived: bool = False,
-        rematch: Rematch | None = None,
-        host: Guest | None = None,
-        rejoining: Rejoining | None = None,
-    ) -> Room:
-        store = self._store.timed(race, behind_ms)
+    def _room(self, loaded: Loaded) -> Room:
+        store = self._store.timed(loaded.race, loaded.behind_ms)
         return Room(
-            race,
-            entries,
+            loaded.race,
+            loaded.entries,
             store,
             self.deal_finder,
             Presence(store, self._away_ms),
             self._ghosts,
             self._bot_jobs,
-            archived=archived,
-            rematch=rematch,
-            host=host,
+            archived=loaded.archived,
+            rematch=loaded.rematch,
+            host=loaded.host,
             ready_ms=self._ready_ms,
-            rejoining=rejoining,
+            rejoining=loaded.rejoining,
         )
 
     # Background loops.

@@ -33,14 +33,14 @@ class Rematches:
         game for a new race. Raises Refused("not-found"), Refused("not-seated"), Refused("untimely") unless the race is
         over and fewer than MAX_RACES follow it, and the errors of ``Registry.create``.
         """
-        race = await self._finished(race_id)
+        race = await self._finished(race_id, client)
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players who had a seat in the race can ask for a rematch.")
         later = await self.evenings.after(race.id)
         if len(later) >= MAX_RACES:
             raise Refused("untimely", f"{MAX_RACES} races follow this one already. Ask for a rematch of a newer one.")
         if later:
-            race = await self._finished(later[-1].race)
+            race = await self._finished(later[-1].race, client)
         while True:
             successor = await self._successors.get(race.id)
             if successor is None or (following := await self._joinable(successor)) is None:
@@ -56,11 +56,11 @@ class Rematches:
         rematch, _ = await self.ask(room.race.id, guest, client, game=game)
         room.announce(as_rematch(rematch))
 
-    async def _finished(self, race_id: str) -> Race:
+    async def _finished(self, race_id: str, client: str) -> Race:
         """Return a race that is over; instead of a cancelled rematch, the race that it follows."""
-        race = (await self._registry.room(race_id)).race
+        race = (await self._registry.room(race_id, client)).race
         if race.stage == "cancelled" and race.header.follows:
-            return await self._finished(race.header.follows)
+            return await self._finished(race.header.follows, client)
         if race.stage != "over":
             raise Refused("untimely", "A rematch is possible when the race is over.")
         return race

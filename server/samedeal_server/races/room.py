@@ -7,13 +7,13 @@ them. Nothing is acknowledged or published before the log has it.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
 from samedeal.errors import Refused
 from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
 from samedeal.race.race import Race
-from samedeal.race.requests import check_entries, expulsion_events
+from samedeal.race.requests import check_entries
 from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.views import progress, view
@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 
 LOGGED_AT_INFO = (Dealt, Closed)
 """Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
+
+LONG = 2_000
+"""The number of entries from which a running race stays in memory, because opening its room again takes too long."""
 
 
 class Room:
@@ -66,7 +69,7 @@ class Room:
         ready_ms: int = 0,
         rejoining: Rejoining | None = None,
     ) -> None:
-        """`race` is the race after `entries`, which are the whole log, from the archive if the race is `archived`.
+        """`race` is the race after `entries`, which are the whole log; none if the race is `archived`.
 
         `ready_ms` is how long players have to get ready once enough others are; 0 for no limit.
         """
@@ -173,11 +176,6 @@ class Room:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
 
-    def expel(self, player: str) -> None:
-        """Release the seat of a player before the countdown, or let the player resign from the running race."""
-        with suppress(Refused):  # the room is closing
-            self.propose(lambda race: expulsion_events(race, player, resigns=True), lambda _: None)
-
     def forget_player(self, player: str) -> None:
         """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
         if self.host and self.host.player == player:
@@ -226,7 +224,7 @@ class Room:
         if self._pins or self.broadcast.has_listeners or not self._commands.is_empty:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
-        is_running = self.race.stage == "running" and not bots_playing(self.race)
+        is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)
         return self.is_archived or is_running or is_attended
 
     @property
@@ -235,13 +233,13 @@ class Room:
         return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
 
     async def is_persisted(self) -> bool:
-        """Return whether the store has the whole race. If it has lost entries, they are written again.
+        """Return whether the store has all that this room has, which is written again if not.
 
         Raises Refused("store-unavailable").
         """
         race = self.race
         if self.is_archived:
-            persisted = await self._store.archive.has(race.id)
+            persisted = not self._entries or await self._store.archive.has(race.id)
         else:
             persisted = await self._store.log.head(race.id) == (race.n, race.digest)
         if not persisted:
@@ -388,13 +386,11 @@ class Room:
 
     def _log_events(self, entries: Sequence[Entry]) -> None:
         """Write the names of events to the server's log."""
-        debug = logger.isEnabledFor(logging.DEBUG)
         for entry in entries:
-            at_info = isinstance(entry.event, LOGGED_AT_INFO)
-            if debug or at_info:
+            level = logging.INFO if isinstance(entry.event, LOGGED_AT_INFO) else logging.DEBUG
+            if logger.isEnabledFor(level):
                 seat: int | None = getattr(entry.event, "seat", None)
                 extra = about(race=self.race.id, seat=seat, connection=self._connection(seat))
-                level = logging.INFO if at_info else logging.DEBUG
                 logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=extra)
 
     def _connection(self, seat: int | None) -> str | None:

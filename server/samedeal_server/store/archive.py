@@ -106,7 +106,7 @@ class Archive:
 
         Raises Refused("replay-sealed") while the daily deal of the race is not public.
         """
-        data = await self._data(race_id)
+        data = await self.data(race_id)
         if data is not None and (reveals_at := stored_replays.header(data).reveals_at) > now:
             time = datetime.fromtimestamp(reveals_at / 1000, UTC)
             raise Refused(
@@ -129,7 +129,7 @@ class Archive:
 
     async def replay(self, race_id: str) -> Replay | None:
         """Return the replay of a race, even if clients may not see it yet, or None if it is not stored."""
-        data = await self._data(race_id)
+        data = await self.data(race_id)
         return None if data is None else await asyncio.to_thread(stored_replays.replay, data)
 
     async def summary(self, race_id: str) -> RaceSummary | None:
@@ -183,12 +183,13 @@ class Archive:
             return None
 
     async def _summary(self, race_id: str, start: bytes) -> RaceSummary | None:
-        summary = stored_replays.summary(start) or stored_replays.summary(await self._data(race_id) or b"")
+        summary = stored_replays.summary(start) or stored_replays.summary(await self.data(race_id) or b"")
         if summary is None:
             return None
         header, standings = summary.header, tuple([standing for _, standing in summary.racers])
         return RaceSummary(race_id, header.game, summary.deal, summary.ended_at, standings, header.reveals_at)
 
-    async def _data(self, race_id: str) -> bytes | None:
+    async def data(self, race_id: str) -> bytes | None:
+        """Return the stored replay of a race, even if clients may not see it yet, or None if it is not stored."""
         data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
         return data

@@ -8,6 +8,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from samedeal.errors import Refused
+from samedeal.wire import messages as m
 from samedeal.wire.codec import SUBPROTOCOLS, Form
 from samedeal_server.access.limits import Count, RateLimits
 from samedeal_server.access.root_path import route_path
@@ -23,7 +24,8 @@ from samedeal_server.uvicorn_limits.websocket import OFFERED, SENT_NOW
 from samedeal_server.ws.session import Session
 
 MAX_ENTERING = 24
-"""How many sessions may handle a hello, join or watch at once. The rest of the store's capacity is for moves."""
+"""How many sessions may handle a hello at once, and how many a join or watch. The rest of the store's capacity is for
+moves."""
 
 
 class WebSocketEndpoint:
@@ -40,7 +42,12 @@ class WebSocketEndpoint:
     ) -> None:
         self._registry, self._rematches, self._guests = registry, rematches, guests
         self._rate_limits, self._connections, self._settings = rate_limits, connections, settings
-        self._entry_slots = asyncio.Semaphore(MAX_ENTERING)
+        into_races = asyncio.Semaphore(MAX_ENTERING)
+        self._entry_slots: dict[type, asyncio.Semaphore] = {
+            m.Hello: asyncio.Semaphore(MAX_ENTERING),
+            m.Join: into_races,
+            m.Watch: into_races,
+        }
         self._sessions = set[Session]()
 
     def close_revoked(self, token_digests: Collection[str]) -> None:

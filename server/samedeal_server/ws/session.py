@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from secrets import token_hex
 from typing import Any, assert_never
@@ -37,8 +38,8 @@ from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
 logger = logging.getLogger(__name__)
 
-ENTRY_REQUESTS = (m.Hello, m.Join, m.Watch)
-"""The requests with which clients arrive. Concurrency is limited, so that moves are served in between."""
+LOAD_TOKENS = 5
+"""How many request tokens a join or watch costs if the race is not in memory."""
 
 
 class Session:
@@ -58,14 +59,14 @@ class Session:
         rematches: Rematches,
         guests: Guests,
         rate_limits: RateLimits,
-        entry_slots: asyncio.Semaphore,
+        entry_slots: Mapping[type, asyncio.Semaphore],
         settings: Settings,
         *,
         address: str = "",
         request_id: str = "",
         bearer: str | None = None,
     ) -> None:
-        """`entry_slots` limits how many ENTRY_REQUESTS are in progress; all sessions share it.
+        """`entry_slots` limit how many requests with which clients arrive are in progress; all sessions share them.
 
         `address` is the client's. `request_id` is the handshake's, and `bearer` the token of its Authorization header.
         """
@@ -119,7 +120,7 @@ class Session:
         """Close the connection if a subject means its client, see ``subject_of``; `resigns` as in ``unseat``."""
         if self._login.is_meant_by(subject):
             if self._room and self._login.guest:
-                unseat(self._room, self._login.guest, resigns=resigns)
+                unseat(self._room, self._login.guest.player, resigns=resigns)
             self._revoked = self._leaving = True
             self._outbox.close(*removed(why))
 
@@ -209,11 +210,10 @@ class Session:
             if isinstance(request, m.Move) and self._login.guest:
                 self._moves.start(request)
                 return
-            if isinstance(request, ENTRY_REQUESTS):
-                async with self._entry_slots:
-                    await asyncio.sleep(0)  # serve moves in between, however many clients arrive
-                    response = await self._respond(request)
-            else:
+            if isinstance(request, m.Join | m.Watch) and self._login.guest:
+                await self._registry.room(request.race, self._network, LOAD_TOKENS)  # without a slot: it takes long
+            async with self._entry_slots.get(type(request), nullcontext()):
+                await asyncio.sleep(0)  # serve moves in between, however many clients arrive
                 response = await self._respond(request)
         except Malformed as malformed:
             self._send(m.Problem.of(Refused("malformed", f"This is not a valid {self._form} message: {malformed}.")))

@@ -1,0 +1,107 @@
+"""Races that are not in memory: who pays for loading them, and what waits meanwhile."""
+
+import asyncio
+
+import pytest
+
+from samedeal.errors import Refused
+from samedeal.race.race import Race
+from samedeal.wire import messages as m
+from samedeal_server.access.limits import RequestLimit
+from samedeal_server.jobs import finished_race
+from samedeal_server.races import loading
+from samedeal_server.races import room as rooms
+from samedeal_server.races.loading import Loaded
+from samedeal_server.settings import Settings
+from samedeal_server.store.guests import Guests
+from support.rooms import finished, opened
+from support.session_here import session
+from support.stores import process, run, until
+
+
+@pytest.mark.tier(2)
+async def test_the_worker_folds_the_log_of_a_long_finished_race(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def folded(stored: bytes) -> Race:
+        raise AssertionError
+
+    async with process(redis_url) as parts:
+        before = await finished(parts)
+    monkeypatch.setattr(loading, "SHORT_BYTES", 0)
+    monkeypatch.setattr(finished_race, "folded", folded)
+    async with process(redis_url) as parts:
+        room = await parts.registry.room(before.race.id)
+        assert room.view(1, header=True) == before.view(1, header=True)
+
+
+async def test_a_client_pays_for_races_that_are_not_in_memory(redis_url: str) -> None:
+    async with process(redis_url) as before:
+        one, other = (await opened(before)).race.id, (await opened(before)).race.id
+    async with process(redis_url) as parts:
+        parts.registry._requests = RequestLimit(Settings(requests_per_second=0.001, request_burst=5))
+        room = await parts.registry.room(one, "203.0.113.1", 5)
+        assert await parts.registry.room(one, "203.0.113.1", 5) is room
+        with pytest.raises(Refused, match="Too many requests"):
+            await parts.registry.room(other, "203.0.113.1", 5)
+        await parts.registry.room(other, "198.51.100.1", 5)
+
+
+async def test_a_client_that_waits_for_too_many_races_does_not_affect_others(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url) as before:
+        race = (await opened(before)).race.id
+    async with process(redis_url) as parts:
+        load = parts.registry._loader.load
+
+        async def limited(race_id: str, client: str) -> Loaded:
+            if client == "greedy":
+                await asyncio.sleep(0)
+                raise Refused("too-many")
+            return await load(race_id, client)
+
+        monkeypatch.setattr(parts.registry._loader, "load", limited)
+        outcomes = await asyncio.gather(
+            *(parts.registry.room(race, client) for client in ("greedy", "modest")), return_exceptions=True
+        )
+        assert isinstance(outcomes[0], Refused)
+        assert outcomes[1] is await parts.registry.room(race)
+
+
+async def test_nobody_waits_for_a_race_that_somebody_else_is_loading(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url) as before:
+        slow = (await opened(before)).race.id
+    async with process(redis_url) as parts:
+        load, is_loading, may_load = parts.registry._loader.load, asyncio.Event(), asyncio.Event()
+
+        async def gated(race_id: str, client: str) -> Loaded:
+            is_loading.set()
+            await may_load.wait()
+            return await load(race_id, client)
+
+        monkeypatch.setattr(parts.registry._loader, "load", gated)
+        kinds: tuple[type, ...] = (m.Hello, m.Join, m.Watch)
+        guests, quick = Guests(parts.store), (await opened(parts)).race.id
+        slots = dict.fromkeys(kinds, asyncio.Semaphore(1))
+        async with session(parts, guests, slots) as (_, first, _), session(parts, guests, slots) as (_, second, _):
+            for socket, race in ((first, slow), (second, quick)):
+                socket.requests.put_nowait(m.Hello(id=1, name="ada"))
+                socket.requests.put_nowait(m.Watch(id=2, race=race))
+                await is_loading.wait()
+            await until(lambda: len(second.sent) == 2)
+            assert [type(message) for message in first.sent] == [m.Welcome]
+            may_load.set()
+            await until(lambda: len(first.sent) == 2)
+
+
+async def test_a_long_running_race_stays_in_memory(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        await run(room)
+        monkeypatch.setattr(rooms, "LONG", room.race.n)
+        assert not room.is_idle
+        monkeypatch.setattr(rooms, "LONG", room.race.n + 1)
+        assert room.is_idle
