@@ -77,3 +77,11 @@ async def test_replays_expire_after_the_configured_days(redis_url: str, redis: R
         for search in (Search(limit=1), Search(game="corners", limit=1)):
             assert [ended.race for ended in await parts.archive.search(search, parts.clock.now())] == [room.race.id]
         assert redis.zcard("replays") == redis.zcard("replays:game:corners") == 1
+        lists = [f"replays{kind}" for kind in ("", ":game:corners", f":deal:{room.race.deal}", ":player:player-1")]
+        for key in lists:
+            redis.zadd(
+                key, {"expired": room.race.at - 3 * 86_400_000 - 1, "not expired": room.race.at - 2 * 86_400_000}
+            )
+        await parts.archive.index(room.race)
+        for key in lists:
+            assert (redis.zscore(key, "expired"), redis.zscore(key, "not expired") is None) == (None, False), key

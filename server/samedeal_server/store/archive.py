@@ -17,7 +17,7 @@ from samedeal_server.ops import metrics
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults
-from samedeal_server.store.player_races import PlayerRaces
+from samedeal_server.store.player_races import PlayerRaces, listing
 from samedeal_server.store.signing_keys import SigningKeys
 from samedeal_server.store.successors import Successors
 from samedeal_server.store.withdrawals import Withdrawals
@@ -90,10 +90,8 @@ class Archive:
         players, unlisted = [seat.player for seat in race.roster if seat.run], race.options.unlisted
         await self.players.add(race.id, race.at, players, unlisted=unlisted)
         if not unlisted:
-            for key in (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}"):
-                await self._store.retry("ZADD", key, race.at, race.id)
-                if self._expire_s is not None:
-                    await self._store.retry("EXPIRE", key, self._expire_s)
+            keys = (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}")
+            await self._store.retry_all(*listing(keys, race.id, race.at, self._expire_s))
         if race.header.daily:
             await self.daily.add(race)
 

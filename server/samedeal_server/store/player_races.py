@@ -1,12 +1,12 @@
 """Finished races by player: the lists that find them, and their results."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from samedeal.errors import Refused
 from samedeal.scores.results import RaceResult
 from samedeal_server.store import replay_codec, stored_replays
-from samedeal_server.store.connection import Store, texts
+from samedeal_server.store.connection import Store, Word, texts
 
 LISTED: Final = "replays:player"
 UNLISTED: Final = "replays:unlisted"
@@ -26,11 +26,8 @@ class PlayerRaces:
 
     async def add(self, race_id: str, ended_at: int, players: Collection[str], *, unlisted: bool) -> None:
         """Add a race to the lists of its racers. Safe to repeat."""
-        for player in players:
-            key = _key(player, unlisted=unlisted)
-            await self._store.retry("ZADD", key, ended_at, race_id)
-            if self._expire_s is not None:
-                await self._store.retry("EXPIRE", key, self._expire_s)
+        keys = [_key(player, unlisted=unlisted) for player in players]
+        await self._store.retry_all(*listing(keys, race_id, ended_at, self._expire_s))
 
     async def common(self, players: Collection[str], now: int, *, unlisted: bool) -> list[str]:
         """Return the ids of the races that all of these players were dealt in, newest first, without expired ones.
@@ -71,6 +68,15 @@ class PlayerRaces:
             if refused.code == "store-unavailable":
                 raise
             return None
+
+
+def listing(keys: Iterable[str], race_id: str, ended_at: int, expire_s: int | None) -> Iterator[tuple[Word, ...]]:
+    """Yield the commands that add a race to lists of finished races, and remove those that expired before it ended."""
+    for key in keys:
+        yield "ZADD", key, ended_at, race_id
+        if expire_s is not None:
+            yield "ZREMRANGEBYSCORE", key, "-inf", f"({ended_at - 1_000 * expire_s}"
+            yield "EXPIRE", key, expire_s
 
 
 def _key(player: str, *, unlisted: bool) -> str:
