@@ -123,13 +123,14 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
     async with process(redis_url) as parts:
         dailies = Dailies(parts.registry.days, parts.clock, parts.registry.deal_finder, STORE_KEY)
 
-        async def raced(player: int) -> None:
+        async def raced(player: int) -> str:
             room = await parts.registry.create(game, {}, None, options, daily=True)
             await room.submit(seat_for(player))
             await room.submit(that(Readied(seat=1)))
             await until(lambda: room.race.stage == "running")
             await room.submit(that(Resigned(seat=1)))
             await until(lambda: room.is_archived)
+            return room.race.id
 
         async def commands() -> tuple[list[str], dict[str, int]]:
             with Redis.from_url(redis_url) as redis:
@@ -143,7 +144,10 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
         first = await commands()
         assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
         assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
-        await raced(3)
+        parts.archive.daily.hidden = hidden = {await raced(3)}
+        assert (await commands())[0] == ["Name 1", "Name 2"]
+        assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
+        hidden.clear()
         assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
         monkeypatch.setattr("samedeal_server.races.day_results.FRESH_S", 3600.0)
         assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})

@@ -19,7 +19,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from samedeal_server.store import embedded
-from samedeal_server.store.embedded import EmbeddedStore, StoreError
+from samedeal_server.store.embedded import EmbeddedStore, StoreError, diagnosis
 
 pytestmark = pytest.mark.tier(2)
 
@@ -375,3 +375,16 @@ def until(condition: Callable[[], bool]) -> None:
 
 async def until_async(condition: Callable[[], bool]) -> None:
     await asyncio.to_thread(until, condition)
+
+
+def test_asking_why_the_store_is_down_checks_the_disk_once_per_second(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks, now = iter((False, True)), 100.0
+    monkeypatch.setattr("samedeal_server.store.embedded.has_room", lambda _: next(checks))
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    diagnose = diagnosis(data_dir, EmbeddedStore(data_dir).url)
+    assert diagnose
+    assert [diagnose(), diagnose()] == ["the store's disk is full"] * 2
+    now += 1
+    assert [diagnose(), diagnose()] == [None, None]

@@ -84,8 +84,7 @@ class AnalysisService:
     async def prepare(self) -> None:
         """Search the deals of live races, one at a time, where that takes long."""
         for race in [*self._registry.races()]:
-            deal = _deal(race)
-            if race.stage != "running" or race.header.game not in SLOW or deal in self._prepared:
+            if race.stage != "running" or race.header.game not in SLOW or (deal := _deal(race)) in self._prepared:
                 continue
             self._prepared[deal] = None
             while len(self._prepared) > MAX_PREPARED:

@@ -20,6 +20,8 @@ class DayResults:
 
     def __init__(self) -> None:
         self.races = set[str]()
+        self.hidden = set[str]()
+        """The races that are left out."""
         self.deal: str | None = None
         self.checked_at_s = float("-inf")
         self.updating = asyncio.Lock()
@@ -84,8 +86,13 @@ class Days:
         now_s = asyncio.get_running_loop().time
         async with results.updating:
             if now_s() >= results.checked_at_s + FRESH_S:
-                if await self._stored.count(commitment) != len(results.races):
-                    async for race_id, race in self._stored.races(commitment, results.races):
+                results.hidden.intersection_update(self._stored.hidden)
+                known = results.races | results.hidden
+                if await self._stored.count(commitment) != len(known):
+                    async for race_id, race in self._stored.races(commitment, known):
+                        if race_id in self._stored.hidden:
+                            results.hidden.add(race_id)
+                            continue
                         results.races.add(race_id)
                         if race:
                             results.add(race)

@@ -85,7 +85,7 @@ class DailyResults:
     async def races(self, commitment: str, known: Collection[str] = ()) -> AsyncIterator[tuple[str, DailyRace | None]]:
         """Yield the id and result of each finished race on a daily deal not in `known`; None for a damaged result."""
         names: list[bytes] = await self._store.ask("HKEYS", _key(commitment))
-        race_ids = sorted({name.decode() for name in names}.difference(known, self.hidden))
+        race_ids = sorted({name.decode() for name in names}.difference(known))
         for start in range(0, len(race_ids), BATCH):
             batch = race_ids[start : start + BATCH]
             for race_id, data in zip(batch, await self._store.ask("HMGET", _key(commitment), *batch), strict=True):

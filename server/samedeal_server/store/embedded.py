@@ -273,10 +273,21 @@ def has_room(data_dir: Path) -> bool:
 
 
 def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
-    """Return a function that returns why the embedded store at a URL is down, if known; None for another store."""
+    """Return a function that returns why the embedded store at a URL is down, if known; None for another store.
+
+    The disk is checked at most once in _RETRY seconds.
+    """
     if EmbeddedStore(data_dir).url != url:
         return None
-    return lambda: None if has_room(data_dir) else FULL
+    check_at, found = 0.0, True
+
+    def diagnose() -> str | None:
+        nonlocal check_at, found
+        if (now := time.monotonic()) >= check_at:
+            check_at, found = now + _RETRY, has_room(data_dir)
+        return None if found else FULL
+
+    return diagnose
 
 
 @contextmanager
