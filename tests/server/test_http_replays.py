@@ -70,11 +70,11 @@ ACCEPTS: list[tuple[str, str | None]] = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_replay_is_cached_forever_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
+async def test_replay_is_cached_for_an_hour_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
     race_id, _ = await finish_race(server)
     full = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
     tag = full.headers["etag"]
-    assert full.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert full.headers["cache-control"] == "public, max-age=3600"
     for etag in (tag, f"W/{tag}", f'"other", {tag}', "*"):
         answer = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", If_None_Match=etag)
         assert (answer.status, answer.body, answer.headers["etag"]) == (304, b"", tag)
@@ -87,6 +87,16 @@ async def test_replay_is_cached_forever_and_revalidated_by_etag(server: LoggedSe
     assert head.headers["content-length"] == str(len(full.body))
     part = request(server, "GET", f"/api/v1/replays/{race_id}.{form}", Range="bytes=0-9")
     assert (part.status, part.body) == (200, full.body)
+
+
+async def test_steps_are_cached_for_an_hour_and_revalidated_by_etag(server: LoggedServer) -> None:
+    race_id, _ = await finish_race(server)
+    target = f"/api/v1/replays/{race_id}/steps"
+    full = request(server, "GET", target)
+    assert full.headers["cache-control"] == "public, max-age=3600"
+    again = request(server, "GET", target, If_None_Match=full.headers["etag"])
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", full.headers["etag"])
+    assert request(server, "GET", target, If_None_Match='"other"').body == full.body
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
         assert (again.status, again.body) == (304, b"")
     await computed(server, f"/api/v1/races/{race_id}/analysis")
     analysed = card(server, race_id, "svg")
-    assert analysed.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert analysed.headers["cache-control"] == "public, max-age=3600"
     texts = [element.text for element in ElementTree.fromstring(analysed.body).iter()]
     assert texts.count("could still have solved it at the end") == 2
     assert len({each.headers["etag"] for each in (waiting, running, over, picture, analysed)}) == 5

@@ -30,7 +30,10 @@ ACCEPTED: Final[dict[Form, tuple[str, ...]]] = {
 """The media types of each form in Accept headers; JSON is the default."""
 FORMS: Final = tuple(MEDIA[form] for form in ACCEPTED)
 """The media types of replays."""
-FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
+FOR_AN_HOUR: Final = {"Cache-Control": "public, max-age=3600"}
+"""Replays never change, but they can be withdrawn. After an hour, caches ask whether their copy is current."""
+UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
+CONDITIONS: Final = {"If-None-Match": "The ETags of the client's copies."}
 ARCHIVE_TIMEOUT_S: Final = 2
 """How long to wait for the replay of a race that has just ended."""
 
@@ -67,13 +70,13 @@ class Replays:
             media=FORMS,
             headers={
                 "ETag": "Identifies this replay in this form.",
-                "Cache-Control": "A replay never changes.",
+                "Cache-Control": "A replay never changes, but it can be withdrawn.",
                 "Vary": "The form depends on Accept.",
             },
             links=(Link(f"{V1}/verify", body="$response.body", method="POST"),),
         ),
-        ResponseSpec(304, media=(), description="The client's copy is current."),
-        headers={"If-None-Match": "The ETags of the client's copies."},
+        UNCHANGED,
+        headers=CONDITIONS,
         refuses=(
             "not-found",
             "not-acceptable",
@@ -88,8 +91,8 @@ class Replays:
         """Return the replay of a race, in the form of the suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
         race_id, form = parse_suffix(request, "replay")
         stored = await archived(self._registry, race_id, client_network(request))
-        etag = f'"sha256-{sha256(stored).hexdigest()}-{form}"'
-        headers = {"ETag": etag, **FOREVER, "Vary": "Accept"}
+        etag = _etag(stored, form)
+        headers = {"ETag": etag, **FOR_AN_HOUR, "Vary": "Accept"}
         if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
         data = await render(self._renderings, request, "replay", msgpack.encode((stored, form)))
@@ -98,15 +101,33 @@ class Replays:
     @route(
         "GET",
         f"{V1}/replays/{{race}}/steps",
-        ResponseSpec(kind=Steps, headers={"Cache-Control": "A replay never changes.", "Vary": "It may be compressed."}),
+        ResponseSpec(
+            kind=Steps,
+            headers={
+                "ETag": "Identifies these tables.",
+                "Cache-Control": "They never change, but the replay can be withdrawn.",
+                "Vary": "It may be compressed.",
+            },
+        ),
+        UNCHANGED,
+        headers=CONDITIONS,
         refuses=("not-found", "replay-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
         cost=10,
     )
     async def steps(self, request: Request) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
         stored = await archived(self._registry, request.path_params["race"], client_network(request))
+        etag = _etag(stored, "steps")
+        headers = {"ETag": f"W/{etag}", **FOR_AN_HOUR, "Vary": "Accept-Encoding"}
+        if if_none_match_matches(request, etag):
+            return Response(status_code=304, headers=headers)
         zipped = await render(self._renderings, request, "steps", stored)
-        return await gzip_response(request, zipped, MEDIA["json"], FOREVER)
+        return await gzip_response(request, zipped, MEDIA["json"], headers)
+
+
+def _etag(stored: bytes, form: str) -> str:
+    """Return the ETag of a form of a stored replay."""
+    return f'"sha256-{sha256(stored).hexdigest()}-{form}"'
 
 
 async def archived(registry: Registry, race_id: str, client: str) -> bytes:

@@ -15,7 +15,7 @@ from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
 from samedeal_server.access.network import base_url
 from samedeal_server.http.endpoint import V1, ResponseSpec, route
-from samedeal_server.http.replays import FOREVER, render
+from samedeal_server.http.replays import CONDITIONS, FOR_AN_HOUR, UNCHANGED, render
 from samedeal_server.http.requests import client_network
 from samedeal_server.http.responses import MEDIA, TEXT, if_none_match_matches
 from samedeal_server.jobs.analysis_service import AnalysisService
@@ -33,11 +33,9 @@ QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
 REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
 CARD_HEADERS: Final = {
-    "Cache-Control": "The card of an analysed race never changes.",
+    "Cache-Control": "The card of an analysed race never changes, but the race can be withdrawn.",
     "ETag": "Identifies this card.",
 }
-UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
-CONDITIONS: Final = {"If-None-Match": "The ETags of the client's copies."}
 
 
 class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,7 +119,7 @@ class Sharing:
         data = await render(self._renderings, request, task, msgpack.encode(shared))
         headers = (
             INERT
-            | (FOREVER if analysis or race.stage == "cancelled" else LIVE)
+            | (FOR_AN_HOUR if analysis or race.stage == "cancelled" else LIVE)
             | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
         )
         if if_none_match_matches(request, headers["ETag"]):
