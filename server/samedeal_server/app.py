@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -52,6 +53,7 @@ from samedeal_server.races.players import Players
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.store import condition
 from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
@@ -77,6 +79,7 @@ RETRY_S: Final = 0.2
 
 ANALYSIS_CPU_S: Final = 300
 """About twenty times what the analysis of a race takes."""
+MEASURE_STORE_EVERY_S: Final = 60.0
 PREPARE_EVERY_S: Final = 1.0
 """How often the server looks for new deals whose search for a winning line takes long."""
 
@@ -193,15 +196,19 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         sampling = asyncio.create_task(
             supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
+        measuring = asyncio.create_task(
+            supervised("measuring the store", partial(condition.measure, vital), MEASURE_STORE_EVERY_S)
+        )
         if settings.metrics == "off":
             sampling.cancel()
+            measuring.cancel()
         preparing = asyncio.create_task(supervised("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
         if settings.search_ahead == "off":
             preparing.cancel()
         revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
         administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
         yield
-        await cancelled([sampling, preparing, revoking, administering])
+        await cancelled([sampling, measuring, preparing, revoking, administering])
         await asyncio.gather(analyses.stop(), *(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()

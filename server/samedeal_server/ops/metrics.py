@@ -39,14 +39,11 @@ disable_created_metrics()
 _registry = CollectorRegistry()
 _counter = partial(Counter, registry=_registry)
 _gauge = partial(Gauge, registry=_registry, multiprocess_mode="livesum")
+_maximum = partial(Gauge, registry=_registry, multiprocess_mode="livemax")
 _histogram = partial(Histogram, registry=_registry)
 
-BUILD = Gauge(
-    "samedeal_build_info",
-    "Always 1, with the `version` of the program and of `python`",
-    ("version", "python"),
-    registry=_registry,
-    multiprocess_mode="livemax",
+BUILD = _maximum(
+    "samedeal_build_info", "Always 1, with the `version` of the program and of `python`", ("version", "python")
 )
 BUILD.labels(version("samedeal"), platform.python_version()).set(1)
 RACES = _gauge("samedeal_races", "Races in memory, by `stage`; each process counts its own copies", ("stage",))
@@ -110,6 +107,11 @@ STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened t
 DROPPED_OUTPUT = _counter(
     "samedeal_dropped_output", "Log records and other output that was dropped because nobody read it in time"
 )
+STORE_BYTES = _maximum("samedeal_store_memory_bytes", "Memory that the store uses; in a cluster, its fullest node")
+STORE_LIMIT = _maximum(
+    "samedeal_store_memory_limit_bytes", "Memory that the store may use: its `maxmemory`, or else all of its machine"
+)
+STORE_KEYS = _maximum("samedeal_store_keys", "Keys in the store")
 REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")
 VERIFICATIONS = _counter(
     "samedeal_verifications",

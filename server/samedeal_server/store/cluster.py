@@ -122,18 +122,25 @@ class Cluster(Store):
         """Describe the cluster for the operator. Raises Refused, and UnfitStoreError if a node is unfit."""
         try:
             await self._refresh_slots()
-            nodes = {owner for owner in self._owners if owner}
-            about = await asyncio.gather(*(self._ask_node(node, "INFO") for node in nodes))
         except ResponseError as error:
             raise UnfitStoreError(
                 f"The store is not a cluster ({error}): use a URL that starts with redis://."
             ) from error
         except AWAY as error:
             raise unavailable() from error
+        about = await self.information()
         if missing := self._owners.count(None):
             raise UnfitStoreError(f"The cluster has no nodes for {missing} of its {REDIS_CLUSTER_HASH_SLOTS} slots.")
-        lines = sorted({description(info, f" Cluster of {len(nodes)}") for info in about})
+        lines = sorted({description(info, f" Cluster of {len(about)}") for info in about})
         return "; ".join(lines)
+
+    async def information(self, *sections: str) -> Sequence[Mapping[str, Any]]:
+        nodes = {owner for owner in self._owners if owner}
+        try:
+            about = await asyncio.gather(*(self._ask_node(node, "INFO", *sections) for node in nodes))
+        except AWAY as error:
+            raise unavailable() from error
+        return list(about)
 
     async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         nodes = {owner for owner in self._owners if owner}

@@ -1,4 +1,4 @@
-"""The condition of a store, for ``samedeal doctor``. Only a key that expires is written."""
+"""The condition of a store, for ``samedeal doctor`` and the metrics. Only a key that expires is written."""
 
 import time
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
+from samedeal_server.ops import metrics
 from samedeal_server.store import schema
 from samedeal_server.store.checks import MASTER_KEY, check_durability
 from samedeal_server.store.connection import PROBE, PROBE_S, Store, UnfitStoreError
@@ -65,6 +66,16 @@ async def condition(store: Store, weakest: str) -> Condition:
         options=dict(options or {}),
         problems=(*problems, *_problems(info, dict(options or {}))),
     )
+
+
+async def measure(store: Store) -> None:
+    """Set the metrics of a store's size. Raises Refused("store-unavailable")."""
+    nodes = await store.information("memory", "keyspace")
+    sizes = [(node["used_memory"], node.get("maxmemory") or node["total_system_memory"]) for node in nodes]
+    used, limit = max(sizes, key=lambda size: size[0] / size[1], default=(0, 0))
+    metrics.STORE_BYTES.set(used)
+    metrics.STORE_LIMIT.set(limit)
+    metrics.STORE_KEYS.set(sum(part["keys"] for node in nodes for name, part in node.items() if name.startswith("db")))
 
 
 def _problems(info: dict[str, Any], options: dict[str, str]) -> Iterator[str]:

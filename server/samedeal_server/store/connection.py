@@ -137,6 +137,10 @@ class Store:
             raise UnfitStoreError("The store is a node of a cluster: use a URL that starts with redis+cluster://.")
         return description(about)
 
+    async def information(self, *sections: str) -> Sequence[Mapping[str, Any]]:
+        """Return sections of INFO of each node. Raises as ``ask``."""
+        return [await self.ask("INFO", *sections)]
+
     async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         """Return configuration parameters of each node; None for a node that does not allow reading them.
 
