@@ -2,11 +2,13 @@
 # The official images build Python with profile-guided optimisation (PGO).
 FROM python:3.14.7-slim-trixie@sha256:83c1cebb322d099ac9e3a3a532ba74b0146d702838b25e4c75c02fa81ffeb910 AS build
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml build_version.py constraints.txt README.md LICENSE ./
 COPY protocol protocol
 COPY server server
 COPY clients clients
 COPY examples/verify examples/verify
+# The version names this commit, because .git is not in the image. See docs/operate/operations.md.
+ARG SAMEDEAL_COMMIT
 # The result has no pip.
 RUN python -m venv --without-pip /opt/samedeal \
     && pip --python /opt/samedeal install --no-cache-dir -c constraints.txt --build-constraint constraints.txt '.[all]'

@@ -1,4 +1,4 @@
-"""What programs need from the process that starts them. Nothing else in the library does I/O."""
+"""What programs need from the process that starts them. Only this and ``version`` do I/O in the library."""
 
 import os
 import sys

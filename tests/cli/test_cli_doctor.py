@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from samedeal.version import VERSION
 from samedeal_cli.config import config_file
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
@@ -40,7 +41,7 @@ def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
     code, document = asked(capsys)
     assert (code, document["wrong"]) == (0, [])
-    assert document["program"]["samedeal"] == metadata.version("samedeal")
+    assert document["program"]["samedeal"] == VERSION
     assert document["libraries"]["click"] == metadata.version("click")
     assert document["libraries"].keys() >= {"msgspec", "websockets", "redis", "uvicorn", "hiredis"}
     assert not document["libraries"].keys() & {"pytest", "ruff", "picows"}
@@ -71,7 +72,7 @@ def test_doctor_checks_http_and_websocket(store_url: str, capsys: Capsys) -> Non
     assert (checks["address"], checks["reached"], checks["ready"]) == (server.url, True, True)
     assert isinstance(checks["round_trip_ms"], float)  # rounded, so it may be 0.0
     assert 0 <= checks["round_trip_ms"] < 60_000
-    assert checks["program"] == f"samedeal/{metadata.version('samedeal')}"
+    assert checks["program"] == f"samedeal/{VERSION}"
     assert abs(checks["clock_ahead_ms"]) < 60_000
 
 

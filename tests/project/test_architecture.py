@@ -144,7 +144,7 @@ def test_imports_point_one_way() -> None:
 def test_library_has_no_clock_socket_file_or_randomness() -> None:
     offenders = {}
     for name in SOURCES:
-        if top(name) != "samedeal" or name == "samedeal.program_start":
+        if top(name) != "samedeal" or name in ("samedeal.program_start", "samedeal.version"):
             continue
         calls = {ast.unparse(node.func) for node in ast.walk(tree(name)) if isinstance(node, ast.Call)}
         impure = {top(module) for module in imports(name)} - PURE - {"samedeal"}

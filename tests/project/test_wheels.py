@@ -1,17 +1,25 @@
-"""The wheel: one for every platform, with all files of the three packages and of the page, and its requirements."""
+"""The wheel: one for every platform, with all files of the three packages and of the page, and its requirements. Its
+version, and that of the source distribution.
+"""
 
 import re
+import runpy
+import shutil
+import subprocess
+import tarfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 pytestmark = pytest.mark.tier(2)
 
 ROOT = Path(__file__).parents[2]
+RELEASE = runpy.run_path(str(ROOT / "build_version.py"))["RELEASE"]
 INSTALLED = {
     "protocol/samedeal": "samedeal",
     "server/samedeal_server": "samedeal_server",
@@ -32,9 +40,54 @@ def installed() -> Iterator[str]:
 
 def test_the_wheel_is_pure_and_contains_every_file(tmp_path: Path) -> None:
     (file,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
-    assert file.endswith("-py3-none-any.whl")
+    assert Path(file).name == f"samedeal-{version_of(ROOT)}-py3-none-any.whl"
     names = {name for name in ZipFile(file).namelist() if ".dist-info/" not in name}
     assert names == set(installed())
+
+
+def version_of(folder: Path) -> str:
+    """Return the version of a build from a folder."""
+    version: str = runpy.run_path(str(folder / "build_version.py"))["version"]()
+    return version
+
+
+def test_a_source_distribution_keeps_the_version_of_the_commit(tmp_path: Path) -> None:
+    (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(archive) as files:
+        files.extractall(tmp_path, filter="data")
+    (file,) = WheelBuilder(archive.removesuffix(".tar.gz")).build(directory=str(tmp_path), versions=["standard"])
+    assert Path(file).name == f"samedeal-{version_of(ROOT)}-py3-none-any.whl"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_the_version_names_the_commit_unless_it_is_released_or_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    shutil.copy(ROOT / "build_version.py", folder)
+
+    def git(*words: str, at: Path = folder) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=at, check=True)
+
+    git("init", at=tmp_path)
+    git("commit", "--allow-empty", "--message=of something else", at=tmp_path)
+    assert version_of(folder) == RELEASE
+    monkeypatch.setenv("SAMEDEAL_COMMIT", "20261121.g0a1b2c3d")
+    assert version_of(folder) == f"{RELEASE}+20261121.g0a1b2c3d"
+    git("init")
+    git("commit", "--allow-empty", "--message=first")
+    git("commit", "--allow-empty", "--message=second")
+    named = version_of(folder)
+    assert re.fullmatch(re.escape(RELEASE) + r"\+\d{8}\.g[0-9a-f]{8}", named)
+    git("clone", "--depth=1", f"file://{folder}", f"{tmp_path / 'shallow'}")
+    shutil.copy(ROOT / "build_version.py", tmp_path / "shallow")
+    assert version_of(tmp_path / "shallow") == named
+    git("tag", f"v{RELEASE}")
+    assert version_of(folder) == RELEASE
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("SAMEDEAL_COMMIT")
+    assert version_of(folder) == RELEASE
 
 
 def test_a_server_without_an_embedded_store_installs_on_musl() -> None:

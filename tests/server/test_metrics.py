@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from importlib.metadata import version
 from inspect import getclosurevars
 from pathlib import Path
 from random import Random
@@ -23,6 +22,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from project.test_architecture import SOURCES, top
 from samedeal.errors import CODES, Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.version import VERSION
 from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
@@ -277,7 +277,7 @@ def test_alerts_notice_the_first_event_because_counters_start_at_zero(server: Lo
 @pytest.mark.skipif(sys.platform != "linux", reason="platform: only Linux has process metrics")
 def test_process_and_build_are_shown(server: LoggedServer) -> None:
     assert server.process
-    labels = {"version": version("samedeal"), "python": platform.python_version()}
+    labels = {"version": VERSION, "python": platform.python_version()}
     assert value(server, "samedeal_build_info", **labels) == 1
     pid = f"{server.process.pid}"
     assert value(server, "process_resident_memory_bytes", pid=pid) > 2**20
@@ -322,7 +322,7 @@ async def test_labels_have_only_known_values(server: LoggedServer) -> None:
         "queue": {*get_args(Queue)},
         "endpoint": {*paths, "GET /ws", "GET /page/{file}", "other"},
         "status": {*(str(status) for status, _ in CODES.values()), "101", "200", "201", "202", "none"},
-        "version": {version("samedeal")},
+        "version": {VERSION},
         "python": {platform.python_version()},
         "pid": {f"{server.process.pid}" if server.process else ""},
     }

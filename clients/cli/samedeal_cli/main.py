@@ -184,6 +184,14 @@ def _failure(error: Exception) -> Failure:
     return Failure(f"unexpected {type(error).__name__}: {error} (for a traceback, set PYTHONDEVMODE=1)")
 
 
+def _show_version(context: click.Context, parameter: click.Parameter, shows_version: bool) -> None:
+    if shows_version and not context.resilient_parsing:
+        from samedeal.version import VERSION
+
+        click.echo(f"samedeal {VERSION}")
+        context.exit()
+
+
 @click.pass_context
 def _without_command(context: click.Context) -> None:
     """Show suggested commands on a terminal, and the help elsewhere."""
@@ -210,7 +218,14 @@ main = Main(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
     params=[*global_options()],
 )
-click.version_option(package_name="samedeal", message="samedeal %(version)s", help="Show the version.")(main)
+click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version.",
+)(main)
 
 if __name__ == "__main__":
     main()

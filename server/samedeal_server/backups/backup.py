@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct
 
+from samedeal.version import VERSION
 from samedeal_server.backups import backup_file
 from samedeal_server.backups.backup_file import BackupError, Manifest
 from samedeal_server.backups.private_store import private_store
@@ -64,7 +64,7 @@ async def back_up(settings: Settings, target: Path, *, with_keys: bool, say: Say
                 raise BackupError(mismatch(about.schema))
             verified = await verify_store(store, keys.get("master.key"), progress(say, "Verified", "races"))
         manifest = Manifest(
-            version=version("samedeal"),
+            version=VERSION,
             schema=SCHEMA,
             time=now.isoformat(timespec="seconds"),
             store=product,

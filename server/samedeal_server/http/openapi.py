@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 from msgspec import Meta
@@ -12,6 +11,7 @@ from msgspec import Meta
 from samedeal.errors import CODES
 from samedeal.race.events import Entry
 from samedeal.replays.replay import Foot, Head, Replay
+from samedeal.version import VERSION
 from samedeal.wire.documents import Slug
 from samedeal.wire.messages import Progress, View
 from samedeal_server.http.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, Link, ResponseSpec
@@ -22,7 +22,7 @@ from samedeal_server.races.daily import DAYS_AHEAD
 
 INFO: Final = {
     "title": "Same Deal",
-    "version": version("samedeal"),
+    "version": VERSION,
     "license": {"name": "MIT", "identifier": "MIT"},
 }
 DESCRIPTION: Final = (

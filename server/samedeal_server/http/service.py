@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Final
 
 import msgspec
@@ -12,6 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from samedeal.errors import CODES, Refused
 from samedeal.replays.replay import MAX_BYTES
+from samedeal.version import VERSION
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_server.access.proxies import is_forwarded
 from samedeal_server.http.endpoint import ResponseSpec, route
@@ -22,7 +22,7 @@ from samedeal_server.settings import Settings
 from samedeal_server.store.connection import Store
 from samedeal_server.store.signing_keys import PublicKey
 
-PROGRAM: Final = f"samedeal/{version('samedeal')}"
+PROGRAM: Final = f"samedeal/{VERSION}"
 """The name and version of the program."""
 CHECK_EVERY_S: Final = 1.0
 """How often health checks ask a store that has no problem."""

@@ -9,7 +9,6 @@ import platform
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from importlib.metadata import version
 from itertools import product
 from typing import Final, Self, get_args
 
@@ -26,6 +25,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Race, Stage
+from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.ops.processes import MULTIPROCESS_DIR, Processes
 
@@ -45,7 +45,7 @@ _histogram = partial(Histogram, registry=_registry)
 BUILD = _maximum(
     "samedeal_build_info", "Always 1, with the `version` of the program and of `python`", ("version", "python")
 )
-BUILD.labels(version("samedeal"), platform.python_version()).set(1)
+BUILD.labels(VERSION, platform.python_version()).set(1)
 RACES = _gauge("samedeal_races", "Races in memory, by `stage`; each process counts its own copies", ("stage",))
 SEATS = _gauge("samedeal_seats", "Seats with a connected racer")
 CONNECTIONS = _gauge("samedeal_connections", "Open WebSocket connections")

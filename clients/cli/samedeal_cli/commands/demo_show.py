@@ -6,13 +6,13 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Final
 
 import click
 
 from samedeal.replays.replay import Replay
 from samedeal.share.phrases import achieved
+from samedeal.version import VERSION
 from samedeal_cli.commands.bot import rematch
 from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import Server
@@ -140,7 +140,7 @@ class Show:
 
     def _show_first_screen(self, race: BotRace) -> None:
         self._say(
-            f"samedeal {metadata.version('samedeal')} · temporary server: its data is deleted when it stops",
+            f"samedeal {VERSION} · temporary server: its data is deleted when it stops",
             "",
             f"  racing now      {race.title} · {race.id} · bots {race.bots}",
             f"  store           embedded Valkey on a socket; the only open port is {self._server.port}",

@@ -22,6 +22,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
+from samedeal.version import VERSION
 from samedeal.wire.codec import SUBPROTOCOLS
 from samedeal_cli import config
 from samedeal_cli.commands.output import show
@@ -109,7 +110,7 @@ def _report(findings: Sequence[Finding], wrong: Sequence[str]) -> Iterator[str]:
 
 
 def _program() -> Iterator[Finding]:
-    yield Finding("program", "samedeal", metadata.version("samedeal"))
+    yield Finding("program", "samedeal", VERSION)
     yield Finding("program", "python", f"{platform.python_version()} ({platform.python_implementation()})")
     yield Finding("program", "system", f"{platform.system()} {platform.release()} {platform.machine()}")
     matches = map(_REQUIREMENT.match, metadata.requires("samedeal") or ())

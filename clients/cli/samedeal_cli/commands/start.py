@@ -1,9 +1,9 @@
 """The output of ``samedeal`` without a command: the server, open races and suggested commands."""
 
 from collections.abc import Iterator
-from importlib import metadata
 from typing import Final
 
+from samedeal.version import VERSION
 from samedeal.wire.documents import RaceList
 from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net import guests
@@ -41,7 +41,7 @@ def start_lines(settings: Settings) -> Iterator[str]:
             "daily": "today's deals and results",
             "games": "list the games; rules GAME explains one",
         }
-    yield f"samedeal {metadata.version('samedeal')} · race your friends at patience on the same shuffled deck"
+    yield f"samedeal {VERSION} · race your friends at patience on the same shuffled deck"
     yield ""
     yield from (f"  {name:<10} {text}" for name, text in [("server", state or server), *facts])
     yield ""

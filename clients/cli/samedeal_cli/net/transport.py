@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import metadata
 from typing import Any, Final, Self
 from urllib.parse import quote
 
@@ -12,6 +11,7 @@ from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
 from samedeal.errors import Malformed, Refused
+from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
 from samedeal.wire.messages import FromServer, Problem, Request, View
@@ -21,8 +21,8 @@ from samedeal_cli.net.http_api import plain
 from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.net.sanitise import safe_text
 
-PROGRAM: Final = f"samedeal-cli/{metadata.version('samedeal')}"
-READER: Final = f"this client (samedeal {metadata.version('samedeal')})"
+PROGRAM: Final = f"samedeal-cli/{VERSION}"
+READER: Final = f"this client (samedeal {VERSION})"
 CLOSE_S: Final = 1.0
 """Maximum wait for the server's closing handshake."""
 TRANSIENT_CODES: Final = ("store-unavailable", "too-many")
