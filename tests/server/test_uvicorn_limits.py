@@ -202,7 +202,7 @@ def test_request_with_long_headers_is_refused(server: LoggedServer) -> None:
 @pytest.mark.parametrize(
     ("head", "unit", "most"),
     [
-        *((b"/ HTTP/1.1\r\n%s: x" % name.title(), b",", 99) for name in LISTS),
+        *((b"/ HTTP/1.1\r\n%s: x" % name.title(), b",", 99) for name in sorted(LISTS)),
         (b"/ HTTP/1.1\r\nAccept: x\r\nIf-None-Match: x", b";", 99),
         (b"/ HTTP/1.1\r\nHost: x", b"x", 299),
         (b"/?x", b"&x", 63),
