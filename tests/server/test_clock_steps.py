@@ -138,6 +138,25 @@ async def test_a_lobby_of_a_clock_that_is_set_back_starts_on_time(stepped: Stepp
                 assert 0 < left_ms(each) <= 60_000
 
 
+async def test_a_countdown_that_a_process_with_a_wrong_clock_starts_is_no_longer_elsewhere(
+    stepped: SteppedStore,
+) -> None:
+    async with server(stepped) as right:
+        room = await opened(right, seed="1", start_delay_ms=60_000)
+        stepped.ahead_s = 3600
+        async with server(stepped) as wrong:
+            other = await wrong.registry.room(room.race.id)
+            for seat in (1, 2):
+                await other.submit(seat_for(seat))
+                await other.submit(that(Readied(seat=seat)))
+            stepped.ahead_s = 0
+            await wrong.clock.measure()
+            room.follow(await right.log.read(room.race.id))
+            for each in (room, other):
+                assert each.race.stage == "countdown"
+                assert 0 < left_ms(each) <= 60_000
+
+
 async def test_rooms_record_a_step_without_a_move(stepped: SteppedStore) -> None:
     async with server(stepped, started=True) as parts:
         room = await running(parts)

@@ -83,9 +83,9 @@ async def test_nobody_waits_for_a_race_that_somebody_else_is_loading(
             return await load(race_id, client)
 
         monkeypatch.setattr(parts.registry._loader, "load", gated)
-        kinds: tuple[type, ...] = (m.Hello, m.Join, m.Watch)
         guests, quick = Guests(parts.store), (await opened(parts)).race.id
-        slots = dict.fromkeys(kinds, asyncio.Semaphore(1))
+        slot = asyncio.Semaphore(1)
+        slots: dict[type, asyncio.Semaphore] = {m.Hello: slot, m.Join: slot, m.Watch: slot}
         async with session(parts, guests, slots) as (_, first, _), session(parts, guests, slots) as (_, second, _):
             for socket, race in ((first, slow), (second, quick)):
                 socket.requests.put_nowait(m.Hello(id=1, name="ada"))

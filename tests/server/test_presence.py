@@ -153,5 +153,15 @@ async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkey
         await until(lambda: there.seen(race, 0)[1] < 0)
 
 
+async def test_reconnections_take_no_more_memory(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        (here,) = presences(parts, 1)
+        for seat in (1, 2):
+            for taken in range(100):
+                here.connect(seat, taken)
+                here.disconnect(seat, taken)
+        assert here._left_here == here._watched_from_s.keys() == {(1, 99), (2, 99)}
+
+
 def presences(parts: Process, count: int) -> list[Presence]:
     return [Presence(stored_races(parts), 30_000) for _ in range(count)]

@@ -41,7 +41,9 @@ class Presence:
     def disconnect(self, seat: int, taken: int) -> None:
         """Undo ``connect``."""
         self._connected.discard((seat, taken))
-        self._left_here.add((seat, taken))
+        # Only the last of a seat's connections is kept: a racer can reconnect thousands of times.
+        self._left_here = {key for key in self._left_here if key[0] != seat} | {(seat, taken)}
+        self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key[0] != seat}
         self._watched_from_s[seat, taken] = self._now_s()
 
     def note_in_s(self, race: Race) -> float | None:
@@ -64,6 +66,7 @@ class Presence:
         for key in keys:
             if notes.get(key) != self._notes.get(key):
                 self._watched_from_s[key] = self._now_s()
+        self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key in keys}
         self._notes = {key: notes[key] for key in keys & notes.keys()}
         self._noted_at_s = self._now_s()
         self.last_seen = self.seen(race, now)

@@ -358,6 +358,7 @@ class Room:
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
             is_dealt = self.race.started_at is None and race.started_at is not None
+            self._store.clock.reach(race.at)  # before a listener sees how long a countdown is
             self.race = race
             self._entries.extend(news)
             if is_dealt:
