@@ -18,6 +18,7 @@ from samedeal.wire import messages as m
 from samedeal_server.races.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.guests import digest
 from samedeal_server.store.live_races import RaceFilter
 from support.logged_server import LoggedServer, request
 from support.rooms import finished, listed, opened
@@ -321,6 +322,15 @@ async def test_a_race_is_archived_by_another_process_if_its_own_dies_once_it_is_
 
 async def searched(archive: Archive, clock: Clock) -> list[str]:
     return [ended.race for ended in await archive.search(Search(), clock.now())]
+
+
+async def test_new_guests_expire_in_a_week_until_they_take_a_seat(server: LoggedServer, own_store: str) -> None:
+    async with racers(server, "ada", "bo") as (ada, bo):
+        await ada.join(server.create("corners"))
+        with Redis.from_url(own_store) as redis:
+            ttls = [redis.ttl(f"guest:{digest(player.token or '')}") for player in (ada, bo)]
+    assert 7 * 86_400 < ttls[0] <= 180 * 86_400
+    assert 0 < ttls[1] <= 7 * 86_400
 
 
 # Names.

@@ -13,6 +13,8 @@ from samedeal.names import normalised
 from samedeal_server.store.bans import Bans
 from samedeal_server.store.connection import Store, Word
 
+UNUSED_DAYS: Final = 7
+"""How long the token of a new guest is stored until it is used again or the guest takes a seat."""
 SCANNED: Final = 500
 """How many keys are scanned at once."""
 
@@ -36,8 +38,9 @@ class Guests:
         check_name: Callable[[str], object] = normalised,
         seen: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """`days` is how long tokens are stored after they were last used; 0 keeps them forever. `check_name` raises
-        Refused if a new guest may not have a name. `seen` gets the digest of each token that proves to be valid.
+        """`days` is how long tokens are stored after they were last used, for a new guest at most UNUSED_DAYS; 0 keeps
+        them forever. `check_name` raises Refused if a new guest may not have a name. `seen` gets the digest of each
+        token that proves to be valid.
         """
         self._store, self._days, self.bans = store, days, bans or Bans()
         self.check_name, self._seen = check_name, seen
@@ -51,25 +54,30 @@ class Guests:
         admit()
         guest, token = Guest(token_hex(8), normalised(name)), new_token()
         self.bans.check_guest(guest.player, guest.name)
-        await self.add_token(guest, token)
+        await self.add_token(guest, token, min(self._days, UNUSED_DAYS))
         self.bans.check_guest(guest.player, guest.name)  # the name may have been banned meanwhile
         self._seen(digest(token))
         return guest, token
 
-    async def add_token(self, guest: Guest, token: str) -> None:
-        """Let a token identify a guest. Safe to repeat. Raises Refused("store-unavailable")."""
+    async def add_token(self, guest: Guest, token: str, days: int | None = None) -> None:
+        """Let a token identify a guest, at first for `days`. Safe to repeat. Raises Refused("store-unavailable")."""
         key = _key(digest(token))
-        await self._store.retry_all(("HSET", key, "player", guest.player, "name", guest.name), self._extension(key))
+        fields = ("HSET", key, "player", guest.player, "name", guest.name)
+        await self._store.retry_all(fields, self._extension(key, days))
 
     async def authenticate(self, token: str) -> Guest:
         """Return the guest with a token. Raises Refused("bad-token") for an unknown token, Refused("banned")."""
         guest = await self.find(digest(token))
         if guest is None:
             raise Refused("bad-token")
-        await self._store.retry(*self._extension(_key(digest(token))))
+        await self.extend(digest(token))
         self.bans.check_guest(guest.player, guest.name)  # last, because the ban can arrive at any time
         self._seen(digest(token))
         return guest
+
+    async def extend(self, token_digest: str) -> None:
+        """Restart the time for which a token is stored. Safe to repeat. Raises Refused("store-unavailable")."""
+        await self._store.retry(*self._extension(_key(token_digest)))
 
     async def find(self, token_digest: str) -> Guest | None:
         """Return the guest with the token of a digest, if any. Raises Refused("store-unavailable")."""
@@ -98,9 +106,10 @@ class Guests:
                 await asyncio.sleep(0)  # serve moves in between
         return revoked
 
-    def _extension(self, key: str) -> tuple[Word, ...]:
+    def _extension(self, key: str, days: int | None = None) -> tuple[Word, ...]:
         """Return the command that restarts the time for which a token is stored."""
-        return ("EXPIRE", key, self._days * 86_400) if self._days else ("PERSIST", key)
+        days = self._days if days is None else days
+        return ("EXPIRE", key, days * 86_400) if days else ("PERSIST", key)
 
 
 def new_token() -> str:

@@ -23,6 +23,7 @@ class Login:
         self._guests, self._bans, self._rate_limits = guests, guests.bans, rate_limits
         self._connection, self._address, self._bearer = connection, address, bearer
         self._token_digest = ""
+        self._is_new = False
         self.guest: Guest | None = None
         """None before the hello."""
         self.features = frozenset[str]()
@@ -61,6 +62,12 @@ class Login:
         logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._connection))
         return Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
+    async def keep(self) -> None:
+        """Keep a new guest, who is about to take a seat, as long as others. Raises Refused("store-unavailable")."""
+        if self._is_new:
+            await self._guests.extend(self._token_digest)
+            self._is_new = False
+
     async def _guest(self, hello: Hello) -> tuple[Guest, str | None]:
         """Return the guest, and the token if it is a new one."""
         token = hello.token or (self._bearer if hello.name is None else None)
@@ -75,5 +82,5 @@ class Login:
         if hello.name is None:
             raise Refused("bad-message", "Hello needs a name or a token.")
         guest, new_token = await self._guests.create(hello.name, partial(self._rate_limits.guests.take, self._address))
-        self._token_digest = digest(new_token)
+        self._token_digest, self._is_new = digest(new_token), True
         return guest, new_token

@@ -272,6 +272,7 @@ class Session:
         room = await self._registry.room(request.race)
         self._login.check_reads(room.race.header.format)
         with room.pinned():
+            await self._login.keep()
             race = await submit_join(room, guest, partial(self._join_events, request, guest), self._registry.live)
             await bring_bots(room, self._registry)
             if (seat := race.seat_of(guest.player)) is None:
