@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from samedeal.errors import Refused
+from samedeal.wire.messages import Hello, Join
 from samedeal_server.access.limits import RateLimits
-from samedeal_server.races import opening
+from samedeal_server.races import loading, opening
 from samedeal_server.races.opening import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
@@ -101,7 +102,8 @@ class Process(Owner):
         self.log = RaceLog(store)
         races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock, Announcements(store))
         self.registry = Registry(races, KEY, away_s=world.away_s)
-        self._turns, self._rate_limits = asyncio.Semaphore(24), RateLimits(SETTINGS)
+        slots: dict[type, asyncio.Semaphore] = {Hello: asyncio.Semaphore(24), Join: asyncio.Semaphore(24)}
+        self._entry_slots, self._rate_limits = slots, RateLimits(SETTINGS)
         self._rematches = Rematches(self.registry, Quotas(self.registry.opener, self._rate_limits, SETTINGS))
 
     async def start(self) -> None:
@@ -117,7 +119,7 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(connection)))
 
     async def _serve(self, connection: "Connection") -> None:
-        parts = "msgpack", self.registry, self._rematches, self._guests, self._rate_limits, self._turns, SETTINGS
+        parts = "msgpack", self.registry, self._rematches, self._guests, self._rate_limits, self._entry_slots, SETTINGS
         session = _Session(len(self.sessions), ServerSocket(self.world, connection), *parts)
         try:
             await session.run()
@@ -239,6 +241,7 @@ def active(world: World) -> Generator[None, None, None]:
         for user in (opening, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())
+        patch.setattr(loading, "SHORT_BYTES", 2**20)  # there are no worker processes
         patch.setattr(opening, "randbelow", dice.randrange)
         patch.setattr(opening, "choice", dice.choice)
         patch.setattr(logger, "propagate", False)

@@ -188,9 +188,10 @@ class Model:
     def _xtrim(self, key: bytes, _: bytes, oldest: bytes) -> int:
         return 0  # no history lasts that long
 
-    def _xrange(self, key: bytes, first: bytes, last: bytes) -> list[Logged]:
+    def _xrange(self, key: bytes, first: bytes, last: bytes, *count: bytes) -> list[Logged]:
         most = float("inf") if last == b"+" else _number(last)
-        return [entry for entry in self._log(key) if _number(first) <= _number(entry.id) <= most]
+        found = [entry for entry in self._log(key) if _number(first) <= _number(entry.id) <= most]
+        return found[: int(count[1])] if count else found
 
     def _xread(self, block: bytes, _: bytes, streams: bytes, *words: bytes) -> list[list[Any]]:
         """Return the entries available now. Blocking callers must call again."""
