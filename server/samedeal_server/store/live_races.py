@@ -19,8 +19,8 @@ DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "
 LIFETIME_S = 2 * 86_400
 """Expiry of the sets of races of a deal, an address or a guest, and of the set of players removed from a race (s):
 longer than any race lasts."""
-BATCH = 50
-"""How many races of a deal are read at once."""
+BATCH = 8
+"""How many races of a deal are looked up at once."""
 LIVE_STAGES: tuple[Stage, ...] = ("open", "countdown", "running")
 ANY = "*"
 
@@ -124,7 +124,8 @@ class LiveRaces:
         cursor = 0
         while True:
             after, members = await self._store.ask("SSCAN", _deal_key(game, seed), cursor, "COUNT", BATCH)
-            if race_ids := texts(members):  # those that are over, or were never opened, stay a moment
+            for first in range(0, len(members), BATCH):  # races that are over, or were never opened, stay a moment
+                race_ids = texts(members[first : first + BATCH])
                 exists = [("EXISTS", stored_replays.key(race_id)) for race_id in race_ids]
                 scores, *ended = await self._store.ask_all([("ZMSCORE", DUE, *race_ids), *exists])
                 if any(score is not None and not is_over for score, is_over in zip(scores, ended, strict=True)):
