@@ -153,7 +153,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=1e6),
         "a number from 0",
         "Request tokens per second of all known players at one address; 0 for unlimited",
-    ] = 100.0
+    ] = 60.0
     request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 600
     guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited"] = 60
     races_per_minute: Annotated[Number, "New races per minute per address; 0 for unlimited"] = 20

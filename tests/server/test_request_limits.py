@@ -146,7 +146,7 @@ def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> No
     assert request(server, "GET", "/api/v1/games", X_Forwarded_For="203.0.113.2").status == 200
 
 
-def test_files_of_the_page_take_no_tokens(server: LoggedServer) -> None:
+def test_files_of_the_page_cost_little(server: LoggedServer) -> None:
     drain(server, "203.0.113.3")
     version = request(server, "GET", "/page/version").body.decode()
     assert request(server, "GET", f"/page/{version}/main.js", X_Forwarded_For="203.0.113.3").status == 200

@@ -24,6 +24,8 @@ from samedeal_server.store.guests import digest
 
 HEALTH_CHECKS: Final = ("/healthz", "/readyz")
 """Paths that are answered at once to private addresses: a proxy that gets no answer disconnects all clients."""
+FILE_COST: Final = 0.05
+"""The request tokens of a file of the page, which is in memory: all of them cost a first visit less than five."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
@@ -39,10 +41,10 @@ class Admission:
         rate_limits: RateLimits,
         settings: Settings,
         bans: Bans | None = None,
-        is_free: Callable[[str], bool] = lambda _: False,
+        is_file: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`is_free` returns whether reading a path costs no request tokens."""
-        self._requests, self._settings, self._is_free = rate_limits.requests, settings, is_free
+        """`is_file` returns whether a path is that of a current file of the page."""
+        self._requests, self._settings, self._is_file = rate_limits.requests, settings, is_file
         self._in_progress = Count(
             "http_connections_per_address",
             settings.http_connections_per_address,
@@ -79,7 +81,7 @@ class Admission:
             await problem_response(refused)(scope, receive, send)
             return
         try:
-            await self._serve(app, scope, receive, send, host, 0 if self._is_free(path) else 1)
+            await self._serve(app, scope, receive, send, host, FILE_COST if self._is_file(path) else 1)
         finally:
             uncount()
 
@@ -92,9 +94,9 @@ class Admission:
             async with place.turn():
                 await asyncio.sleep(0)
 
-    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, cost: int) -> None:
+    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, cost: float) -> None:
         try:
-            delay_s = scope[TAKE](cost) if cost else 0.0
+            delay_s = scope[TAKE](cost)
             self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:

@@ -24,6 +24,8 @@ PROMPT = 120.0
 """How many request tokens an address gets without delay: enough for several people to load the page and join a race."""
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
+CEILING_S: Final = 5
+"""The burst of all players at an address, in seconds at the maximum rate."""
 TAKE: Final = "samedeal.take"
 """The key of the ASGI scope with the function that takes request tokens for the client; see ``RequestLimit.take``."""
 
@@ -118,7 +120,7 @@ class RateLimit:
         per_minute: float,
         clock: Callable[[], float] = time.monotonic,
         *,
-        burst: int | None = None,
+        burst: float | None = None,
         prompt: float = math.inf,
     ) -> None:
         """`what` names the tokens in refusals; 0 per minute disables the limit. `burst` is the capacity of the bucket.
@@ -130,7 +132,7 @@ class RateLimit:
         self._full = float(per_minute if burst is None else burst)
         self._buckets: dict[str, Bucket] = {}  # by network, the least recently used first
 
-    def take(self, address: str, count: int = 1) -> float:
+    def take(self, address: str, count: float = 1) -> float:
         """Take tokens and return by how many seconds to delay the request.
 
         Raises Refused("too-many") if there are too few tokens, without taking any.
@@ -145,7 +147,7 @@ class RateLimit:
         late = self._full - bucket.left - self._prompt
         return MAX_DELAY_S * late / (self._full - self._prompt) if late > 0 else 0.0
 
-    def has(self, address: str, count: int) -> bool:
+    def has(self, address: str, count: float) -> bool:
         """Return whether ``take`` would succeed."""
         return not self._per_s or self._bucket(address).left >= count
 
@@ -162,10 +164,11 @@ class RequestLimit:
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._clock = settings.requests_per_second, settings.request_burst, clock
 
-        def limit(per_s: float) -> RateLimit:
-            return RateLimit("requests_per_second", "requests", per_s * 60, clock, burst=self._burst, prompt=PROMPT)
+        def limit(per_s: float, burst: float) -> RateLimit:
+            return RateLimit("requests_per_second", "requests", per_s * 60, clock, burst=burst, prompt=PROMPT)
 
-        self._addresses, self._ceiling = limit(settings.requests_per_second), limit(settings.requests_per_address)
+        self._addresses = limit(settings.requests_per_second, self._burst)
+        self._ceiling = limit(settings.requests_per_address, CEILING_S * settings.requests_per_address)
         self._players: dict[str, Bucket] = {}  # by the digest of a valid token, the least recently used first
 
     def remember(self, player: str) -> None:
@@ -181,7 +184,7 @@ class RequestLimit:
         for player in players:
             self._players.pop(player, None)
 
-    def take(self, address: str, player: str, count: int = 1) -> float:
+    def take(self, address: str, player: str, count: float = 1) -> float:
         """Take request tokens of the player if there are enough, and otherwise of the address.
 
         `player` is the digest of the request's token, valid or not, or empty. Returns and raises as ``RateLimit.take``.

@@ -29,6 +29,8 @@ MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
 """How many replays may wait for verification, in total (see ``Turns``) and from one address."""
 MAX_UPLOADED, MAX_UPLOADED_OF_ONE = 8 * MAX_BYTES, 2 * MAX_BYTES
 """The bytes of all replays that are uploading or waiting for verification, and of those from one address."""
+ALWAYS: Final = 2**20
+"""The bytes that an address without uploads can always send, whatever others do: most replays have a tenth of that."""
 FULL: Final = "Too many replays are waiting for verification."
 
 
@@ -69,8 +71,9 @@ class Uploads:
 
             def append(data: bytes) -> None:
                 nonlocal size
-                total, of_one = self._bytes.total() + len(data), self._bytes[client] + len(data)
-                if total > MAX_UPLOADED or of_one > MAX_UPLOADED_OF_ONE:
+                of_one = self._bytes[client] + len(data)
+                is_full = self._bytes.total() + len(data) > MAX_UPLOADED
+                if of_one > MAX_UPLOADED_OF_ONE or (is_full and of_one > ALWAYS):
                     raise too_many("verify", FULL, client)
                 size += len(data)
                 self._bytes[client] += len(data)
