@@ -69,6 +69,22 @@ async def test_a_client_that_waits_for_too_many_races_does_not_affect_others(
         assert outcomes[1] is await parts.registry.room(race)
 
 
+async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url) as parts:
+        loaded = [Loaded((await opened(parts)).race) for _ in range(2)]
+        results = iter(loaded)
+
+        async def load(race_id: str, client: str) -> Loaded:
+            if (result := next(results)) is loaded[0]:
+                parts.registry.forget_player("0" * 16)
+            return result
+
+        monkeypatch.setattr(parts.registry._loader, "load", load)
+        assert (await parts.registry.room("some-race-1")).race is loaded[1].race
+
+
 async def test_nobody_waits_for_a_race_that_somebody_else_is_loading(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -254,7 +254,10 @@ class Registry:
 
     async def _load(self, race_id: str, client: str, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
-        loaded = await self._loader.load(race_id, client)
+        erasures = -1
+        while erasures != self.erasures:  # what was read before a player was erased may show their name
+            erasures = self.erasures
+            loaded = await self._loader.load(race_id, client)
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = self._room(loaded)
 
