@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import hypothesis
 import pytest
 from redis import Redis
 
@@ -26,6 +27,8 @@ PLATFORM = "platform: "
 """Starts the reason of a skip that no installation can avoid."""
 collect_ignore = [] if autobahn.installed() else ["system/test_autobahn.py"]
 """The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
+hypothesis.settings.register_profile("any speed", deadline=None)
+hypothesis.settings.load_profile("any speed")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Shells make background jobs ignore SIGINT, which programs started by the tests would inherit."""
 if sys.platform != "win32":

@@ -23,7 +23,7 @@ from support.races_by_hand import at_random, closed, opened, run_of, running
 
 every_game = pytest.mark.parametrize("slug", GAMES)
 luck = st.integers(0, 2**64 - 1).map(Random)
-few = settings(derandomize=True, deadline=None, max_examples=12)
+few = settings(derandomize=True, max_examples=12)
 SEAT = 1
 
 

@@ -70,7 +70,7 @@ def test_every_function_follows_its_specification_and_has_its_published_value() 
     assert commitments.root(SECRET, ()) == sha(f"samedeal/1/root|{SECRET.hex()}|")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, max_examples=60)
 @given(key=st.binary(max_size=BLOCK_BYTES), messages=st.lists(st.binary(max_size=200), max_size=3))
 def test_keyed_hashes_equal_hmac(key: bytes, messages: list[bytes]) -> None:
     for message in messages:

@@ -41,14 +41,14 @@ def test_a_word_beyond_the_largest_multiple_is_skipped() -> None:
     assert [picked.below(n) for _ in expected] == expected
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, max_examples=50)
 @given(label=st.text(), n=st.integers(1, 2**32))
 def test_numbers_are_below_their_bound(label: str, n: int) -> None:
     words = Words(label)
     assert all(0 <= words.below(n) < n for _ in range(8))
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@settings(derandomize=True, max_examples=50)
 @given(label=st.text())
 def test_a_shuffle_is_a_permutation_and_deterministic(label: str) -> None:
     shuffled = Words(label).shuffled(pack())

@@ -29,7 +29,7 @@ FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
 every_game = pytest.mark.parametrize("slug", GAMES)
 every_sight = pytest.mark.parametrize("spectators", ["progress", "after", "open"])
 luck = st.integers(0, 2**64 - 1).map(Random)
-few = settings(derandomize=True, deadline=None, max_examples=12)
+few = settings(derandomize=True, max_examples=12)
 
 
 def viewers(race: Race) -> list[int | None]:

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.tier(2)
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 NONCE = bytes(range(32))
-few = settings(max_examples=EXAMPLES, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+few = settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")

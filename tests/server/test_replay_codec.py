@@ -84,7 +84,7 @@ def deflated(data: bytes) -> bytes:
 
 
 @given(slug=st.sampled_from(sorted(GAMES)), kind=st.sampled_from(KINDS), luck=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_race_round_trips_byte_for_byte(slug: str, kind: Kind, luck: int) -> None:
     race, replay = random_race(slug, kind, Random(luck))
     data = replay_codec.encode(race, replay.entries, replay.signature)
@@ -232,7 +232,6 @@ contents = st.binary(max_size=200) | st.lists(some | st.dictionaries(st.text(), 
 
 
 @given(data=contents, length=st.integers(0, 300) | st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_anything_with_the_right_checksum_is_refused(data: bytes, length: int) -> None:
     for checked in (data, length.to_bytes(4) + data, length.to_bytes(4) + deflated(data)):
         refusal(with_checksum(checked))
@@ -242,7 +241,6 @@ def test_anything_with_the_right_checksum_is_refused(data: bytes, length: int) -
 
 
 @given(change=st.binary(min_size=1, max_size=4), at=st.integers(0, 2_000))
-@settings(deadline=None)
 def test_tampering_only_ever_causes_a_refusal(change: bytes, at: int) -> None:
     """The replay and its summary may be wrong, but reading them raises nothing else."""
     data = encoded("gallery")[5:]

@@ -260,7 +260,6 @@ def check_all_orders(client_of: Callable[[SlowServer], Client]) -> None:
     machine = type("AllOrdersOfClient", (AllOrders,), {"client_of": staticmethod(client_of)})
     chosen = settings(
         derandomize=True,
-        deadline=None,
         max_examples=EXAMPLES,
         report_multiple_bugs=False,
         suppress_health_check=[HealthCheck.too_slow],

@@ -26,7 +26,7 @@ WINS = msgspec.json.decode((Path(__file__).parents[1] / "vectors.json").read_byt
 WRONG = "f" * 64
 every_game = pytest.mark.parametrize("slug", GAMES)
 luck = st.integers(0, 2**64 - 1).map(Random)
-few = settings(derandomize=True, deadline=None, max_examples=25)
+few = settings(derandomize=True, max_examples=25)
 
 
 def refused(log: Logged, event: AnyEvent, wait: int = 0) -> str:

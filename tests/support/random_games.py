@@ -23,7 +23,7 @@ Variant = dict[str, Any]
 Walk = list[tuple[str, Game]]
 """Moves with the resulting positions; the first move is empty."""
 every_variant = pytest.mark.parametrize(("game", "variant"), VARIANTS)
-few = settings(derandomize=True, deadline=None, max_examples=12)
+few = settings(derandomize=True, max_examples=12)
 luck = st.randoms(use_true_random=False)
 seeds = st.text(st.characters(codec="utf-8", exclude_characters="|"), max_size=6)
 
