@@ -255,6 +255,12 @@ def test_links_use_the_host_of_the_request(server: LoggedServer) -> None:
     assert answer.json["link"].startswith("http://race.example:81/r/")
 
 
+@pytest.mark.parametrize("path", ["//evil.example/", "///evil.example//", "/evil.example/"])
+def test_redirects_stay_on_the_host(server: LoggedServer, path: str) -> None:
+    answer = request(server, "GET", path, Host="evil.example")
+    assert (answer.status, answer.headers["location"]) == (307, "/evil.example")
+
+
 @pytest.mark.parametrize("host", ["[", "a b", "[::1", "%00", "a/b", "a@b", "", "a:b", "\u00e9", "x" * 300])
 @pytest.mark.parametrize("path", ["/", "/api/v1/games", "/api/v1/races/"])
 def test_invalid_host_causes_no_internal_error(server: LoggedServer, path: str, host: str) -> None:

@@ -212,7 +212,7 @@ def test_burst_beyond_the_prompt_tokens_is_delayed() -> None:
 
 def test_new_tokens_of_players_give_an_address_no_more_than_the_ceiling() -> None:
     now = [0.0]
-    settings = Settings(requests_per_second=20, requests_per_address=50, request_burst=100)
+    settings = Settings(requests_per_second=20, requests_per_address=20, request_burst=100)
     limit = RequestLimit(settings, lambda: now[0])
     players = [f"player {number}" for number in range(200)]
 
@@ -231,7 +231,7 @@ def test_new_tokens_of_players_give_an_address_no_more_than_the_ceiling() -> Non
     now[0] += 1
     assert granted() == 100 + 20
     now[0] += 1
-    assert granted() == 50 + 20
+    assert granted() == 20 + 20
     with pytest.raises(Refused):
         limit.take("a", "unknown")
     now[0] += 3600

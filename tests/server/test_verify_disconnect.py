@@ -84,6 +84,7 @@ async def test_too_many_pending_verifications_are_refused(redis_url: str) -> Non
 def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "MAX_UPLOADED", 30)
     monkeypatch.setattr(verification, "MAX_UPLOADED_OF_ONE", 20)
+    monkeypatch.setattr(verification, "ALWAYS", 5)
     uploads = Uploads()
 
     def fits(client: str, count: int) -> bool:
@@ -97,6 +98,9 @@ def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPat
         append(b"y" * 5)
         assert Path(path).read_bytes() == b"x" * 10 + b"y" * 5
         assert [fits("a", 5), fits("a", 6), fits("b", 15), fits("b", 16)] == [True, False, True, False]
+        with uploads.file("b") as (_, append_other):
+            append_other(bytes(15))
+            assert [fits("c", 5), fits("c", 6)] == [True, False]
     assert not Path(path).exists()
     assert [fits("a", 20), fits("a", 21)] == [True, False]
 
