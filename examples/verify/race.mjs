@@ -8,6 +8,7 @@ import { Racer } from "./racer.mjs";
 const DAY = 86_400_000;
 const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
+const MAX_ENTRIES_TO_JOIN = 7899; // of a released seat that a new player gets
 const SERVER = "0".repeat(16); // the connection of server bots
 
 /** The stage that an event belongs to; others are checked below. */
@@ -80,7 +81,8 @@ export class Race {
     if (earlier > 0) return earlier;
     const next = Math.max(this.holders.length, 1);
     if (next <= MAX_SEATS) return next;
-    return this.holders.findIndex((_, number) => number > 0 && !this.seats.has(number));
+    const isFree = (number) => !this.seats.has(number) && this.counts.get(number) <= MAX_ENTRIES_TO_JOIN;
+    return this.holders.findIndex((_, number) => number > 0 && isFree(number));
   }
 
   left({ seat }) {

@@ -22,7 +22,7 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.race import MAX_SEATS, Race
+from samedeal.race.race import MAX_PLAYER_ENTRIES, MAX_SEATS, Race
 from samedeal.values import replace
 from support.finished_races import OPENED_AT, SECRET, nonce
 from support.race_steps import WRONG, every_game, play, refused, standing
@@ -138,6 +138,11 @@ def test_new_players_get_abandoned_seats_once_all_were_used() -> None:
     assert log.race.seat_for("player-2") == 3  # the former seat is taken
     log.say(Left(seat=2))
     assert log.race.seat_for("newcomer") == 2
+    seats = [replace(seat, entries=MAX_PLAYER_ENTRIES) if seat.left else seat for seat in log.race.seats]
+    log.race = replace(log.race, seats=(*seats[:4], replace(seats[4], entries=MAX_PLAYER_ENTRIES - 1), *seats[5:]))
+    assert log.race.seat_for("another") == 5
+    log.race = replace(log.race, seats=tuple(seats))
+    assert log.race.seat_for("another") == MAX_SEATS + 1
 
 
 @pytest.mark.parametrize("number", [0, 2, 99])

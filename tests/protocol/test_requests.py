@@ -21,7 +21,9 @@ from samedeal.race.events import (
     Unreadied,
 )
 from samedeal.race.requests import (
+    OPEN_ENTRIES,
     SeatRequest,
+    check_entries,
     closing_event,
     expulsion_events,
     join_events,
@@ -30,6 +32,7 @@ from samedeal.race.requests import (
     start_events,
 )
 from samedeal.race.run import RESTART, UNDO
+from samedeal.values import replace
 from samedeal.wire import messages as m
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import play, refused
@@ -111,6 +114,12 @@ def test_a_move_without_cards_is_passed_on_to_be_refused(ply: int) -> None:
         (event,) = seat_events(log.race, 1, m.Move(id=1, move="draw", ply=ply))
         assert event == Moved(seat=1, move="draw")
         assert refused(log, event) == expected
+
+
+def test_moves_do_not_count_towards_the_limit_before_the_countdown() -> None:
+    race = running().race
+    seat = replace(race.seat(1), entries=OPEN_ENTRIES)
+    check_entries(replace(race, seats=(seat, race.seat(2))), Moved(seat=1, move="draw"))
 
 
 # Resigning and leaving.

@@ -21,8 +21,8 @@ from samedeal.race.events import (
     Resigned,
     Taken,
 )
-from samedeal.race.race import MAX_SEAT_ENTRIES, Race
-from samedeal.race.requests import SERVER_ENTRIES
+from samedeal.race.race import MAX_PLAYER_ENTRIES, MAX_SEAT_ENTRIES, MAX_SEATS, Race
+from samedeal.race.requests import OPEN_ENTRIES
 from samedeal.values import replace
 from samedeal_server.races.broadcast import MAX_STALENESS_MS
 from samedeal_server.races.room import Room
@@ -36,10 +36,10 @@ __all__ = ["redis"]
 SEATS = 20
 
 
-def with_entries(room: Room, count: int) -> None:
-    """Give the first seat of a room as many log entries."""
+def with_entries(room: Room, count: int, own: int = 1) -> None:
+    """Give the first seat of a room as many log entries, as many of them about its present player."""
     seat, *others = room.race.seats
-    room.race = replace(room.race, seats=(replace(seat, entries=count), *others))
+    room.race = replace(room.race, seats=(replace(seat, entries=count, inherited=count - own), *others))
 
 
 # Applying commands.
@@ -90,7 +90,7 @@ async def test_players_cannot_use_up_the_log_entries_that_the_server_needs(redis
         for player in (1, 2):
             room.connect(player, player)
             await room.submit(seat_for(player))
-        with_entries(room, MAX_SEAT_ENTRIES - SERVER_ENTRIES)
+        with_entries(room, MAX_PLAYER_ENTRIES)
         for event in (Readied(seat=1), Taken(seat=1)):
             with pytest.raises(Refused, match="limit of log entries"):
                 await room.submit(that(event))
@@ -98,6 +98,25 @@ async def test_players_cannot_use_up_the_log_entries_that_the_server_needs(redis
         await until(lambda: room.race.seats[0].left)
         with pytest.raises(Refused, match="limit of log entries"):
             await room.submit(seat_for(1))
+
+
+async def test_players_cannot_use_up_the_seats_for_new_players(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        for player in range(1, MAX_SEATS + 1):
+            await asyncio.gather(room.submit(seat_for(player)), room.submit(that(Left(seat=player))))
+        await room.submit(seat_for(1))
+        with_entries(room, OPEN_ENTRIES, own=OPEN_ENTRIES)
+        for event in (Readied(seat=1), Taken(seat=1)):
+            with pytest.raises(Refused, match="limit of log entries"):
+                await room.submit(that(event))
+        await room.submit(that(Left(seat=1)))
+        with pytest.raises(Refused, match="limit of log entries"):
+            await room.submit(seat_for(1))
+        await room.submit(seat_for(MAX_SEATS + 1))
+        assert (await room.submit(that(Readied(seat=1), Left(seat=1)))).seats[0].player == f"player-{MAX_SEATS + 1}"
+        with_entries(room, MAX_PLAYER_ENTRIES)
+        assert (await room.submit(seat_for(MAX_SEATS + 2))).roster[0].number == 2
 
 
 async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(

@@ -10,6 +10,8 @@ MAX_SEATS = 64
 MAX_MOVES = 5000
 MAX_ENTRIES = 8000
 """The most entries of one seat."""
+MAX_ENTRIES_TO_JOIN = 7899
+"""The most entries of a released seat that a new player gets."""
 
 
 def indices(content: Content, *types: str) -> list[int]:
@@ -146,14 +148,18 @@ def somebody_leaves_and_returns(content: Content, random: Random) -> None:
 
 @kind
 def more_than_64_players_come_and_go(content: Content, random: Random) -> None:
-    """Afterwards somebody returns, whose number may now be somebody else's."""
+    """Afterwards somebody returns, whose number may now be somebody else's. Or it has too many entries for that, or
+    just not.
+    """
     content["header"]["options"]["max_racers"] = 32
     index, number = indices(content, "counting", "closed")[0], seats(content) + 1
-    last = random.choice((1, number, number, number, MAX_SEATS, MAX_SEATS + 1))
+    last = random.choice((1, number, number, number + 1, MAX_SEATS, MAX_SEATS + 1))
     joined = [(seat, f"x{seat}") for seat in range(number, MAX_SEATS + 1)]
     returning = random.choice((number, number + 1))
     joined += [(last, "y"), (random.choice((returning, number + 1)), f"x{returning}")]
     events = [[joining(seat, player, random), {"t": "left", "seat": seat}] for seat, player in joined]
+    others = random.choice((0, MAX_ENTRIES_TO_JOIN - 2, MAX_ENTRIES_TO_JOIN - 1))
+    events[0][1:1] = [{"t": "taken", "seat": number}] * others
     insert(content, index, *(event for pair in events for event in pair))
 
 

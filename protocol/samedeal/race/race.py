@@ -48,6 +48,8 @@ OPEN_MS = 24 * 3_600_000
 MAX_SEAT_ENTRIES = MAX_MOVES + 3_000
 """The maximum number of entries about one seat: moves, reconnections and changes of readiness. All seats together stay
 below the maximum length of a replay."""
+MAX_PLAYER_ENTRIES = MAX_SEAT_ENTRIES - 100
+"""The number of entries about one seat from which only the server adds more, so that it can always release the seat."""
 
 Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 
@@ -230,12 +232,13 @@ class Race(Value, frozen=True):
     def seat_for(self, player: str) -> int:
         """Return the seat number that a player without a seat gets by joining: the previous one, or else a new one.
 
-        Once there are MAX_SEATS seats, new players get the first abandoned one.
+        Once there are MAX_SEATS seats, new players get the first abandoned one that has entries left for players.
         """
         former = next((seat.number for seat in self.seats if seat.player == player), None)
         if former is not None or len(self.seats) < MAX_SEATS:
             return former or len(self.seats) + 1
-        return next((seat.number for seat in self.seats if seat.left), MAX_SEATS + 1)
+        free = (seat.number for seat in self.seats if seat.left and seat.entries < MAX_PLAYER_ENTRIES)
+        return next(free, MAX_SEATS + 1)
 
     def seat_of(self, player: str) -> Seat | None:
         """Return the player's seat, or None."""
@@ -281,7 +284,9 @@ class Race(Value, frozen=True):
         )
         if event.seat > len(self.seats):
             return replace(self, seats=(*self.seats, seat))
-        return self._with_seat(replace(seat, entries=self.seats[event.seat - 1].entries))
+        former = self.seats[event.seat - 1]
+        inherited = former.inherited if former.player == event.player else former.entries
+        return self._with_seat(replace(seat, entries=former.entries, inherited=inherited))
 
     def _open_nonce(self, number: int, nonce: str) -> Self:
         seat = self.seat(number)

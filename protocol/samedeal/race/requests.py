@@ -7,22 +7,25 @@ from typing import Final, assert_never
 
 from samedeal.errors import Refused
 from samedeal.race.events import AnyEvent, Counting, Joined, Left, Moved, Nonce, Readied, Resigned, Taken, Unreadied
-from samedeal.race.race import MAX_SEAT_ENTRIES, Race
+from samedeal.race.race import MAX_PLAYER_ENTRIES, Race
 from samedeal.wire import messages as m
 
 SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
 """The requests that a player can make from a seat."""
 HostRequest = m.Start | m.Remove
 """The requests that only the host can make."""
-SERVER_ENTRIES: Final = 100
-"""How many of the log entries about a seat are left to the server, so that it can always release the seat."""
+OPEN_ENTRIES: Final = 500
+"""The number of log entries about one player before the countdown from which the player cannot cause more, so that a
+few players cannot use up the seats for others."""
 
 
 def check_entries(race: Race, event: AnyEvent) -> None:
-    """Raise Refused("not-allowed") if an event that a player repeats would take an entry that is left to the server."""
-    if isinstance(event, Moved | Joined | Taken | Readied | Unreadied):
-        seat = race.seats[event.seat - 1] if event.seat <= len(race.seats) else None
-        if seat and seat.entries >= MAX_SEAT_ENTRIES - SERVER_ENTRIES:
+    """Raise Refused("not-allowed") if an event that a player repeats exceeds the player's share of the log entries."""
+    if isinstance(event, Moved | Joined | Taken | Readied | Unreadied) and event.seat <= len(race.seats):
+        seat = race.seats[event.seat - 1]
+        is_new = isinstance(event, Joined) and event.player != seat.player
+        own = 0 if is_new or race.stage != "open" else seat.entries - seat.inherited
+        if seat.entries >= MAX_PLAYER_ENTRIES or own >= OPEN_ENTRIES:
             raise Refused("not-allowed", "This seat has reached its limit of log entries.")
 
 

@@ -53,6 +53,8 @@ class Seat(Value, frozen=True):
     """The time of that entry, in ms since 1970-01-01 UTC."""
     entries: int = 1
     """The number of log entries about this seat."""
+    inherited: int = 0
+    """How many of them are about earlier players."""
     run: Run | None = None
     """None before the deal, and also afterwards if the racer was scratched."""
     server: bool = False
