@@ -14,7 +14,7 @@ SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
 """The requests that a player can make from a seat."""
 HostRequest = m.Start | m.Remove
 """The requests that only the host can make."""
-OPEN_ENTRIES: Final = 500
+OPEN_ENTRIES: Final = 1_000
 """The number of log entries about one player before the countdown from which the player cannot cause more, so that a
 few players cannot use up the seats for others."""
 
