@@ -9,7 +9,6 @@ from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.access.limits import RequestLimit
 from samedeal_server.jobs import finished_race
-from samedeal_server.races import loading
 from samedeal_server.races import room as rooms
 from samedeal_server.races.loading import Loaded
 from samedeal_server.settings import Settings
@@ -20,15 +19,12 @@ from support.stores import process, run, until
 
 
 @pytest.mark.tier(2)
-async def test_the_worker_folds_the_log_of_a_long_finished_race(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_worker_folds_the_log_of_a_finished_race(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def folded(stored: bytes) -> Race:
         raise AssertionError
 
     async with process(redis_url) as parts:
         before = await finished(parts)
-    monkeypatch.setattr(loading, "SHORT_BYTES", 0)
     monkeypatch.setattr(finished_race, "folded", folded)
     async with process(redis_url) as parts:
         room = await parts.registry.room(before.race.id)
@@ -47,26 +43,42 @@ async def test_a_client_pays_for_races_that_are_not_in_memory(redis_url: str) ->
         await parts.registry.room(other, "198.51.100.1", 5)
 
 
-async def test_a_client_that_waits_for_too_many_races_does_not_affect_others(
+async def test_nobody_waits_for_the_delay_or_the_queue_of_another_client(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async with process(redis_url) as parts:
+        race = Loaded((await opened(parts)).race)
+        may_load, clients = asyncio.Event(), list[str]()
+
+        async def gated(race_id: str, client: str) -> Loaded:
+            clients.append(client)
+            if client == "greedy":
+                await may_load.wait()
+            return race
+
+        monkeypatch.setattr(parts.registry._loader, "finished", gated)
+        waiting = [asyncio.create_task(parts.registry.room("some-race-1", "greedy")) for _ in range(2)]
+        await until(lambda: clients)
+        room = await parts.registry.room("some-race-1", "modest")
+        assert room.race is race.race
+        assert clients == ["greedy", "modest"]
+        may_load.set()
+        assert await asyncio.gather(*waiting) == [room, room]
+
+
+async def test_all_clients_share_the_loading_of_a_live_race(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(redis_url) as before:
         race = (await opened(before)).race.id
     async with process(redis_url) as parts:
-        load = parts.registry._loader.load
+        live, loaded = parts.registry._loader.live, list[str]()
 
-        async def limited(race_id: str, client: str) -> Loaded:
-            if client == "greedy":
-                await asyncio.sleep(0)
-                raise Refused("too-many")
-            return await load(race_id, client)
+        async def counted(race_id: str) -> Loaded:
+            loaded.append(race_id)
+            return await live(race_id)
 
-        monkeypatch.setattr(parts.registry._loader, "load", limited)
-        outcomes = await asyncio.gather(
-            *(parts.registry.room(race, client) for client in ("greedy", "modest")), return_exceptions=True
-        )
-        assert isinstance(outcomes[0], Refused)
-        assert outcomes[1] is await parts.registry.room(race)
+        monkeypatch.setattr(parts.registry._loader, "live", counted)
+        rooms = await asyncio.gather(*(parts.registry.room(race, client) for client in ("", "a", "b")))
+        assert len(set(rooms)) == len(loaded) == 1
 
 
 async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
@@ -76,12 +88,12 @@ async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
         loaded = [Loaded((await opened(parts)).race) for _ in range(2)]
         results = iter(loaded)
 
-        async def load(race_id: str, client: str) -> Loaded:
+        async def finished(race_id: str, client: str) -> Loaded:
             if (result := next(results)) is loaded[0]:
                 parts.registry.forget_player("0" * 16)
             return result
 
-        monkeypatch.setattr(parts.registry._loader, "load", load)
+        monkeypatch.setattr(parts.registry._loader, "finished", finished)
         assert (await parts.registry.room("some-race-1")).race is loaded[1].race
 
 
@@ -91,14 +103,14 @@ async def test_nobody_waits_for_a_race_that_somebody_else_is_loading(
     async with process(redis_url) as before:
         slow = (await opened(before)).race.id
     async with process(redis_url) as parts:
-        load, is_loading, may_load = parts.registry._loader.load, asyncio.Event(), asyncio.Event()
+        live, is_loading, may_load = parts.registry._loader.live, asyncio.Event(), asyncio.Event()
 
-        async def gated(race_id: str, client: str) -> Loaded:
+        async def gated(race_id: str) -> Loaded:
             is_loading.set()
             await may_load.wait()
-            return await load(race_id, client)
+            return await live(race_id)
 
-        monkeypatch.setattr(parts.registry._loader, "load", gated)
+        monkeypatch.setattr(parts.registry._loader, "live", gated)
         guests, quick = Guests(parts.store), (await opened(parts)).race.id
         slot = asyncio.Semaphore(1)
         slots: dict[type, asyncio.Semaphore] = {m.Hello: slot, m.Join: slot, m.Watch: slot}

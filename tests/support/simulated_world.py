@@ -16,7 +16,10 @@ import pytest
 from samedeal.errors import Refused
 from samedeal.wire.messages import Hello, Join
 from samedeal_server.access.limits import RateLimits
-from samedeal_server.races import loading, opening
+from samedeal_server.jobs import worker
+from samedeal_server.jobs.pool import Task
+from samedeal_server.jobs.renderings import Renderings
+from samedeal_server.races import opening
 from samedeal_server.races.opening import Quotas
 from samedeal_server.races.registry import Registry
 from samedeal_server.races.rematches import Rematches
@@ -229,6 +232,11 @@ class _LogRecorder(logging.Handler):
             self._world.failures.append(message)
 
 
+async def rendered_here(renderings: Renderings, address: str, task: Task, question: bytes) -> bytes:
+    """Render without a worker process."""
+    return worker.TASKS[task](question)
+
+
 @contextmanager
 def active(world: World) -> Generator[None, None, None]:
     """Make the server's code use the world's time, random numbers and tokens while the block runs."""
@@ -241,7 +249,7 @@ def active(world: World) -> Generator[None, None, None]:
         for user in (opening, session, guests):
             patch.setattr(user, "token_hex", lambda count: dice.randbytes(count).hex())
         patch.setattr(guests, "token_urlsafe", lambda count: dice.randbytes(count).hex())
-        patch.setattr(loading, "SHORT_BYTES", 2**20)  # there are no worker processes
+        patch.setattr(Renderings, "render", rendered_here)
         patch.setattr(opening, "randbelow", dice.randrange)
         patch.setattr(opening, "choice", dice.choice)
         patch.setattr(logger, "propagate", False)

@@ -45,7 +45,8 @@ def _busy(scene: Scene, race: str) -> bool:
     """Return whether a process does not know that the race is over, or began to load it when the store had a fault."""
     registries = [slot.process.registry for slot in scene.slots]
     rooms = [registry._rooms.get(race) for registry in registries]
-    return any(room and not room.race.closed for room in rooms) or any(race in its._loading for its in registries)
+    loading = {race_id for registry in registries for race_id, _ in registry._loading}
+    return race in loading or any(room and not room.race.closed for room in rooms)
 
 
 def _live(scene: Scene) -> list[bytes]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from samedeal.errors import Refused
 from samedeal.race.events import Entry
@@ -16,9 +16,6 @@ from samedeal_server.races.rejoining import Rejoining
 from samedeal_server.races.rematch_lobbies import RematchLobbies
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.race_store import RaceStore
-
-SHORT_BYTES: Final = 1_000
-"""The length of a stored race that is folded in a thread (bytes): about 100 entries, which takes a few milliseconds."""
 
 
 class Loaded(NamedTuple):
@@ -43,30 +40,33 @@ class RaceLoader:
     ) -> None:
         self._store, self._opener = store, opener
         self._renderings, self._rematch_lobbies = renderings, rematch_lobbies
+        self._folding = asyncio.Lock()  # each thread that computes would delay the event loop
 
-    async def load(self, race_id: str, client: str) -> Loaded:
-        """Return a race. `client` is the network or address of who asks, empty if unknown.
+    async def finished(self, race_id: str, client: str) -> Loaded | None:
+        """Return a race from the archive, if it is there. `client` is the network or address of who asks, or empty.
 
-        Raises Refused("not-found"), and Refused("too-many") if the client waits for too many races already.
+        Raises Refused("too-many") if the client waits for too many races already.
         """
-        # The archive comes first: an archived race is over even if the store has lost the end of its log.
-        if (stored := await self._store.archive.data(race_id)) is not None:
-            race = await self._finished(stored, client)
-            return Loaded(race, archived=True, rematch=await self._rematch_lobbies.successor(race_id))
+        if (stored := await self._store.archive.data(race_id)) is None:
+            return None
+        try:
+            race = finished_race.decode(await self._renderings.render(client, "finished-race", stored))
+        except JobFailed as error:
+            raise Refused("internal") from error
+        return Loaded(race, archived=True, rematch=await self._rematch_lobbies.successor(race_id))
+
+    async def live(self, race_id: str) -> Loaded:
+        """Return a race that is not in the archive. Raises Refused("not-found").
+
+        Look in the archive first: a race there is over even if the store has lost the end of its log.
+        """
         if (header := await self._store.log.header(race_id)) is None:
             raise Refused("not-found", "This race was not found.")
         entries, host = await self._store.log.read(race_id), await self._store.log.host(race_id)
         if behind_ms := await self._store.live.behind_ms(race_id):
             await self._store.clock.measure()  # another process may have noticed first that the clock was set
         opened = Race.opened(header, self._opener.secret(header))
-        race = await asyncio.to_thread(opened.after_all, entries)  # a long log takes seconds
+        async with self._folding:
+            race = await asyncio.to_thread(opened.after_all, entries)  # a long log takes seconds
         rejoining = await self._rematch_lobbies.rejoining(header) if race.stage == "open" else None
         return Loaded(race, entries, behind_ms, host=host, rejoining=rejoining)
-
-    async def _finished(self, stored: bytes, client: str) -> Race:
-        if len(stored) <= SHORT_BYTES:
-            return await asyncio.to_thread(finished_race.folded, stored)
-        try:
-            return finished_race.decode(await self._renderings.render(client, "finished-race", stored))
-        except JobFailed as error:
-            raise Refused("internal") from error

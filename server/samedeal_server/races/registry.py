@@ -80,7 +80,7 @@ class Registry:
         self._watchers = Watchers(self._rooms, store.announcements, store.clock)
         self.rematch_lobbies = RematchLobbies(self._rooms, self.room, store)
         self._loader = RaceLoader(store, self.opener, self.renderings, self.rematch_lobbies)
-        self._loading: dict[str, asyncio.Task[None]] = {}
+        self._loading: dict[tuple[str, str], asyncio.Task[None]] = {}  # by race and client
         self._tasks: list[asyncio.Task[None]] = []
         self._dropped: list[Room] = []  # rooms of withdrawn replays, which the next sweep closes
         self.erasures = 0
@@ -192,19 +192,16 @@ class Registry:
         `client` is the network or address of who asks, if anybody, and `tokens` are the request tokens that have not
         been paid yet. Raises Refused("not-found"), Refused("too-many").
         """
+        key = race_id, client  # nobody waits for the delay of another client, or in its queue
         while (room := self._rooms.get(race_id)) is None:  # again if it has been dropped while this task woke up
             if not RACE_ID.fullmatch(race_id):
                 raise Refused("not-found", "This race was not found.")
-            if is_first := race_id not in self._loading:
+            if key not in self._loading:
                 delay_s = self._requests.take(client, "", tokens) if self._requests and tokens else 0.0
                 loading = asyncio.get_running_loop().create_task(self._load(race_id, client, delay_s))
-                self._loading[race_id] = loading
-                loading.add_done_callback(lambda _: self._loading.pop(race_id, None))
-            try:
-                await asyncio.shield(self._loading[race_id])
-            except Refused as refused:
-                if is_first or refused.code != "too-many":  # which may concern only the client who asked first
-                    raise
+                self._loading[key] = loading
+                loading.add_done_callback(lambda _: self._loading.pop(key, None))
+            await asyncio.shield(self._loading[key])
         return room
 
     async def summary(self, race_id: str) -> Listed | RaceSummary:
@@ -257,7 +254,10 @@ class Registry:
         erasures = -1
         while erasures != self.erasures:  # what was read before a player was erased may show their name
             erasures = self.erasures
-            loaded = await self._loader.load(race_id, client)
+            if (archived := await self._loader.finished(race_id, client)) is None and client:
+                await self.room(race_id)  # the log of a live race is read once for all clients
+                return
+            loaded = archived or await self._loader.live(race_id)
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = self._room(loaded)
 
