@@ -1,10 +1,12 @@
 """Races that are not in memory: who pays for loading them, and what waits meanwhile."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from samedeal.errors import Refused
+from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.access.limits import RequestLimit
@@ -79,6 +81,29 @@ async def test_all_clients_share_the_loading_of_a_live_race(redis_url: str, monk
         monkeypatch.setattr(parts.registry._loader, "live", counted)
         rooms = await asyncio.gather(*(parts.registry.room(race, client) for client in ("", "a", "b")))
         assert len(set(rooms)) == len(loaded) == 1
+
+
+async def test_one_thread_at_a_time_folds_live_races(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(redis_url) as before:
+        races = [(await opened(before)).race.id for _ in range(2)]
+    async with process(redis_url) as parts:
+        read, folding = list[str](), list[Callable[..., Race]]()
+
+        async def behind_ms(race_id: str) -> int:
+            read.append(race_id)
+            return 0
+
+        async def fold(after_all: Callable[..., Race], entries: Sequence[Entry]) -> Race:
+            folding.append(after_all)
+            await until(lambda: len(read) == len(races))
+            await asyncio.sleep(0)
+            assert folding == [after_all]
+            folding.clear()
+            return after_all(entries)
+
+        monkeypatch.setattr(parts.registry.live, "behind_ms", behind_ms)
+        monkeypatch.setattr(asyncio, "to_thread", fold)
+        await asyncio.gather(*map(parts.registry.room, races))
 
 
 async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
