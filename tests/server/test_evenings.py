@@ -12,8 +12,8 @@ from samedeal.scores.evening import evening
 from samedeal.scores.results import RaceResult, in_order
 from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import RateLimits
-from samedeal_server.races.evenings import MAX_RACES
+from samedeal_server.access.limits import RateLimits, RequestLimit
+from samedeal_server.races.evenings import MAX_RACES, READ_TOKENS, Evenings
 from samedeal_server.races.opening import Quotas
 from samedeal_server.races.rematches import Rematches
 from samedeal_server.settings import Settings
@@ -98,6 +98,19 @@ async def test_other_races_are_not_part_of_the_evening(server: Server) -> None:
 def test_unknown_race_has_no_evening(server: Server) -> None:
     answer = request(server, "GET", "/api/v1/races/calm-otter-1/evening")
     assert (answer.status, answer.json["code"]) == (404, "not-found")
+
+
+async def test_a_client_pays_for_the_races_of_an_evening_that_are_not_in_memory(redis_url: str) -> None:
+    ids = tuple(f"race-{number}" for number in range(round(1 / READ_TOKENS) + 1))
+    async with process(redis_url) as parts:
+        for number, race_id in enumerate(ids):
+            await archive(parts, race_id, 1, 2, at=number, follows=ids[number - 1] if number else None)
+        parts.registry._requests = RequestLimit(Settings(requests_per_second=0.001, request_burst=1))
+        evenings = Evenings(parts.registry)
+        with pytest.raises(Refused, match="Too many requests"):
+            await evenings.get(ids[-1], "203.0.113.1")
+        for client in ("198.51.100.1", "203.0.113.1"):
+            assert (await evenings.get(ids[-1], client)).races == ids
 
 
 async def test_an_evening_reads_a_hundred_races_each_way_and_none_of_them_twice(redis_url: str) -> None:

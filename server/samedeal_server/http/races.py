@@ -171,4 +171,4 @@ class Races:
     )
     async def evening(self, request: Request) -> Evening:
         """Return the scores over the finished races that this one follows or that follow it, and over this one."""
-        return await self._rematches.evenings.get(request.path_params["race"])
+        return await self._rematches.evenings.get(request.path_params["race"], client_network(request))

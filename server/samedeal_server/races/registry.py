@@ -66,7 +66,7 @@ class Registry:
         one who is not ready when enough others are; 0 for no limit.
 
         `open_races` is the maximum number of live races in the store; 0 for no limit. `requests` is the limit
-        that ``room`` takes tokens from.
+        that ``take`` takes tokens from.
         """
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
@@ -197,12 +197,18 @@ class Registry:
             if not RACE_ID.fullmatch(race_id):
                 raise Refused("not-found", "This race was not found.")
             if key not in self._loading:
-                delay_s = self._requests.take(client, "", tokens) if self._requests and tokens else 0.0
-                loading = asyncio.get_running_loop().create_task(self._load(race_id, client, delay_s))
+                loading = asyncio.get_running_loop().create_task(self._load(race_id, client, self.take(client, tokens)))
                 self._loading[key] = loading
                 loading.add_done_callback(lambda _: self._loading.pop(key, None))
             await asyncio.shield(self._loading[key])
         return room
+
+    def take(self, client: str, tokens: float) -> float:
+        """Take request tokens from a client, if anybody, for what is not in memory. Return the delay (s).
+
+        Raises Refused("too-many").
+        """
+        return self._requests.take(client, "", tokens) if self._requests and client and tokens else 0.0
 
     async def summary(self, race_id: str) -> Listed | RaceSummary:
         """Return a race as lists show it, live or finished, if possible without opening a room. Raises as ``room``."""

@@ -36,7 +36,7 @@ class Rematches:
         race = await self._finished(race_id, client)
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players who had a seat in the race can ask for a rematch.")
-        later = await self.evenings.after(race.id)
+        later = await self.evenings.after(race.id, client)
         if len(later) >= MAX_RACES:
             raise Refused("untimely", f"{MAX_RACES} races follow this one already. Ask for a rematch of a newer one.")
         if later:
