@@ -1,5 +1,6 @@
 """Races with ghosts: earlier racers on the same deal appear at their own pace, and nowhere but in `ghosts`."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Options, Readied, Resigned
@@ -15,6 +17,7 @@ from samedeal.race.ghosts import MAX_GHOSTS, Ghost
 from samedeal.race.race import OPEN_MS
 from samedeal.wire import codec
 from samedeal.wire import messages as m
+from samedeal_server.jobs.pool import Task
 from samedeal_server.races.ghosts import MAX_DAILY_GHOSTS
 from samedeal_server.races.opening import deal_of_races
 from samedeal_server.races.room import Room
@@ -28,6 +31,9 @@ from support.servers import racers
 from support.stores import Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
+
+
+RETRY_S = 4_321.0
 
 
 class Movable(Clock):
@@ -114,6 +120,35 @@ async def test_ghosts_reappear_after_a_restart_and_in_other_processes(parts: Pro
         over = await later.registry.room(room.race.id)
         await until(lambda: over.view(None).ghosts)
         assert {ghost.name: ghost for ghost in over.view(None).ghosts} == shown
+
+
+async def test_one_room_at_a_time_loads_its_ghosts_again(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    await archive(parts, "calm-otter-1", 7)
+    render, sleep, may_render = parts.registry.renderings.render, asyncio.sleep, asyncio.Event()
+    refused, delayed = list[str](), list[float]()
+
+    async def limited(address: str, task: Task, question: bytes) -> bytes:
+        if not may_render.is_set():
+            refused.append(task)
+            raise Refused("too-many")
+        return await render(address, task, question)
+
+    async def noted(delay_s: float) -> None:
+        if delay_s != RETRY_S:
+            await sleep(delay_s)
+        else:
+            delayed.append(delay_s)
+            await may_render.wait()
+
+    monkeypatch.setattr(parts.registry.renderings, "render", limited)
+    monkeypatch.setattr("samedeal_server.races.ghosts.RETRY_S", RETRY_S)
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    races = [asyncio.create_task(race_against(parts, "calm-otter-1")) for _ in range(3)]
+    await until(lambda: len(refused) == len(races))
+    await sleep(0)
+    assert len(delayed) == 1
+    may_render.set()
+    await asyncio.gather(*races)
 
 
 async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(parts: Process, redis_url: str) -> None:

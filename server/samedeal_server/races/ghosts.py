@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 
 MAX_DAILY_GHOSTS: Final = 8
 """How many of the day's best results take part as ghosts on a daily deal."""
-RETRY_S: Final = 1.0
-"""Delay before loading is retried while the store or the worker process is unavailable (s)."""
+RETRY_S: Final = 0.1
+"""Delay before loading is retried while the store is unavailable or the queue full, by one room after the other (s)."""
 MIN_INTERVAL_S: Final = 0.25
 """Minimum time between two announcements of changes, as between updates of progress (s)."""
 
@@ -37,6 +37,8 @@ class GhostLoader:
 
     def __init__(self, archive: Archive, days: Days, renderings: Renderings, clock: Clock) -> None:
         self._archive, self._days, self._renderings, self._clock = archive, days, renderings, clock
+        self.retrying = asyncio.Lock()
+        """Held by the room that waits for RETRY_S: each retry reads the replays again."""
 
     async def tracks(self, race: Race) -> tuple[Track, ...]:
         """Return the tracks of a race's ghosts. Sources that are no longer stored or damaged are left out.
@@ -112,7 +114,8 @@ class Ghosts:
             try:
                 tracks = await self._loader.tracks(race)
             except Refused:
-                await asyncio.sleep(RETRY_S)
+                async with self._loader.retrying:
+                    await asyncio.sleep(RETRY_S)
                 continue
             if race.header.daily and self._race().started_at != race.started_at:
                 continue  # dealt meanwhile, which decides who was earlier
