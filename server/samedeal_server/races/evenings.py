@@ -70,9 +70,10 @@ class Evenings:
             self._next.clear()
         result = self._results.pop(race_id, None)
         if result is None:
-            self._registry.take(client, READ_TOKENS)  # if it is refused, what has been read is cached
             async for _, result in self._archive.players.results([race_id]):  # noqa: B007 (one at most)
                 pass
+            if result is not None:
+                self._registry.take(client, READ_TOKENS)  # if it is refused, what was read before is cached
         if result is not None:
             self._results[race_id] = result
             if result.follows and result.racers:  # a cancelled race is replaced by another one
