@@ -161,7 +161,7 @@ async def test_text_has_pace_and_par_once_the_deal_is_public(server: TimedServer
         assert line(server, race_id, f"?seat={standing.seat}") == (
             f"Same Deal · Corners · {place} of 2 · {standing.home} of 48{compared} {pace(timeline, standing.seat)}"
         )
-    assert line(server, race_id).startswith("Same Deal · Corners · ada ")
+    assert line(server, race_id).startswith(f"Same Deal · Corners · {replay.standings[0].name} ")
 
 
 async def test_text_says_nothing_about_a_deal_that_is_raced_again(server: TimedServer) -> None:

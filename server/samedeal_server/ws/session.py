@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from secrets import token_hex
 from typing import Any, assert_never
@@ -38,8 +37,7 @@ from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
 logger = logging.getLogger(__name__)
 
-LOAD_TOKENS = 5
-"""How many request tokens a join or watch costs if the race is not in memory."""
+LOAD_TOKENS = 5  # for a join or watch of a race that is not in memory
 
 
 class Session:
@@ -212,8 +210,11 @@ class Session:
                 return
             if isinstance(request, m.Join | m.Watch) and self._login.guest:
                 await self._registry.room(request.race, self._network, LOAD_TOKENS)  # without a slot: it takes long
-            async with self._entry_slots.get(type(request), nullcontext()):
-                await asyncio.sleep(0)  # serve moves in between, however many clients arrive
+            if slots := self._entry_slots.get(type(request)):
+                async with slots:
+                    await asyncio.sleep(0)  # serve moves in between, however many clients arrive
+                    response = await self._respond(request)
+            else:
                 response = await self._respond(request)
         except Malformed as malformed:
             self._send(m.Problem.of(Refused("malformed", f"This is not a valid {self._form} message: {malformed}.")))
