@@ -122,6 +122,21 @@ def test_moves_do_not_count_towards_the_limit_before_the_countdown() -> None:
     check_entries(replace(race, seats=(seat, race.seat(2))), Moved(seat=1, move="draw"))
 
 
+def test_what_a_player_repeats_is_limited_per_seat() -> None:
+    race = opened_with_player().race
+    full = replace(race, seats=(replace(race.seat(1), entries=OPEN_ENTRIES),))
+    with pytest.raises(Refused, match="limit of log entries"):
+        check_entries(full, Readied(seat=1))
+    check_entries(replace(race, seats=(replace(full.seat(1), inherited=1),)), Readied(seat=1))
+    check_entries(full, Left(seat=1))
+
+
+def opened_with_player() -> Logged:
+    log = opened()
+    log.say(joined(log, 1))
+    return log
+
+
 # Resigning and leaving.
 
 
