@@ -96,7 +96,7 @@ class Application(Starlette):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.router.redirect_slashes = False  # to a URL with whatever host the request names
+        self.router.redirect_slashes = False  # they would trust the Host header
         self._request_log, self._admission = request_log, admission
         self._ws_endpoint, self._root_path = ws_endpoint, root_path
 

@@ -121,7 +121,7 @@ def test_texts_in_files_cannot_control_the_terminal(program: str, tmp_path: Path
         code, output = run(file, program=program)
         assert code == 5
         assert all(line.isprintable() for line in output.split("\n"))
-    assert run(tmp_path / HIDDEN, program=program)[1].removesuffix("\n").isprintable()  # there is no such file
+    assert run(tmp_path / HIDDEN, program=program)[1].removesuffix("\n").isprintable()  # a missing file
 
 
 def test_names_in_a_table_are_escaped_on_a_terminal_only(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Races that are not in memory: who pays for loading them, and what waits meanwhile."""
+"""Loading races that are not in memory: the price, and what it does not block."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The server does not wait for those who read its output."""
+"""A reader of the server's output never blocks it."""
 
 import logging
 import os

@@ -84,12 +84,17 @@ async def test_a_command_that_raises_an_unexpected_error_does_not_affect_others(
     assert "internal error" in caplog.text
 
 
+async def enter(room: Room, *players: int) -> None:
+    """Let players connect and take the seats with their numbers."""
+    for player in players:
+        room.connect(player, player)
+        await room.submit(seat_for(player))
+
+
 async def test_players_cannot_use_up_the_log_entries_that_the_server_needs(redis_url: str) -> None:
     async with process(redis_url, away_s=0.01) as parts:
         room = await opened(parts)
-        for player in (1, 2):
-            room.connect(player, player)
-            await room.submit(seat_for(player))
+        await enter(room, 1, 2)
         with_entries(room, MAX_PLAYER_ENTRIES)
         for event in (Readied(seat=1), Taken(seat=1)):
             with pytest.raises(Refused, match="limit of log entries"):
@@ -124,9 +129,7 @@ async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(
 ) -> None:
     async with process(redis_url, away_s=0.01) as parts:
         room = await opened(parts)
-        for player in (1, 2):
-            room.connect(player, player)
-            await room.submit(seat_for(player))
+        await enter(room, 1, 2)
         with_entries(room, MAX_SEAT_ENTRIES)
         room.disconnect(1, 1)
         await until(lambda: "what is due cannot be written" in caplog.text)

@@ -30,7 +30,7 @@ MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
 MAX_UPLOADED, MAX_UPLOADED_OF_ONE = 8 * MAX_BYTES, 2 * MAX_BYTES
 """The bytes of all replays that are uploading or waiting for verification, and of those from one address."""
 ALWAYS: Final = 2**20
-"""The bytes that an address without uploads can always send, whatever others do: most replays have a tenth of that."""
+"""The bytes that an address without uploads can always send, even if the limit is reached. Most replays have 100 KB."""
 FULL: Final = "Too many replays are waiting for verification."
 
 

@@ -1,4 +1,4 @@
-"""Output: stdout and stderr, written by threads, so that the server never waits for those who read them."""
+"""Output: stdout and stderr, written by threads, so that a slow reader never blocks the server."""
 
 import atexit
 import io
@@ -46,7 +46,7 @@ class QueuedStream(io.TextIOBase):
         self._thread.start()
         atexit.register(self.finish)
 
-    @property
+    @property  # typeshed declares an attribute, but that of io.TextIOBase cannot be set
     def encoding(self) -> str:  # type: ignore[override]
         return self._stream.encoding
 

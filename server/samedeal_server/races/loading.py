@@ -43,7 +43,7 @@ class RaceLoader:
         self._folding = asyncio.Lock()  # each thread that computes would delay the event loop
 
     async def finished(self, race_id: str, client: str) -> Loaded | None:
-        """Return a race from the archive, if it is there. `client` is the network or address of who asks, or empty.
+        """Return a race from the archive, if it is there. `client` is the client's network or address, or empty.
 
         Raises Refused("too-many") if the client waits for too many races already.
         """

@@ -189,8 +189,8 @@ class Registry:
     async def room(self, race_id: str, client: str = "", tokens: int = 0) -> Room:
         """Return the room of a race, live or finished. If it is not in memory, the `client` pays for loading it.
 
-        `client` is the network or address of who asks, if anybody, and `tokens` are the request tokens that have not
-        been paid yet. Raises Refused("not-found"), Refused("too-many").
+        `client` is the network or address of the requesting client, or empty, and `tokens` are the request tokens that
+        it has not paid yet. Raises Refused("not-found"), Refused("too-many").
         """
         key = race_id, client  # nobody waits for the delay of another client, or in its queue
         while (room := self._rooms.get(race_id)) is None:  # again if it has been dropped while this task woke up

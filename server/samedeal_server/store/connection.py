@@ -244,7 +244,8 @@ class _Pool(ConnectionPool):
                 await self._free.acquire()
         except TimeoutError as error:
             raise Unreachable("No connection available.") from error
-        connection = self.get_available_connection()  # type: ignore[no-untyped-call]
+        available: Callable[[], Any] = self.get_available_connection  # which redis-py does not annotate
+        connection = available()
         try:
             await self.ensure_connection(connection)
         except BaseException:
