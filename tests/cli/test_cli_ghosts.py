@@ -60,12 +60,12 @@ async def test_full_screen_shows_ghosts_below_the_racers(live: Server) -> None:
         await until(lambda: all(ghost.outcome == "resigned" for ghost in app.state.ghosts))
         assert [(ghost.name, ghost.home) for ghost in app.state.ghosts] == [("ada", 1), ("bo", 0)]
         assert [standing.name for standing in app.state.standings] == ["cy"]
-        assert "~ ada ■ 1/48" in " ".join(shown(app).split())
+        await until(lambda: "~ ada ■ 1/48" in " ".join(shown(app).split()))
         await pilot.resize_terminal(60, 20)
-        assert "~ ada ■ 1/48" in " ".join(shown(app).split())
+        await until(lambda: "~ ada ■ 1/48" in " ".join(shown(app).split()))
         await pilot.press("exclamation_mark", "y")
         await until(lambda: app.state.stage == "over")
-        assert "~ ada's ghost" in shown(app)
+        await until(lambda: "~ ada's ghost" in shown(app))
         await until(lambda: app.state.has_ghosts and app.state.scores)
         assert app.state.scores
         assert app.state.scores.name == "cy"

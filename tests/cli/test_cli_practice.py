@@ -74,7 +74,7 @@ async def test_a_verdict_judges_the_last_move() -> None:
 async def test_moves_can_be_undone_as_far_as_the_deal() -> None:
     line = (await analysis_of_deal(WON)).line
     async with practising(moves=line) as (app, pilot):
-        assert "You solved it!" in shown(app)
+        await until(lambda: "You solved it!" in shown(app))
         for left in reversed(range(len(line))):
             await pilot.press("backspace")
             await until(partial(has_moves, app, left))
@@ -86,7 +86,7 @@ async def test_a_restart_asks_nothing_and_returns_to_the_deal() -> None:
     async with practising(moves=("b1",)) as (app, pilot):
         await pilot.press("ctrl+r")
         await until(lambda: ply(app) == 0)
-        assert "Back to the deal." in shown(app)
+        await until(lambda: "Back to the deal." in shown(app))
 
 
 async def test_there_is_no_clock_no_rival_and_no_link() -> None:

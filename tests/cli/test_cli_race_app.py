@@ -69,7 +69,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
     app = application(live, race)
     async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.stage == "open")
-        assert "Press r when you are ready." in shown(app)
+        await until(lambda: "Press r when you are ready." in shown(app))
         await bo.join(race)
         await bo.ask(m.Ready)
         await until(lambda: "✓ bo" in shown(app))
@@ -79,7 +79,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await dealt
         await pilot.press("space")
         await until(lambda: app.state.board and app.state.board.ply == 1)
-        assert " to waste, stock " in shown(app)
+        await until(lambda: " to waste, stock " in shown(app))
         await bo.move("draw")
         await pilot.press("backspace")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
@@ -93,11 +93,11 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await bo.ask(m.Resign)
         await until(lambda: app.state.checks)
         assert all(fact.holds for fact in app.state.checks)
-        assert "checks passed" in shown(app)
+        await until(lambda: "checks passed" in shown(app))
         await pilot.press("s")
         await until(lambda: app.clipboard.startswith("Same Deal · Corners · "))
         assert app.clipboard.endswith(f"\n{live.url}/r/{race}")
-        assert "Copied: Same Deal" in shown(app)
+        await until(lambda: "Copied: Same Deal" in shown(app))
         await pilot.press("q")
     assert app.failure is None
 

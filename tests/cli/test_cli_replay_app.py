@@ -131,11 +131,9 @@ async def test_resizing_redraws_the_screen() -> None:
     app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.resize_terminal(60, 20)
-        await pilot.pause()
-        assert "MOVES" not in "\n".join(lines(app))
+        await until(pilot, lambda: "MOVES" not in "\n".join(lines(app)))
         await pilot.resize_terminal(50, 10)
-        await pilot.pause()
-        assert "needs 60x20" in lines(app)[0]
+        await until(pilot, lambda: "needs 60x20" in lines(app)[0])
 
 
 class Terminal:
