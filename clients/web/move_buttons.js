@@ -1,7 +1,6 @@
 // The buttons and keys that make moves at a table: undo, draw, restart, and "Move" for piles that could be more.
 
-import { button, confirmAction } from "./dom.js";
-import { actionOf } from "./keys.js";
+import { actionOf, button, confirmAction } from "./dom.js";
 import { capitalized } from "./phrases.js";
 
 export class MoveButtons {

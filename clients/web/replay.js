@@ -1,8 +1,7 @@
 // The replay page: several racers' tables on one clock, move by move, with verification, par and analysis.
 
 import { fetchGames, fetchJson, loadOptional } from "./api.js";
-import { announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
-import { actionOf } from "./keys.js";
+import { actionOf, announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
 import { raceAgainst } from "./opening.js";
 import { boardResult, displayNames, formatClock, outcomeText } from "./phrases.js";
 import { practicePath } from "./practice.js";

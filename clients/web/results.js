@@ -1,9 +1,8 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
 import { ApiError, fetchDaily, fetchJson, fetchText, loadModule, loadOptional } from "./api.js";
-import { announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
-import { actionOf } from "./keys.js";
-import { openRace } from "./naming.js";
+import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
+import { openRace } from "./opening.js";
 import {
   advice,
   capitalized,

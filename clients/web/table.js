@@ -1,8 +1,7 @@
 // A table: draws any game from its layout, and turns taps, drags and keys into moves.
 
 import { cardElement } from "./cards.js";
-import { announce, fill, h, motionIsOff } from "./dom.js";
-import { actionOf } from "./keys.js";
+import { actionOf, announce, fill, h, motionIsOff } from "./dom.js";
 import { landing, layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
 import { MoveQueue } from "./queue.js";
