@@ -28,6 +28,8 @@ FILE_COST: Final = 0.05
 """The request tokens of a file of the page, which is in memory: all of them cost a first visit less than five."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
+LONG_PASS_S: Final = 0.001
+"""How long a pass of the event loop may take before requests make room for moves."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
 """The range of the random delay of a refusal by a rate limit. Slows down clients that retry in a loop, and spreads the
 requests of many connections over time."""
@@ -62,7 +64,6 @@ class Admission:
         host: str = scope["client"][0] if scope.get("client") else ""
         token = bearer_token(HTTPConnection(scope))
         take = partial(self._requests.take, host, digest(token) if token else "")
-        await self._start(network(host))
         if scope["type"] == "websocket":
             try:
                 self._bans.check_address(host)
@@ -71,7 +72,7 @@ class Admission:
             except Refused as refused:
                 await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
             else:
-                await asyncio.sleep(delay_s)
+                await self._start(host, delay_s)
                 await app(scope, receive, send)
             return
         scope[TAKE] = take
@@ -85,14 +86,20 @@ class Admission:
         finally:
             uncount()
 
-    async def _start(self, client: str) -> None:
-        """Wait until a request may start: one per pass of the event loop, clients in rotation.
+    async def _start(self, host: str, delay_s: float) -> None:
+        """Wait until a request may start: after its delay, one per pass of the event loop, clients in rotation.
 
-        Moves are served in between, however many requests arrive at once.
+        After a long pass, nothing starts for as long again, so that moves are served in between, however many requests
+        arrive at once.
         """
-        with self._starts.place(client) as place:
+        await asyncio.sleep(delay_s)
+        now_s = asyncio.get_running_loop().time
+        with self._starts.place(network(host)) as place:
             async with place.turn():
+                began_s = now_s()
                 await asyncio.sleep(0)
+                if (took_s := now_s() - began_s) > LONG_PASS_S:
+                    await asyncio.sleep(took_s)
 
     async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, cost: float) -> None:
         try:
@@ -103,7 +110,7 @@ class Admission:
             await delay_refusal(refused, receive)
             await problem_response(refused)(scope, receive, send)
         else:
-            await asyncio.sleep(delay_s)
+            await self._start(host, delay_s)
             await app(scope, receive, send)
 
 

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 10_000
 """How many networks or players each rate limit tracks."""
-PROMPT = 120.0
+PROMPT = 60.0
 """How many request tokens an address gets without delay: enough for several people to load the page and join a race."""
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
