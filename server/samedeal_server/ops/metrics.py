@@ -105,11 +105,12 @@ LOST_ENTRIES = _counter(
 CLOCK_STEPS = _counter("samedeal_clock_steps", "Changes of the store's clock by more than two seconds")
 STORE_CONNECTIONS = _counter("samedeal_store_connections", "Connections opened to the store; increases after an outage")
 DROPPED_OUTPUT = _counter(
-    "samedeal_dropped_output", "Log records and other output that was dropped because nobody read it in time"
+    "samedeal_dropped_output", "Log records and other output dropped because nothing read them in time"
 )
 STORE_BYTES = _maximum("samedeal_store_memory_bytes", "Memory that the store uses; in a cluster, its fullest node")
 STORE_LIMIT = _maximum(
-    "samedeal_store_memory_limit_bytes", "Memory that the store may use: its `maxmemory`, or else all of its machine"
+    "samedeal_store_memory_limit_bytes",
+    "Memory that the store may use: its `maxmemory`, or its machine's memory if that is not set",
 )
 STORE_KEYS = _maximum("samedeal_store_keys", "Keys in the store")
 REPLAYS = _counter("samedeal_replays_kept", "Finished races archived as replays")

@@ -87,7 +87,7 @@ class QueuedStream(io.TextIOBase):
             batch = text
             if self._dropped and self._texts.empty():
                 count, self._dropped = self._dropped, 0
-                logger.warning("dropped %d lines of output that nobody read in time", count)
+                logger.warning("dropped %d lines of output that nothing read in time", count)
 
     def _write(self, data: bytes) -> None:
         # Not with the stream, whose buffer a blocked thread would lock, so that the process could not end.
