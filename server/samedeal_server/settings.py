@@ -56,7 +56,7 @@ PublicUrl = Annotated[
     ),
 ]
 """The parts of its path contain only characters that are the same in a URL, HTML and a regular expression.
-Settings have the result of ``normal_url``."""
+The setting is the result of ``normal_url``."""
 Fingerprint = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 
 
@@ -152,7 +152,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         float,
         Meta(ge=0, le=1e6),
         "a number from 0",
-        "Request tokens per second of all known players at one address; 0 for unlimited",
+        "Request tokens per second for all known players at one address; 0 for unlimited",
     ] = 60.0
     request_burst: Annotated[int, Meta(ge=100), "a number from 100", "Burst of request tokens per address"] = 600
     guests_per_minute: Annotated[Number, "New guests per minute per address; 0 for unlimited"] = 60
