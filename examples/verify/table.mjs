@@ -53,7 +53,7 @@ function inOrder(results) {
   return [...ordered];
 }
 
-/** What keeps races, as inOrder returns them, from forming complete chains. */
+/** Returns why races, in the order of inOrder, do not form complete chains. */
 function faultsIn(ordered) {
   const places = new Map(ordered.map(({ race }, place) => [race, place]));
   const faults = [];
