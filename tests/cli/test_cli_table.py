@@ -133,7 +133,7 @@ def test_both_programs_order_races_alike_and_name_gaps_and_forks(
     assert document["outcome"] == ("refused" if faults else "verified")
     assert javascript("--key", KEY, *paths) == (code, result.stdout_bytes, "")
     shown = run("table", *paths, "--best-of", "3")
-    undecided = "The best of 3 stays undecided: see below." in shown.stdout
+    undecided = "The best of 3 is undecided: see below." in shown.stdout
     assert (shown.exit_code, undecided) == (code, bool(faults))
     assert set(faults) <= set(shown.stdout.splitlines())
     unverified = python("--no-verify", *paths)
@@ -168,7 +168,7 @@ def test_both_programs_name_the_signers(tmp_path: Path) -> None:
             assert program(*usage, *paths)[:2] == (2, b"")
     lines = run("table", *paths, "--best-of", "3").stdout.splitlines()
     assert lines[1:] == [
-        "The best of 3 stays undecided: see below.",
+        "The best of 3 is undecided: see below.",
         "signed by 2 different keys",
         f"signed by {KEY}: a, c",
         f"signed by {others}: b",

@@ -71,7 +71,7 @@ class Finding(NamedTuple):
     metavar="PORT",
     multiple=True,
     type=click.IntRange(1, 65535),
-    help="With --server-side, a port where a server has to run; can be given several times.",
+    help="With --server-side, a port on which a server must be running; can be repeated.",
 )
 def doctor(settings: Settings, server_side: bool, backups: str | None, ports: tuple[int, ...]) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.

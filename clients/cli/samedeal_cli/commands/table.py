@@ -36,9 +36,9 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
 
     Each of FILES is a replay: a file, - for standard input, or the link or id of a race. In a race of n, a racer gets
     1/(n - 1) matchpoint for each rival beaten, and half as much for each tie. Races in which only one racer was dealt
-    cards do not count. Every replay is verified, with its key as in samedeal verify; with one that fails, this exits
-    with 5 and prints no table. It also exits with 5, after the table, if a race that another one follows is missing, if
-    several follow the same one, or if different keys signed and one is unknown. Then nobody has won a best of N.
+    cards do not count. Every replay and its key are verified as in samedeal verify; if one fails, this exits with 5 and
+    prints no table. It also exits with 5, after the table, if a race that another one follows is missing, if several
+    races follow the same one, or if different keys signed and not all of them are known. A best of N is then undecided.
     """
     if keys and trusted:
         raise Misused("--key and --no-verify cannot be combined")
@@ -76,7 +76,7 @@ def _lines(scores: SignedEvening, best_of: str | None) -> Iterator[str]:
         )
     if best_of:
         winner = next((printable(row.name) for row in rows if row.player == scores.best_of.get(best_of)), None)
-        undecided = f"The best of {best_of} stays undecided: see below."
+        undecided = f"The best of {best_of} is undecided: see below."
         won = f"{winner or 'Nobody'} has won the best of {best_of}{'.' if winner else ' yet.'}"
         yield undecided if scores.faults else won
     yield from scores.faults

@@ -100,7 +100,7 @@ def receipts(settings: Settings, race: Link | None) -> None:
 def load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
     """Return the receipts of a race from the given files or from the stored ones.
 
-    None if there are none, or if those stored have no digests: this program was stopped while it entered the race.
+    Returns None if there are none, or if the stored ones have no digests because the program was stopped while joining.
     """
     loaded = [receipts for path in given or files(header.race) for receipts in in_file(path)]
     if given and not loaded:
