@@ -60,8 +60,8 @@ export class RacePage {
     else this.invite(view);
   }
 
-  /** Loads the table and the results in advance: invitations do not wait for them, and races end with the page they
-   *  began with. */
+  /** Loads the table and the results in advance, so that invitations do not wait for them and a race ends with the
+   *  version of the page that it began with. */
   loadPanels() {
     const isWaiting = () => PANELS[this.connection?.view?.stage] === null;
     const showProblem = ({ message }) =>

@@ -7,7 +7,7 @@ import { guest } from "./storage.js";
 const REASONS = { name: "The name", cheating: "Cheating", conduct: "Conduct", other: "Something else" };
 const MAX_TEXT = 500;
 
-/** Opens the dialog. `names` are those of the racers by seat. */
+/** Opens the report dialog. `names` maps seats to the names of racers. */
 export function showReport(raceId, others, names) {
   const option = (value, text) => h("option", { value }, text);
   const player = h("select", {}, others.map(({ seat }) => option(seat, names.get(seat))));

@@ -22,7 +22,7 @@ async function store() {
   await cache.add(start);
   const response = await fetch(`${FILES}all.json`); // one request for all of them
   const all = await response.json();
-  if (all.version !== version) throw new Error("The server has another version, or does not answer.");
+  if (all.version !== version) throw new Error("The server has another version or did not answer.");
   const policy = response.headers.get("Content-Security-Policy");
   for (const [name, [type, text]] of Object.entries(all.files)) {
     const headers = { "Content-Type": type, "Content-Security-Policy": policy };
@@ -30,7 +30,7 @@ async function store() {
   }
 }
 
-/** Serves the open pages, too, which then load their other modules from the cache, and removes the files of other
+/** Takes over the open pages, too, which then load their other modules from the cache, and removes the files of other
  *  versions. No page uses them: this worker starts only after the last one was closed. Other caches of this host belong to
  *  other programs, or to servers below other paths. */
 async function takeOver() {
