@@ -34,7 +34,7 @@ export function compareReceipts({ header, entries }, secret, receipts) {
   const fails = (note, entry = null) => ({ name: "receipts", holds: false, entry, note });
   const { found, digests, nonces, after } = collect(header, receipts);
   if (!found) return fails("none are for a race with this header");
-  if (digests.size === 0) return fails("no digests: nothing compared");
+  if (digests.size === 0) return fails("no digests to compare");
   const others = (n, digest) => digests.has(n) && [...digests.get(n)].some((received) => received !== digest);
   const initial = secret === undefined ? undefined : hmac(secret)(`samedeal/1/log|${canonical(header)}`);
   if (others(0, initial)) return fails("another digest was received before the first entry");

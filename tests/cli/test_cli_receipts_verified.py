@@ -113,7 +113,7 @@ def test_a_file_without_digests_compares_nothing(state: Path, tmp_path: Path) ->
     replay = finished("corners")
     kept, race = keep(state, told(replay)), written(tmp_path / "race.json", replay)
     code, out, _ = run("verify", race, "--receipts", kept)
-    assert (code, fact(out)) == (5, "✘ receipts    no digests: nothing compared")
+    assert (code, fact(out)) == (5, "✘ receipts    no digests to compare")
     assert out.splitlines()[-1] == "refused (receipts)"
     # Stored by a program that was stopped at once, it is as good as none.
     code, out, _ = run("verify", race)

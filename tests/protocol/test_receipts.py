@@ -199,7 +199,7 @@ def test_a_header_that_states_a_default_is_another_one() -> None:
 
 
 def test_receipts_without_digests_prove_nothing() -> None:
-    assert failure(HEADER) == failure(HEADER, MINE) == (None, "no digests: nothing compared")
+    assert failure(HEADER) == failure(HEADER, MINE) == (None, "no digests to compare")
 
 
 def test_an_entry_that_the_log_does_not_have_contradicts_the_replay() -> None:

@@ -173,7 +173,7 @@ def _check_receipts(log: Log, receipts: Receipts | None) -> Iterator[Failure]:
         yield "receipts", None, "the receipts are for a race with another header"
         return
     if not receipts.digests:
-        yield "receipts", None, "no digests: nothing compared"
+        yield "receipts", None, "no digests to compare"
         return
     received: dict[int, set[str]] = {}
     for receipt in receipts.digests:
