@@ -22,8 +22,8 @@ SEATED = 3
 """Seated racers. The first is never ready, so that the race does not start; the others toggle their readiness, so that
 the server always has an update to send."""
 MOST_CHANGES = 900
-"""The maximum number of changes of each while they toggle as fast as the server responds. The server refuses more than
-OPEN_ENTRIES, and the steady pace needs some."""
+"""The maximum number of changes per racer while they toggle as fast as the server responds. The server refuses more
+than OPEN_ENTRIES, and the steady pace needs some of them."""
 STEADY = 3
 """How much longer the steady pace is measured than other cases, because it has few updates per second."""
 

@@ -41,11 +41,11 @@ CODES: Final[dict[str, tuple[int, str]]] = {
 
 
 MAX_TEXT: Final = 500
-"""The maximum length of a refusal's text, in characters, which may quote what was refused."""
+"""The maximum length of a refusal's text in characters. The text may quote what was refused."""
 
 
 class Refused(Exception):
-    """The request was refused. ``code``, one of CODES, is for programs, and ``text`` for people; a long one is cut.
+    """The request was refused. ``code``, one of CODES, is for programs, and ``text`` for people, truncated if long.
 
     ``retry_after_s`` is the number of seconds after which the same request can succeed, if known.
     """

@@ -1,11 +1,11 @@
-"""What programs need from the process that starts them. Only this and ``version`` do I/O in the library."""
+"""What programs need from the process that starts them. In the library, only this and ``version`` do I/O."""
 
 import os
 import sys
 from typing import Final
 
 NOTICE: Final = "_SAMEDEAL_NOTICE"
-"""The environment variable with what a server writes to stderr as soon as it serves."""
+"""The environment variable with the text that a server writes to stderr once it accepts connections."""
 
 
 def prepare_process() -> None:

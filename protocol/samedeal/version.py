@@ -1,4 +1,4 @@
-"""The version of the program: that of the release, and the commit's date and id in other builds."""
+"""The version of the program: that of the release, with the commit's date and id in other builds."""
 
 from importlib.metadata import distribution
 from typing import Final

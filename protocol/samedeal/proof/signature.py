@@ -47,7 +47,7 @@ def is_weak(key: str) -> bool:
 
 
 def holds(signature: Signature, race: str, digest: str) -> bool:
-    """Return whether the signature is valid for this race or play, this digest and its own key, which is not weak."""
+    """Return whether the signature is valid for this race or play, this digest and its key, which must not be weak."""
     return not is_weak(signature.key) and any(_is_valid(signature, text) for text in _texts(race, digest))
 
 

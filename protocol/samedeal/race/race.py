@@ -49,7 +49,7 @@ MAX_SEAT_ENTRIES = MAX_MOVES + 3_000
 """The maximum number of entries about one seat: moves, reconnections and changes of readiness. All seats together stay
 below the maximum length of a replay."""
 MAX_PLAYER_ENTRIES = MAX_SEAT_ENTRIES - 100
-"""The number of entries about one seat from which only the server adds more, so that it can always release the seat."""
+"""The number of entries about one seat beyond which only the server can add more, so it can always release the seat."""
 
 Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 

@@ -15,12 +15,12 @@ SeatRequest = m.Move | m.Ready | m.Nonce | m.Resign | m.Leave
 HostRequest = m.Start | m.Remove
 """The requests that only the host can make."""
 OPEN_ENTRIES: Final = 1_000
-"""The number of log entries about one player before the countdown from which the player cannot cause more, so that a
-few players cannot use up the seats for others."""
+"""The number of log entries about one player before the countdown beyond which the player cannot add more, so that a
+few players cannot use up the seats."""
 
 
 def check_entries(race: Race, event: AnyEvent) -> None:
-    """Raise Refused("not-allowed") if an event that a player repeats exceeds the player's share of the log entries."""
+    """Raise Refused("not-allowed") if an event that players can repeat exceeds a player's share of the log entries."""
     if isinstance(event, Moved | Joined | Taken | Readied | Unreadied) and event.seat <= len(race.seats):
         seat = race.seats[event.seat - 1]
         is_new = isinstance(event, Joined) and event.player != seat.player

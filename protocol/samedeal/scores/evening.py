@@ -98,15 +98,15 @@ def evening(results: Iterable[RaceResult]) -> Evening:
 
 
 class SignedEvening(Evening, frozen=True, kw_only=True):
-    """The table of an evening over replays, with what they prove together."""
+    """The table of an evening computed from replays, with what they prove together."""
 
     outcome: Outcome | Literal["not-checked"]
     """`refused` if there are faults, `not-checked` if the replays were not verified."""
     faults: tuple[str, ...]
-    """Gaps and forks in the chain of races, and several signers of which one is unknown. With a fault, `best_of` is
+    """Gaps and forks in the chain of races, and several signers if not all are known. With any fault, `best_of` is
     empty."""
     keys: Mapping[str, tuple[str, ...]]
-    """The races, in order, by the key that their replays name as their signer's."""
+    """The races, in order, grouped by the signing key that their replays name."""
 
     @classmethod
     def of(cls, signed: Iterable[tuple[RaceResult, str]], outcome: Outcome | Literal["not-checked"]) -> Self:

@@ -118,7 +118,7 @@ def in_order(results: Iterable[RaceResult]) -> list[RaceResult]:
 
 
 def faults_in_order(ordered: Sequence[RaceResult]) -> list[str]:
-    """Return what keeps races, as ``in_order`` returns them, from forming complete chains, as texts.
+    """Return the reasons why races, in the order of ``in_order``, do not form complete chains.
 
     A race that another one follows is missing, or comes later, or several races follow the same one. A race that
     follows none starts a chain.
@@ -132,7 +132,7 @@ def faults_in_order(ordered: Sequence[RaceResult]) -> list[str]:
         followers[result.follows].append(result.race)
         if result.follows not in places:
             faults.append(f"{result.race} follows {result.follows}, which is missing")
-        elif places[result.follows] >= place:  # a forged circle
+        elif places[result.follows] >= place:  # a forged cycle
             faults.append(f"{result.race} follows {result.follows}, which comes later")
     for followed, (*others, last) in followers.items():
         if others:
