@@ -71,8 +71,8 @@ from samedeal_server.store.revocations import Revocations
 from samedeal_server.ws.endpoint import WebSocketEndpoint
 
 NO_UPGRADE: Final = (
-    "This URL is for WebSockets, but the request does not ask for one. If it came from a client of this server, a proxy"
-    " in between removed the header Upgrade: configure the proxy to pass on WebSockets."
+    "This URL is for WebSockets, but the request is not a WebSocket handshake. If a client of this server sent it, a"
+    " proxy removed its Upgrade header: configure the proxy to forward WebSockets."
 )
 RETRY_S: Final = 0.2
 """How soon revoked tokens are read again after an error of the store."""
@@ -96,7 +96,7 @@ class Application(Starlette):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.router.redirect_slashes = False  # they would trust the Host header
+        self.router.redirect_slashes = False  # redirects would trust the Host header
         self._request_log, self._admission = request_log, admission
         self._ws_endpoint, self._root_path = ws_endpoint, root_path
 
