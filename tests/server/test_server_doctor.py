@@ -92,7 +92,7 @@ def test_every_port_needs_a_server(tmp_path: Path) -> None:
     with Server(data_dir=tmp_path, master_key="", signing_key="") as server:
         found = doctor(tmp_path, "--port", server.port, "--port", free, code=1)
     assert f":{server.port} is served by samedeal/" in found["machine"][f"port_{server.port}"]
-    assert found["wrong"] == [f"no server runs on 127.0.0.1:{free}"]
+    assert found["wrong"] == [f"no server is running on 127.0.0.1:{free}"]
 
 
 def test_store_without_writes_is_a_problem(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_store_without_writes_is_a_problem(tmp_path: Path) -> None:
             assert "last snapshot failed" in doctor(tmp_path, code=1)["wrong"][0]
             redis.config_set("save", "3600 1")
         (wrong,) = doctor(tmp_path, code=1)["wrong"]
-    assert "accepts no writes" in wrong
+    assert "does not accept writes" in wrong
     assert "cannot write to its disk" in wrong
 
 

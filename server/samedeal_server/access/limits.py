@@ -1,4 +1,4 @@
-"""Limits: token buckets, counts of what is open and queues with turns, each by client network, and their refusals."""
+"""Limits by client network: token buckets, counts of connections and requests, fair queues, and their refusals."""
 
 import asyncio
 import logging
@@ -25,9 +25,9 @@ PROMPT = 60.0
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
 CEILING_S: Final = 5
-"""The burst of all players at an address, in seconds at the maximum rate."""
+"""The burst for all players at an address, in seconds at the maximum rate."""
 TAKE: Final = "samedeal.take"
-"""The key of the ASGI scope with the function that takes request tokens for the client; see ``RequestLimit.take``."""
+"""The ASGI scope's key for the function that takes request tokens from the client; see ``RequestLimit.take``."""
 
 Queue = Literal["analysis", "bots", "deals", "other", "par", "renderings", "requests", "verify"]
 """The bounded queues of a server."""
@@ -101,7 +101,7 @@ class Bucket:
         return True
 
     def borrow(self) -> float:
-        """Take a token even if there is none. Return in how many seconds it is paid back; zero or less for at once."""
+        """Take a token even if there is none. Return the seconds until it is paid back; at most 0 if none is owed."""
         self._left = self.left - 1
         return -self._left / self._per_s
 
@@ -172,20 +172,20 @@ class RequestLimit:
         self._players: dict[str, Bucket] = {}  # by the digest of a valid token, the least recently used first
 
     def remember(self, player: str) -> None:
-        """Count the requests with a valid token by itself from now on. `player` is the digest of the token.
+        """From now on, count requests with a valid token in a bucket of their own. `player` is the token's digest.
 
-        It starts without request tokens, so that many new guests do not get more than one.
+        The bucket starts empty, so that many new guests get no more request tokens than one.
         """
         bucket = self._players.pop(player, None) or Bucket(self._per_s, self._burst, self._clock, full=False)
         _remember(self._players, player, bucket)
 
     def forget(self, players: Collection[str]) -> None:
-        """Count the requests with revoked tokens by address."""
+        """Count requests with revoked tokens by address again."""
         for player in players:
             self._players.pop(player, None)
 
     def take(self, address: str, player: str, count: float = 1) -> float:
-        """Take request tokens of the player if there are enough, and otherwise of the address.
+        """Take request tokens from the player if there are enough, otherwise from the address.
 
         `player` is the digest of the request's token, valid or not, or empty. Returns and raises as ``RateLimit.take``.
         """
@@ -214,7 +214,7 @@ class RateLimits:
 
 
 class Count:
-    """How much each client network has open of something, and the limit."""
+    """Counts and limits what each client network has open."""
 
     def __init__(self, limit: Limit, most: int, full: str) -> None:
         """`most` is the limit for one network; 0 for no limit. `full` is the text of the refusal beyond it, and `limit`

@@ -28,7 +28,7 @@ def main(backups: Path | None, ports: tuple[int, ...]) -> None:
 def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
     """Check the installation of a server with the settings in the environment, and its folder of backups, if any.
 
-    Servers must run on all `ports`. Without any, the port of the settings is checked, where a server may run.
+    Servers must be running on all `ports`. Without any, the configured port is checked, which may also be free.
     """
     try:
         settings = Settings.from_env(os.environ)

@@ -63,7 +63,7 @@ def open_files(settings: Settings) -> Finding:
 
 
 def port(host: str, number: int, *, expected: bool) -> Finding:
-    """Check that a server of this program has a port or, unless it is expected there, that the port is free."""
+    """Check that a server of this program uses a port or, unless one is expected there, that the port is free."""
     name = f"port {number}" if expected else "port"
     shown = f"{f'[{host}]' if ':' in host else host}:{number}"
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
@@ -76,8 +76,8 @@ def port(host: str, number: int, *, expected: bool) -> Finding:
                 return Finding("machine", name, f"{shown} is served by {fetch(f'http://{near}:{number}').server}")
             except ProblemError:
                 return Finding("machine", name, shown, f"{shown} cannot be used: {error.strerror or error}")
-    wrong = f"no server runs on {shown}" if expected else ""
-    return Finding("machine", name, f"{shown} is free: the server does not run", wrong)
+    wrong = f"no server is running on {shown}" if expected else ""
+    return Finding("machine", name, f"{shown} is free: the server is not running", wrong)
 
 
 def backups(folder: Path) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Checks of the public URL: that pages can play there, through proxies that are trusted, with a valid certificate."""
+"""Checks of the public URL: that pages can play there, through trusted proxies, with a valid certificate."""
 
 import socket
 import ssl

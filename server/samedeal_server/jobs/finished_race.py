@@ -1,4 +1,4 @@
-"""Finished races as they ended, folded by the worker: folding a long log takes seconds."""
+"""Finished races as they ended, folded in the worker process because a long log takes seconds."""
 
 from msgspec import Raw, Struct, msgpack
 
@@ -10,7 +10,7 @@ from samedeal_server.store import stored_replays
 
 
 class _Run(Struct, array_like=True):
-    """What is left of a racer's run: undo is not possible any more."""
+    """A racer's run without what only undo would need."""
 
     game: Raw
     moves: tuple[Move, ...]

@@ -1,4 +1,4 @@
-"""Loading: races from the store, live or finished, with what their rooms need besides."""
+"""Loading: reads races from the store, live or finished, with everything else that their rooms need."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from samedeal_server.store.race_store import RaceStore
 
 
 class Loaded(NamedTuple):
-    """A race and what its room needs besides."""
+    """A race and everything else that its room needs."""
 
     race: Race
     entries: Sequence[Entry] = ()
-    """The log of a live race; none of an archived one."""
+    """The log of a live race; empty for an archived one."""
     behind_ms: int = 0
     """How far the store's clock is ahead of the race's, if known."""
     archived: bool = False
@@ -40,12 +40,12 @@ class RaceLoader:
     ) -> None:
         self._store, self._opener = store, opener
         self._renderings, self._rematch_lobbies = renderings, rematch_lobbies
-        self._folding = asyncio.Lock()  # each thread that computes would delay the event loop
+        self._folding = asyncio.Lock()  # every thread that computes delays the event loop
 
     async def finished(self, race_id: str, client: str) -> Loaded | None:
         """Return a race from the archive, if it is there. `client` is the client's network or address, or empty.
 
-        Raises Refused("too-many") if the client waits for too many races already.
+        Raises Refused("too-many") if the client is already waiting for too many races.
         """
         if (stored := await self._store.archive.data(race_id)) is None:
             return None

@@ -1,4 +1,4 @@
-"""The condition of a store, for ``samedeal doctor`` and the metrics. Only a key that expires is written."""
+"""The condition of a store, for ``samedeal doctor`` and the metrics. It writes only one key, which expires."""
 
 import time
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ async def condition(store: Store, weakest: str) -> Condition:
     try:
         await store.ask("SET", PROBE, "", "EX", PROBE_S)
     except Refused as refused:
-        problems.append(f"The store accepts no writes, so nobody can play: {why(store, refused)}.")
+        problems.append(f"The store does not accept writes, so nobody can play: {why(store, refused)}.")
     info, (options, *_) = await store.ask("INFO"), await store.configuration(*OPTIONS)
     return Condition(
         product=product,
