@@ -132,7 +132,7 @@ async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(
         await enter(room, 1, 2)
         with_entries(room, MAX_SEAT_ENTRIES)
         room.disconnect(1, 1)
-        await until(lambda: "what is due cannot be written" in caplog.text)
+        await until(lambda: "cannot write a due event" in caplog.text)
         assert (await room.submit(that(Readied(seat=2)))).seat(2).ready
         assert len(room.race.roster) == 2
 

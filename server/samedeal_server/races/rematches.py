@@ -38,7 +38,7 @@ class Rematches:
             raise Refused("not-seated", "Only players who had a seat in the race can ask for a rematch.")
         later = await self.evenings.after(race.id, client)
         if len(later) >= MAX_RACES:
-            raise Refused("untimely", f"{MAX_RACES} races follow this one already. Ask for a rematch of a newer one.")
+            raise Refused("untimely", f"{MAX_RACES} races already follow this one. Ask for a rematch of a newer one.")
         if later:
             race = await self._finished(later[-1].race, client)
         while True:

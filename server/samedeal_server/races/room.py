@@ -41,7 +41,7 @@ LOGGED_AT_INFO = (Dealt, Closed)
 """Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
 
 LONG = 2_000
-"""The number of entries from which a running race stays in memory, because opening its room again takes too long."""
+"""The number of entries at which a running race stays in memory, because reopening its room would take too long."""
 
 
 class Room:
@@ -233,7 +233,7 @@ class Room:
         return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
 
     async def is_persisted(self) -> bool:
-        """Return whether the store has all that this room has, which is written again if not.
+        """Return whether the store has everything that this room has. If not, it is written again.
 
         Raises Refused("store-unavailable").
         """
@@ -349,7 +349,7 @@ class Room:
                 race, entry = race.extended(now, due)
                 entries.append(entry)
         except Exception:
-            logger.exception("what is due cannot be written; trying again", extra=about(race=race.id))
+            logger.exception("cannot write a due event; trying again", extra=about(race=race.id))
             self._needs_resync = True
         return race, entries, outcomes
 
@@ -358,7 +358,7 @@ class Room:
         news = [entry for entry in entries if entry.n > self.race.n]
         if news:
             is_dealt = self.race.started_at is None and race.started_at is not None
-            self._store.clock.reach(race.at)  # before a listener sees how long a countdown is
+            self._store.clock.reach(race.at)  # before listeners see the length of a countdown
             self.race = race
             self._entries.extend(news)
             if is_dealt:

@@ -112,8 +112,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
             count_refusal("header_bytes", self._network)
             self._refusal = Refused(
                 "too-large",
-                f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, the lists in headers "
-                f"{MAX_ELEMENTS} elements, and a host {MAX_HOST_BYTES} bytes.",
+                f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, lists in headers at "
+                f"most {MAX_ELEMENTS} elements in total, and a host at most {MAX_HOST_BYTES} bytes.",
             )
             raise HttpParserError("too much to parse")
         super().on_headers_complete()
