@@ -23,9 +23,9 @@ from samedeal_server.store.bans import Bans
 from samedeal_server.store.guests import digest
 
 HEALTH_CHECKS: Final = ("/healthz", "/readyz")
-"""Paths that are answered at once to private addresses: a proxy that gets no answer disconnects all clients."""
+"""Paths that are answered at once for private addresses: a proxy that gets no answer disconnects all clients."""
 FILE_COST: Final = 0.05
-"""The request tokens of a file of the page, which is in memory: all of them cost a first visit less than five."""
+"""The request tokens for a file of the page, which is in memory: all files cost a first visit less than five."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 LONG_PASS_S: Final = 0.001

@@ -17,9 +17,9 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def normal_url(url: str) -> str:
-    """Return a URL of http or https as browsers write it: its scheme, host and port are the Origin of its pages.
+    """Return an http or https URL as browsers write it: its scheme, host and port are the Origin of its pages.
 
-    The port is left out if it is the default, and so are dots and slashes at the ends. Raises ValueError.
+    A default port and trailing dots and slashes are removed. Raises ValueError.
     """
     parts = urlsplit(url)
     host = parts.hostname or ""

@@ -26,7 +26,7 @@ COMMON_REFUSALS: Final = ("bad-request", "banned", "too-large", "too-many", "int
 BYTES_PER_TOKEN: Final = 32_768
 """How many bytes of a response can be sent for a request token."""
 MAX_TOKENS: Final = 100
-"""The most tokens that a request costs, however large its response is; the smallest burst that can be configured."""
+"""The maximum cost of a request in tokens, however large its response; also the minimum burst in the settings."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
 

@@ -35,7 +35,7 @@ NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "printing.mjs")
 """The modules next to them that run only in Node.js."""
 SERVICE_WORKER: Final = "sw.js"
 ALL_FILES: Final = "all.json"
-"""The file with the version, and the media types and contents of all files but pictures, for the service worker."""
+"""The file with the version, and the media types and contents of all files except pictures, for the service worker."""
 STYLESHEET: Final = '<link rel="stylesheet" href="/page/style.css">'
 MEDIA_TYPES: Final = {
     ".js": "text/javascript",

@@ -54,7 +54,7 @@ async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: 
 async def save_body(
     request: Request, write: Callable[[bytes], object], max_bytes: int, timeout_s: float, late: str
 ) -> None:
-    """Write the body in pieces. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
+    """Write the body as it arrives. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
 
     Bodies are not decompressed: Refused("unsupported-encoding").
     """

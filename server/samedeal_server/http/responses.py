@@ -50,7 +50,7 @@ def json_response(content: object, status: int = 200, headers: Mapping[str, str]
 
 
 def problem_response(refused: Refused) -> Response:
-    """Return a refusal as a problem response, in ASCII: the detail can quote the request, and terminals show it."""
+    """Return a refusal as a problem response, in ASCII, because the detail can quote the request on a terminal."""
     headers = {} if refused.retry_after_s is None else {"Retry-After": f"{refused.retry_after_s}"}
     return Response(json.dumps(refused.problem(), separators=(",", ":")), refused.status, headers, PROBLEM)
 

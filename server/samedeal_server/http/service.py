@@ -25,7 +25,7 @@ from samedeal_server.store.signing_keys import PublicKey
 PROGRAM: Final = f"samedeal/{VERSION}"
 """The name and version of the program."""
 CHECK_EVERY_S: Final = 1.0
-"""How often health checks ask a store that has no problem."""
+"""The minimum interval at which health checks query a healthy store (s)."""
 
 
 class Limits(Struct, frozen=True):

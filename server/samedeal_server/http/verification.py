@@ -28,9 +28,9 @@ LATE: Final = f"The replay did not arrive within {UPLOAD_S} s."
 MAX_VERIFICATIONS, MAX_VERIFICATIONS_OF_ONE = 8, 8
 """How many replays may wait for verification, in total (see ``Turns``) and from one address."""
 MAX_UPLOADED, MAX_UPLOADED_OF_ONE = 8 * MAX_BYTES, 2 * MAX_BYTES
-"""The bytes of all replays that are uploading or waiting for verification, and of those from one address."""
+"""The maximum bytes of all replays that are uploading or waiting for verification, and of those from one address."""
 ALWAYS: Final = 2**20
-"""The bytes that an address without uploads can always send, even if the limit is reached. Most replays have 100 KB."""
+"""The bytes that an address without uploads can always send, even if the limit is reached. Most replays take 100 KB."""
 FULL: Final = "Too many replays are waiting for verification."
 
 
@@ -55,7 +55,7 @@ class Verification(Struct, frozen=True):
 
 
 class Uploads:
-    """Files with the replays that are uploading or waiting. Only received bytes count towards their limits."""
+    """The files of replays that are uploading or waiting. Only received bytes count towards their limits."""
 
     def __init__(self) -> None:
         self._bytes = Counter[str]()
@@ -64,7 +64,7 @@ class Uploads:
     def file(self, client: str) -> Iterator[tuple[str, Callable[[bytes], None]]]:
         """Yield the path of a new file for a client, and a function that appends to it.
 
-        The function raises Refused("too-many") if there is no room for the data. No file is open in between.
+        The function raises Refused("too-many") if there is no room for the data. No file stays open between calls.
         """
         with TemporaryDirectory() as folder:
             path, size = Path(folder, "replay"), 0

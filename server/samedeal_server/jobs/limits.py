@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Final
 
 SOON: Final = 10
-"""The niceness of jobs that people wait for. Beside busy programs, a higher one would delay a job of a second by half a
-minute."""
+"""The niceness of jobs that people wait for. Next to busy programs, a higher value would delay a one-second job by half
+a minute."""
 LATER: Final = 19
 """The niceness of long computations."""
 MAX_MEMORY: Final = 2**30
@@ -21,8 +21,8 @@ PR_SET_PDEATHSIG: Final = 1
 def lower_priority(pid: int, niceness: int, *, only_when_idle: bool = False) -> None:
     """Lower the priority of a process that has just been started, so that it does not delay the server.
 
-    With `only_when_idle`, Linux runs it only on cores that are otherwise idle, perhaps never: use it only for work that
-    nobody waits for.
+    With `only_when_idle`, Linux runs it only on cores that are otherwise idle, which may be never: use it only for
+    work that can be skipped.
     """
     with suppress(OSError):  # the process may have exited already, or a sandbox forbids it
         os.setpriority(os.PRIO_PROCESS, pid, niceness)

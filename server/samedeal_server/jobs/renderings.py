@@ -1,6 +1,6 @@
 """Renderings: replays in all forms, plays of the computer and pictures, computed in bounded processes and cached.
 
-Slow ones have a process of their own, so that the others do not wait for them.
+Slow ones run in a separate process, so that the others do not wait for them.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from samedeal_server.jobs.pool import Jobs, Task
 MAX_RENDERINGS: Final = 256
 """Maximum number of quick renderings in the queue of this process. Most take a few milliseconds."""
 MAX_RENDERINGS_PER_ADDRESS: Final = 32
-"""Maximum of either per address, where requests for the same rendering count once: racers behind one router all
-request their replay when the race is over."""
+"""Maximum of each kind per address. Requests for the same rendering count once: racers behind one router all request
+their replay when the race is over."""
 MAX_SLOW: Final = 64
 """Maximum number of slow renderings: those below, and those of long races."""
 SLOW: Final = ("play", "card-png")
 """The tasks that take up to 0.4 s."""
 LONG_BYTES: Final = 2_000
-"""The size of a stored race from which its renderings are slow: a compressed entry may take no more than 1.2 bytes,
+"""The size at which the renderings of a stored race become slow: a compressed entry may take as little as 1.2 bytes,
 and 1,700 entries take about 0.1 s."""
 CACHE_BYTES: Final = 32 * 2**20
 FULL: Final = "Too many replays and pictures are in the queue. Try again in a moment."
@@ -43,7 +43,7 @@ class Renderings:
         process.
         """
         key = task, sha256(question).digest()
-        while other := self._requested.get((address, *key)):  # which can fail
+        while other := self._requested.get((address, *key)):  # whose job can fail
             await other.wait()
         if (answer := self._cached(key)) is not None:
             return answer

@@ -18,13 +18,13 @@ logger = logging.getLogger(__name__)
 MAX_TEXTS: Final = 5_000
 """How many texts, such as log records, wait to be written. Further ones are dropped."""
 AT_ONCE: Final = 4096
-"""How many bytes Linux writes to a pipe at once, so that the lines of several processes do not mix."""
+"""How many bytes Linux writes to a pipe atomically, so that the lines of several processes do not mix."""
 EXIT_S: Final = 1.0
-"""How long the end of the process waits for each stream to be written."""
+"""How long the process waits at exit for each stream to be written."""
 
 
 def write_in_threads() -> None:
-    """Replace ``sys.stdout`` and ``sys.stderr``, except those that are files on a disk, which need no reader."""
+    """Replace ``sys.stdout`` and ``sys.stderr``, unless they are files on disk, which need no reader."""
     sys.stdout, sys.stderr = (
         stream if S_ISREG(os.fstat(stream.fileno()).st_mode) else cast("TextIO", QueuedStream(stream))
         for stream in (sys.stdout, sys.stderr)
@@ -34,7 +34,7 @@ def write_in_threads() -> None:
 class QueuedStream(io.TextIOBase):
     """A text stream whose writes return at once. A thread writes the texts to the file of another stream.
 
-    Errors of the file, such as that nobody has it open to read, are ignored.
+    Errors of the file, such as a broken pipe, are ignored.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -90,7 +90,7 @@ class QueuedStream(io.TextIOBase):
                 logger.warning("dropped %d lines of output that nothing read in time", count)
 
     def _write(self, data: bytes) -> None:
-        # Not with the stream, whose buffer a blocked thread would lock, so that the process could not end.
+        # Not through the stream: a blocked thread would hold its lock, and the process could not exit.
         while data:
             try:
                 data = data[os.write(self._file, data) :]
