@@ -31,8 +31,8 @@ RESTART_WINDOW_S, MAX_PAUSE_S = 60.0, 5.0
 async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int], None]) -> None:
     """Run workers until SIGTERM or until cancelled, then drain them.
 
-    Calls `announce` with host and port when all workers serve. Raises StoreError if a worker cannot start before any
-    serves, and SettingsError if the port is in use.
+    Calls `announce` with host and port when all workers serve. Raises StoreError if a worker fails to start before
+    any worker serves, and SettingsError if the port is in use.
     """
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
@@ -107,7 +107,7 @@ class _Worker:
     async def run(self, any_serves: Callable[[], bool]) -> None:
         """Run one process after another until stopped.
 
-        Raises StoreError if one does not start before any worker serves, unless the store failed after its checks.
+        Raises StoreError if one fails to start before any worker serves, unless the store failed after its checks.
         """
         ends: deque[float] = deque()
         while not self._stop.is_set():

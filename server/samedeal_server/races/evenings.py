@@ -9,7 +9,7 @@ from samedeal_server.races.registry import Registry
 MAX_CACHED: Final = 4096
 """Maximum number of races whose results are cached. Results never change, but they can be withdrawn."""
 MAX_RACES: Final = 100
-"""The most races of an evening before a race, and after it."""
+"""Maximum number of races in an evening before a race, and after it."""
 READ_TOKENS: Final = 0.5
 """The request tokens for each race whose result is not cached: one or two commands to the store."""
 

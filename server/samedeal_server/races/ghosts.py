@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 MAX_DAILY_GHOSTS: Final = 8
 """How many of the day's best results take part as ghosts on a daily deal."""
 RETRY_S: Final = 0.1
-"""Delay before loading is retried while the store is unavailable or the queue full, by one room after the other (s)."""
+"""Delay before loading is retried while the store is unavailable or the queue is full (s). Rooms take turns."""
 MIN_INTERVAL_S: Final = 0.25
 """Minimum time between two announcements of changes, as between updates of progress (s)."""
 

@@ -86,7 +86,7 @@ def check_free(room: Room, race: Race, player: str | None = None) -> None:
 
 
 def unseat(room: Room, player: str, *, resigns: bool) -> None:
-    """Take a player's seat before the countdown. In a running race, let the player resign if `resigns` is true."""
+    """Release a player's seat before the countdown. In a running race, let the player resign if `resigns` is true."""
     with suppress(Refused):  # the room is closing, so the seat is released because the guest is away
         room.propose(lambda race: expulsion_events(race, player, resigns=resigns), lambda _: None)
 

@@ -70,7 +70,7 @@ def race_options(
 
 
 def check_visible(seed: str) -> None:
-    """Raise Refused("bad-request") for a seed with other characters than VISIBLE: texts quote it to terminals."""
+    """Raise Refused("bad-request") for a seed with characters outside VISIBLE: messages quote it on terminals."""
     if not re.fullmatch(VISIBLE, seed):
         raise Refused("bad-request", "A seed can contain visible characters and spaces only.")
 

@@ -192,7 +192,7 @@ class Registry:
         `client` is the network or address of the requesting client, or empty, and `tokens` are the request tokens that
         it has not paid yet. Raises Refused("not-found"), Refused("too-many").
         """
-        key = race_id, client  # nobody waits for the delay of another client, or in its queue
+        key = race_id, client  # clients do not wait for each other's delays or queues
         while (room := self._rooms.get(race_id)) is None:  # again if it has been dropped while this task woke up
             if not RACE_ID.fullmatch(race_id):
                 raise Refused("not-found", "This race was not found.")
@@ -204,7 +204,7 @@ class Registry:
         return room
 
     def take(self, client: str, tokens: float) -> float:
-        """Take request tokens from a client, if anybody, for what is not in memory. Return the delay (s).
+        """Take request tokens from a client, if there is one, for loading what is not in memory. Return the delay (s).
 
         Raises Refused("too-many").
         """

@@ -78,13 +78,13 @@ class Bans:
         self._now = now
         self._bans = dict[str, Ban]()
         self._prefixes = Counter[tuple[int, int]]()  # of banned networks, by IP version and prefix length
-        self._drop_at = 100  # how many bans there are when expired ones are dropped next
+        self._drop_at = 100  # the number of bans at which expired ones are dropped
 
     def __iter__(self) -> Iterator[Ban]:
         return (ban for ban in self._bans.values() if ban.until > self._now())
 
     def add(self, ban: Ban) -> None:
-        """Add a ban; it replaces another one of the same subject. Expired bans are not kept."""
+        """Add a ban; it replaces any other ban of the same subject. Expired bans are not kept."""
         self.lift(ban.subject)
         if ban.until <= self._now():
             return
@@ -126,7 +126,7 @@ def _comparable(name: str) -> str:
 
 
 def _prefix(subject: str) -> tuple[int, int] | None:
-    """Return the IP version and the prefix length of the network that a subject means, if it means one."""
+    """Return the IP version and the prefix length of a subject that is a network, or None."""
     kind, _, value = subject.partition(":")
     found = _network(value) if kind == "address" else None
     return (found.version, found.prefixlen) if found else None

@@ -56,7 +56,7 @@ class Store:
         self._scripts = _ScriptConnections(self._redis.connection_pool)
 
     def sibling(self) -> Self:
-        """Return the same store with its own connections, which are free when all of this one's are in use."""
+        """Return the same store with its own connections, which stay free when all of this one's are in use."""
         sibling = type(self)(self._url)
         sibling.health = self.health
         return sibling

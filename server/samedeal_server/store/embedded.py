@@ -275,7 +275,7 @@ def has_room(data_dir: Path) -> bool:
 def diagnosis(data_dir: Path, url: str) -> Callable[[], str | None] | None:
     """Return a function that returns why the embedded store at a URL is down, if known; None for another store.
 
-    The disk is checked at most once in _RETRY seconds.
+    The disk is checked at most once every _RETRY seconds.
     """
     if EmbeddedStore(data_dir).url != url:
         return None

@@ -14,7 +14,7 @@ from samedeal_server.store.bans import Bans
 from samedeal_server.store.connection import Store, Word
 
 UNUSED_DAYS: Final = 7
-"""How long the token of a new guest is stored until it is used again or the guest takes a seat."""
+"""How long the token of a new guest is stored unless it is used again or the guest takes a seat."""
 SCANNED: Final = 500
 """How many keys are scanned at once."""
 
@@ -39,8 +39,8 @@ class Guests:
         seen: Callable[[str], object] = lambda _: None,
     ) -> None:
         """`days` is how long tokens are stored after they were last used, for a new guest at most UNUSED_DAYS; 0 keeps
-        them forever. `check_name` raises Refused if a new guest may not have a name. `seen` gets the digest of each
-        token that proves to be valid.
+        them forever. `check_name` raises Refused if a new guest may not have a name. `seen` is called with the digest
+        of each valid token.
         """
         self._store, self._days, self.bans = store, days, bans or Bans()
         self.check_name, self._seen = check_name, seen

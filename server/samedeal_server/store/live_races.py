@@ -124,7 +124,7 @@ class LiveRaces:
         cursor = 0
         while True:
             after, members = await self._store.ask("SSCAN", _deal_key(game, seed), cursor, "COUNT", BATCH)
-            for first in range(0, len(members), BATCH):  # races that are over, or were never opened, stay a moment
+            for first in range(0, len(members), BATCH):  # ended or never opened races stay briefly
                 race_ids = texts(members[first : first + BATCH])
                 exists = [("EXISTS", stored_replays.key(race_id)) for race_id in race_ids]
                 scores, *ended = await self._store.ask_all([("ZMSCORE", DUE, *race_ids), *exists])

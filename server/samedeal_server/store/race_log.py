@@ -22,7 +22,7 @@ IN_FLIGHT = 4
 BLOCK_S = 0.2
 """How long one call of ``follow`` waits for new entries."""
 READ_AT_ONCE = 500
-"""How many entries are decoded before other tasks run: in about 5 ms."""
+"""How many entries are decoded before other tasks run, which takes about 5 ms."""
 LINGER_S = 600
 """How long the log of an archived race is kept for other processes that still follow it."""
 

@@ -10,7 +10,7 @@ from samedeal_server.store.connection import Store, UnfitStoreError
 
 SCHEMA: Final = 4
 UNFINISHED: Final = "unfinished-restore"
-"""Stands for the schema until a restore is complete, so that no server starts on half of the data."""
+"""Stored in place of the schema number until a restore is complete, so that no server starts on half of the data."""
 KEY: Final = "samedeal:schema"
 _WRITTEN_BY_ANY: Final = "replays:keys"
 

@@ -63,7 +63,7 @@ class Login:
         return Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
     async def keep(self) -> None:
-        """Keep a new guest, who is about to take a seat, as long as others. Raises Refused("store-unavailable")."""
+        """Store a new guest who is about to take a seat for as long as others. Raises Refused("store-unavailable")."""
         if self._is_new:
             await self._guests.extend(self._token_digest)
             self._is_new = False

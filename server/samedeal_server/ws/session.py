@@ -64,7 +64,7 @@ class Session:
         request_id: str = "",
         bearer: str | None = None,
     ) -> None:
-        """`entry_slots` limit how many requests with which clients arrive are in progress; all sessions share them.
+        """`entry_slots` limit how many hellos, joins and watches are in progress; all sessions share them.
 
         `address` is the client's. `request_id` is the handshake's, and `bearer` the token of its Authorization header.
         """
@@ -209,7 +209,7 @@ class Session:
                 self._moves.start(request)
                 return
             if isinstance(request, m.Join | m.Watch) and self._login.guest:
-                await self._registry.room(request.race, self._network, LOAD_TOKENS)  # without a slot: it takes long
+                await self._registry.room(request.race, self._network, LOAD_TOKENS)  # without a slot: this takes long
             if slots := self._entry_slots.get(type(request)):
                 async with slots:
                     await asyncio.sleep(0)  # serve moves in between, however many clients arrive
