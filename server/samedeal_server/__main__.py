@@ -225,7 +225,7 @@ class _Server(uvicorn.Server):
 
 
 def _end_within(seconds: float | None) -> None:
-    """Limit how long this process continues; None for no limit."""
+    """Limit how long this process keeps running; None for no limit."""
     if seconds is None:
         faulthandler.cancel_dump_traceback_later()
     else:
@@ -235,7 +235,7 @@ def _end_within(seconds: float | None) -> None:
 
 
 def _print_url(host: str, port: int) -> None:
-    """Print the URL, and what ``samedeal serve`` wants to say as soon as it can be used."""
+    """Print the URL and the notice from ``samedeal serve``, once the server accepts connections."""
     click.echo(f"samedeal serves at http://{f'[{host}]' if ':' in host else host}:{port}")
     if notice := os.environ.get(NOTICE):
         click.echo(notice, err=True)

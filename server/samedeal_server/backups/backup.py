@@ -119,7 +119,7 @@ async def source(settings: Settings, say: Say) -> AsyncIterator[str]:
 
 
 def _file(target: Path, now: datetime, *, is_folder: bool) -> Path:
-    """Return the path of a new backup. Raises BackupError if it exists already or its folder cannot be written."""
+    """Return the path of a new backup. Raises BackupError if it exists already or its folder is not writable."""
     if is_folder:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = target
