@@ -20,8 +20,8 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_server.access.admission import FILE_COST, HEALTH_CHECKS, Admission
-from samedeal_server.access.limits import MAX_DELAY_S, TAKE, RateLimit, RateLimits, RequestLimit
+from samedeal_server.access.admission import HEALTH_CHECKS, Admission
+from samedeal_server.access.limits import FILES, MAX_DELAY_S, TAKE, RateLimit, RateLimits, RequestLimit
 from samedeal_server.app import create_app
 from samedeal_server.http import endpoint as http
 from samedeal_server.http.endpoint import Endpoint
@@ -66,12 +66,12 @@ def costs() -> dict[str, int]:
     return found
 
 
-def until_refused(server: LoggedServer, operation: str, client: str) -> tuple[int, Answer]:
+def until_refused(server: LoggedServer, operation: str, client: str, most: int = BURST) -> tuple[int, Answer]:
     """Send requests of a client until one is refused. Return the number of accepted requests and the refusal."""
     method, path = operation.split()
     path = re.sub(r"{.*?}", "none", path)
     headers = {"X_Forwarded_For": client} | ({"Content_Length": f"{10**9}"} if method == "POST" else {})
-    for count in range(BURST + 1):
+    for count in range(most + 1):
         answer = request(server, method, path, None, **headers)
         if answer.status == 429:
             return count, answer
@@ -146,11 +146,11 @@ def test_each_client_has_one_bucket_for_all_requests(server: LoggedServer) -> No
     assert request(server, "GET", "/api/v1/games", X_Forwarded_For="203.0.113.2").status == 200
 
 
-def test_files_of_the_page_cost_little(server: LoggedServer) -> None:
+def test_files_of_the_page_have_a_limit_of_their_own(server: LoggedServer) -> None:
     version = request(server, "GET", "/page/version").body.decode()
-    for _ in range(round(1 / FILE_COST)):
-        assert request(server, "GET", f"/page/{version}/main.js", X_Forwarded_For="203.0.113.3").status == 200
-    assert until_refused(server, "GET /api/v1/games", "203.0.113.3")[0] == BURST - 1
+    file = f"GET /page/{version}/main.js"
+    assert until_refused(server, file, "203.0.113.3", FILES * BURST)[0] == FILES * BURST
+    assert until_refused(server, "GET /api/v1/games", "203.0.113.3")[0] == BURST
     for path in (*HEALTH_CHECKS, "/page/main.js", f"/page/{version}/nowhere.js", f"/page/{version[::-1]}/main.js"):
         assert request(server, "GET", path, X_Forwarded_For="203.0.113.3").status == 429
 
@@ -282,6 +282,27 @@ async def test_simultaneous_requests_start_one_by_one_with_clients_in_rotation()
 
     await asyncio.gather(*map(arrive, ["192.0.2.1"] * 4 + ["192.0.2.2"] * 2 + ["192.0.2.3"]))
     assert [host[-1] for host in started] == ["1", "1", "2", "3", "1", "2", "1"]
+
+
+async def test_requests_that_were_delayed_start_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, started = 0, list[int]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        started.append(passes)
+
+    async def arrive() -> None:
+        scope: Scope = {"type": "http", "method": "GET", "path": "/", "client": ("192.0.2.1", 1), "headers": []}
+        await admission(app, scope, unused, unused)
+
+    settings = Settings()
+    limits = RateLimits(settings)
+    monkeypatch.setattr(limits.requests, "take", lambda *_: 0.01)
+    admission = Admission(limits, settings)
+    arriving = asyncio.gather(*(arrive() for _ in range(5)))
+    while not arriving.done():
+        await asyncio.sleep(0)
+        passes += 1
+    assert len(started) == len({*started}) == 5
 
 
 async def test_valid_token_works_after_too_many_wrong_ones(store_url: str, tmp_path: Path) -> None:

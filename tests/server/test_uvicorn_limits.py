@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import kept_store
+from samedeal_server.access.limits import REFUSAL_DELAY_S
 from samedeal_server.uvicorn_limits import config
 from samedeal_server.uvicorn_limits.http import LISTS
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
@@ -254,6 +255,13 @@ def test_too_many_pipelined_requests_close_the_connection(server: LoggedServer) 
 def test_invalid_http_is_refused(server: LoggedServer, junk: bytes) -> None:
     code, rest = answer(server, junk)
     assert (code, b"bad-request" in rest) == (400, True)
+
+
+def test_a_client_cannot_cause_refusals_without_delay(server: LoggedServer) -> None:
+    began = time.monotonic()
+    assert answer(server, b"GET /" + b"x" * 30_000)[0] == 413
+    assert answer(server, b"junk\r\n\r\n")[0] == 400
+    assert time.monotonic() - began >= 2 * REFUSAL_DELAY_S[0]
 
 
 @pytest.mark.parametrize("path", [b"/ws\xff", b"/ws?\xc3\xa9", b"*", b"", b"//", b"http://x/ws", b"/ws#\x80"])

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
-from samedeal_server.access.limits import TAKE, Count, RateLimits, Turns
+from samedeal_server.access.limits import REFUSAL_DELAY_S, TAKE, Count, RateLimits, Turns
 from samedeal_server.access.network import is_private, network
 from samedeal_server.access.origins import check_origin
 from samedeal_server.access.proxies import is_forwarded
@@ -24,15 +24,10 @@ from samedeal_server.store.guests import digest
 
 HEALTH_CHECKS: Final = ("/healthz", "/readyz")
 """Paths that are answered at once for private addresses: a proxy that gets no answer disconnects all clients."""
-FILE_COST: Final = 0.05
-"""The request tokens for a file of the page, which is in memory: all files cost a first visit less than five."""
 HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 LONG_PASS_S: Final = 0.001
 """How long a pass of the event loop may take before requests make room for moves."""
-REFUSAL_DELAY_S: Final = (0.5, 1.5)
-"""The range of the random delay of a refusal by a rate limit. Slows down clients that retry in a loop, and spreads the
-requests of many connections over time."""
 
 
 class Admission:
@@ -46,7 +41,8 @@ class Admission:
         is_file: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`is_file` returns whether a path is that of a current file of the page."""
-        self._requests, self._settings, self._is_file = rate_limits.requests, settings, is_file
+        self._requests, self._files = rate_limits.requests, rate_limits.files
+        self._settings, self._is_file = settings, is_file
         self._in_progress = Count(
             "http_connections_per_address",
             settings.http_connections_per_address,
@@ -82,7 +78,9 @@ class Admission:
             await problem_response(refused)(scope, receive, send)
             return
         try:
-            await self._serve(app, scope, receive, send, host, FILE_COST if self._is_file(path) else 1)
+            await self._serve(
+                app, scope, receive, send, host, partial(self._files.take, host) if self._is_file(path) else take
+            )
         finally:
             uncount()
 
@@ -101,9 +99,11 @@ class Admission:
                 if (took_s := now_s() - began_s) > LONG_PASS_S:
                     await asyncio.sleep(took_s)
 
-    async def _serve(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, cost: float) -> None:
+    async def _serve(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, take: Callable[[], float]
+    ) -> None:
         try:
-            delay_s = scope[TAKE](cost)
+            delay_s = take()
             self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:

@@ -24,6 +24,11 @@ PROMPT = 60.0
 """How many request tokens an address gets without delay: enough for several people to load the page and join a race."""
 MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
+FILES: Final = 2
+"""How many files of the page an address gets for each request token. Files take none but have their own buckets."""
+REFUSAL_DELAY_S: Final = (0.5, 1.5)
+"""The range of the random delay of refusals that clients can repeat. Slows down clients that retry in a loop, and
+spreads the requests of many connections over time."""
 CEILING_S: Final = 5
 """The burst for all players at an address, in seconds at the maximum rate."""
 TAKE: Final = "samedeal.take"
@@ -206,6 +211,13 @@ class RateLimits:
 
     def __init__(self, settings: Settings) -> None:
         self.requests = RequestLimit(settings)
+        self.files = RateLimit(
+            "requests_per_second",
+            "files",
+            FILES * settings.requests_per_second * 60,
+            burst=FILES * settings.request_burst,
+            prompt=FILES * PROMPT,
+        )
         self.races = RateLimit("races_per_minute", "new races", settings.races_per_minute)
         self.guests = RateLimit("guests_per_minute", "new guests", settings.guests_per_minute)
         self.wrong_tokens = RateLimit(

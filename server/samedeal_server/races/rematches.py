@@ -1,5 +1,8 @@
 """Rematches: the race that follows a finished one. There is one, however many players and processes ask."""
 
+import asyncio
+from typing import Final
+
 from msgspec.structs import replace
 
 from samedeal.computer.deal_filters import usual_filter
@@ -15,6 +18,9 @@ from samedeal_server.races.rematch_lobbies import as_rematch
 from samedeal_server.races.room import Room
 from samedeal_server.store.guests import Guest
 from samedeal_server.store.successors import Successor
+
+ASK_TOKENS: Final = 5
+"""The request tokens that asking over a WebSocket costs, even if there is a rematch already."""
 
 
 class Rematches:
@@ -52,7 +58,8 @@ class Rematches:
         return await self._open(race, successor, guest, client, game)
 
     async def ask_in(self, room: Room, guest: Guest, client: str, *, game: str | None) -> None:
-        """Do the same as ``ask`` for a player in the room of a race, where the rematch is announced."""
+        """Do the same as ``ask``, paid by the client, for a player in the room of a race, where it is announced."""
+        await asyncio.sleep(self._registry.take(client, ASK_TOKENS))
         rematch, _ = await self.ask(room.race.id, guest, client, game=game)
         room.announce(as_rematch(rematch))
 

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from random import uniform
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade
@@ -12,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from samedeal.errors import Refused
 from samedeal.wire import codec
-from samedeal_server.access.limits import count_refusal, too_many
+from samedeal_server.access.limits import REFUSAL_DELAY_S, count_refusal, too_many
 from samedeal_server.access.network import network
 from samedeal_server.uvicorn_limits.config import LimitedConfig
 from samedeal_server.uvicorn_limits.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
@@ -49,6 +50,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self._upgraded = False
         self._head_end = 0  # where the head of an upgrade ends in the piece of data that completes it
         self._early: bytes | None = None  # what was received after the head of an upgrade
+        self._is_refused = False
         self._current: RequestResponseCycle | None = None  # the request being served, or the last one
         host = self.client[0] if self.client else ""
         # Admission checks the limits of each client behind a proxy.
@@ -60,7 +62,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
             if self._network is not None:
                 self._remove = self.config.http_connections.add(host)
         except Refused as refused:
-            self._refuse(refused)
+            self._respond_with(refused)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._uncount()
@@ -76,12 +78,12 @@ class LimitedHttpConnection(HttpToolsProtocol):
         """Close the connection if its client takes too long to send a request or to read a response."""
         if self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds:
             self.abort()
-        elif not self._is_serving and now - self._idle_since > self.config.request_s:
+        elif not (self._is_serving or self._is_refused) and now - self._idle_since > self.config.request_s:
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
-            if self._upgraded or self.transport.is_closing():
+            if self._upgraded or self._is_refused or self.transport.is_closing():
                 return
             piece = data[start : start + PIECE_BYTES]
             self._head_bytes += len(piece)
@@ -165,10 +167,19 @@ class LimitedHttpConnection(HttpToolsProtocol):
         )
 
     def _refuse(self, refused: Refused) -> None:
-        """Close the connection with an error response, or at once if another response is being sent."""
+        """Close the connection with an error response after a while, or at once if another response is being sent.
+
+        The delay limits how often that can happen: no client pays tokens for a request that is refused here.
+        """
         if self._is_serving:
             self.abort()
-        elif not self.transport.is_closing():
+        elif not self._is_refused:
+            self._is_refused = True
+            self.flow.pause_reading()
+            self.loop.call_later(uniform(*REFUSAL_DELAY_S), self._respond_with, refused)  # noqa: S311 - not a secret
+
+    def _respond_with(self, refused: Refused) -> None:
+        if not self.transport.is_closing():
             body = codec.encode(refused.problem(), "json")
             head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
             self.transport.write(STATUS_LINE[refused.status] + head % len(body) + body)
