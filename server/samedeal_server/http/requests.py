@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from io import BytesIO
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -14,10 +14,6 @@ from samedeal.errors import Malformed, Refused
 from samedeal.wire import codec
 from samedeal_server.access.network import network
 
-SMALL_BYTES: Final = 1024
-SMALL_CHUNKS: Final = 10
-SMALL_PAUSE_S: Final = 0.05
-"""After how many small chunks of a body reading pauses after each: clients that send bytes one by one cost little."""
 T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
@@ -69,7 +65,7 @@ async def save_body(
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and float(announced) > max_bytes:
         raise too_large
-    length = small_chunks = 0
+    length = 0
     try:
         async with asyncio.timeout(timeout_s):
             async for chunk in request.stream():
@@ -77,9 +73,6 @@ async def save_body(
                 if length > max_bytes:
                     raise too_large
                 write(chunk)
-                small_chunks += len(chunk) < SMALL_BYTES
-                if small_chunks > SMALL_CHUNKS:
-                    await asyncio.sleep(SMALL_PAUSE_S)  # what arrives meanwhile becomes one chunk
     except TimeoutError:
         raise Refused("bad-request", late) from None
 

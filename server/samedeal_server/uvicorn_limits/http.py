@@ -27,6 +27,9 @@ LISTS = frozenset(
     | {b"sec-websocket-extensions", b"sec-websocket-protocol"}
 )
 """The headers that are parsed as lists. Their elements and parameters count towards MAX_ELEMENTS."""
+SMALL_BYTES, MAX_SMALL, PAUSE_S = 1024, 10, 0.05
+"""Beyond MAX_SMALL pieces of a body below SMALL_BYTES, reading pauses after each, so that the next arrive together
+and clients that send bytes one by one cost little."""
 CHUNK_OVERHEAD = 9
 """Bytes on the wire allowed per byte of a body; the smallest possible chunks take six."""
 
@@ -95,7 +98,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
                 self._upgrade()
 
     def on_message_begin(self) -> None:
-        self._head_bytes = 0
+        self._head_bytes = self._small_pieces = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -123,6 +126,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._head_bytes = max(0, self._head_bytes - CHUNK_OVERHEAD * len(body))
         super().on_body(body)
+        self._small_pieces += len(body) < SMALL_BYTES
+        if self._small_pieces > MAX_SMALL:
+            self.flow.pause_for(PAUSE_S, self.loop)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._current = cycle
@@ -226,6 +232,16 @@ class _FlowControl(FlowControl):
 
     is_held = False
     """Whether reading remains paused."""
+
+    def pause_for(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
+        if not self.is_held:
+            self.is_held = True
+            self.pause_reading()
+            loop.call_later(seconds, self._release)
+
+    def _release(self) -> None:
+        self.is_held = False
+        self.resume_reading()
 
     def resume_reading(self) -> None:
         if not self.is_held and not self._transport.is_closing():
