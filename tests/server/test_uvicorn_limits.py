@@ -282,7 +282,7 @@ async def test_reading_pauses_after_small_pieces_of_a_body() -> None:
     assert transport.record == []
     connection.data_received(b"x")
     async with asyncio.timeout(60):
-        while transport.record != ["pause", "resume"]:
+        while transport.record != ["pause", "resume"]:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
     connection.connection_lost(None)
 

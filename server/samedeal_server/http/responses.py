@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -41,6 +42,8 @@ class Problem(Struct, frozen=True):
     """The reason, for people."""
 
 
+_DECOMPRESSING: Final = ThreadPoolExecutor(1)
+"""One thread, because several would take the event loop's time. Long races have many megabytes."""
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?")
 
 
@@ -84,7 +87,7 @@ async def gzip_response(request: Request, zipped: bytes, media: str, headers: Ma
     headers = {**headers, "Vary": "Accept-Encoding"}
     if accepts_gzip(request):
         return Response(zipped, media_type=media, headers=headers | {"Content-Encoding": "gzip"})
-    content = await asyncio.to_thread(gzip.decompress, zipped)  # of a long race, many megabytes
+    content = await asyncio.get_running_loop().run_in_executor(_DECOMPRESSING, gzip.decompress, zipped)
     return Response(content, media_type=media, headers=headers)
 
 

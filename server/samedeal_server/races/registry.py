@@ -38,6 +38,8 @@ from samedeal_server.store.race_store import RaceStore
 logger = logging.getLogger(__name__)
 
 RACE_ID = re.compile(r"[a-z0-9-]{1,64}")
+ENTRY_TOKENS, LOAD_TOKENS = 1, 5
+"""The request tokens for joining or watching a race, and besides for one that is not in memory."""
 FOLLOW_EVERY_S = 0.02
 """Interval between reads of the logs while this process writes to them (s)."""
 REST_PER_RACE_S, MAX_REST_S = 0.0002, 1.0
@@ -202,6 +204,11 @@ class Registry:
                 loading.add_done_callback(lambda _: self._loading.pop(key, None))
             await asyncio.shield(self._loading[key])
         return room
+
+    async def enter(self, race_id: str, client: str) -> None:
+        """Prepare the room of a race for a client that pays for joining or watching it. Raises as ``room``."""
+        await asyncio.sleep(self.take(client, ENTRY_TOKENS))
+        await self.room(race_id, client, LOAD_TOKENS)
 
     def take(self, client: str, tokens: float) -> float:
         """Take request tokens from a client, if there is one, for loading what is not in memory. Return the delay (s).

@@ -37,8 +37,6 @@ from samedeal_server.ws.outbox import Outbox, OutboxFull, Socket, Update
 
 logger = logging.getLogger(__name__)
 
-LOAD_TOKENS = 5  # for a join or watch of a race that is not in memory
-
 
 class Session:
     """Handles one request after another, and listens to the race that the client plays or watches."""
@@ -209,7 +207,7 @@ class Session:
                 self._moves.start(request)
                 return
             if isinstance(request, m.Join | m.Watch) and self._login.guest:
-                await self._registry.room(request.race, self._network, LOAD_TOKENS)  # without a slot: this takes long
+                await self._registry.enter(request.race, self._network)  # without a slot: this can take long
             if slots := self._entry_slots.get(type(request)):
                 async with slots:
                     await asyncio.sleep(0)  # serve moves in between, however many clients arrive
