@@ -1,11 +1,12 @@
 """A first visit to the page, in a new browser without a name: names, hosts, and the rules."""
 
 import json
+from collections.abc import Callable
 
 import pytest
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Page, Request
 
-from support.browser import IN_BROWSER, Tab, check_layout, open_as, open_page
+from support.browser import IN_BROWSER, Tab, check_layout, open_as, open_page, wait_until
 from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = IN_BROWSER
@@ -24,6 +25,23 @@ async def test_a_guest_enters_a_name_once_and_is_offered_the_rules(server: Serve
             await page.wait_for_selector("#ready")
             await page.wait_for_selector(".standings:has-text('ada (you)')")
         assert not tab.errors
+
+
+@pytest.mark.tier(2)
+async def test_a_first_visit_takes_at_most_25_requests(server: Server, chromium: Browser) -> None:
+    for path in ("/", f"/r/{server.create('corners')}"):
+        async with open_page(chromium, service_workers="allow") as tab:
+            requested = list[str]()
+            tab.page.context.on("request", requests_into(requested))
+            await tab.page.goto(server.url + path)
+            await tab.page.wait_for_selector("main button.first")
+            await wait_until(tab.page, "navigator.serviceWorker.getRegistration().then((it) => Boolean(it?.active))")
+            assert any(url.endswith("/all.json") for url in requested)
+            assert len(requested) <= 25, requested
+
+
+def requests_into(urls: list[str]) -> Callable[[Request], None]:
+    return lambda request: urls.append(request.url)
 
 
 async def test_a_new_host_is_asked_for_a_name_until_there_is_one(server: Server, tab: Tab) -> None:
