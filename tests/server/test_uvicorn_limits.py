@@ -3,7 +3,6 @@
 docs/operate/security.md lists the threats and these tests.
 """
 
-import asyncio
 import os
 import re
 import time
@@ -13,14 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from starlette.types import Receive, Scope, Send
-from uvicorn.server import ServerState
 
 from conftest import kept_store
 from samedeal_server.access.limits import REFUSAL_DELAY_S
-from samedeal_server.settings import Settings
 from samedeal_server.uvicorn_limits import config
-from samedeal_server.uvicorn_limits.http import LISTS, MAX_SMALL, LimitedHttpConnection
+from samedeal_server.uvicorn_limits.http import LISTS
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
@@ -242,49 +238,6 @@ def test_body_in_one_byte_chunks_is_accepted(server: LoggedServer) -> None:
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
     head = b"POST /api/v1/races HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert answer(server, head + chunks)[0] == 201
-
-
-class Paused(asyncio.Transport):
-    """A transport that records when reading is paused and resumed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.record = list[str]()
-
-    def is_closing(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        pass
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
-
-    def pause_reading(self) -> None:
-        self.record.append("pause")
-
-    def resume_reading(self) -> None:
-        self.record.append("resume")
-
-
-async def test_reading_pauses_after_small_pieces_of_a_body() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        while (await receive())["type"] == "http.request":
-            pass
-
-    limited = config.LimitedConfig(app, Settings())
-    limited.load()
-    connection, transport = LimitedHttpConnection(limited, ServerState(), {}), Paused()
-    connection.connection_made(transport)
-    connection.data_received(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
-    for _ in range(MAX_SMALL):
-        connection.data_received(b"x")
-    assert transport.record == []
-    connection.data_received(b"x")
-    async with asyncio.timeout(60):
-        while transport.record != ["pause", "resume"]:  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
-    connection.connection_lost(None)
 
 
 def test_too_many_pipelined_requests_close_the_connection(server: LoggedServer) -> None:
