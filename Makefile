@@ -76,10 +76,12 @@ pythons:
 # The library's tests are measured alone: its other users must not hide a gap.
 coverage: $(VENV)/has-all,dev
 	rm -f .coverage*
-	COVERAGE_FILE=.coverage-library $(BIN)/coverage run -m pytest -n 2 tests/protocol
+	# Only what is reported is measured: otherwise par and analyses take minutes.
+	COVERAGE_FILE=.coverage-library $(BIN)/coverage run --source samedeal -m pytest -n 2 tests/protocol
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
 	# All at the lowest priority: jobs of the servers, which have it, would starve beside measured tests.
-	COVERAGE_FILE=.coverage-rest nice -n 19 $(BIN)/coverage run -m pytest $(DISTRIBUTED) --ignore tests/protocol $(ARGS)
+	COVERAGE_FILE=.coverage-rest nice -n 19 $(BIN)/coverage run --source samedeal_server,samedeal_cli \
+		-m pytest $(DISTRIBUTED) --ignore tests/protocol $(ARGS)
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage combine --quiet
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage report --include 'protocol/*' --fail-under 100
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage report --include 'server/*' --fail-under 95

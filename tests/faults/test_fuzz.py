@@ -30,7 +30,7 @@ from samedeal.wire import codec
 from samedeal_server.access.network import network
 from support.finished_races import finished
 from support.hostile_client import Hostile, frame, memory
-from support.logged_server import LoggedServer, written
+from support.logged_server import LoggedServer, Undelayed, written
 
 pytestmark = pytest.mark.tier(3)
 
@@ -183,7 +183,7 @@ def test_decoder_survives_any_bytes(name: str) -> None:
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     log = tmp_path_factory.mktemp("fuzz") / "log"
     limits = {"connections_per_address": "0", "hello_timeout_ms": "2000", "unread_seconds": "2"}
-    with LoggedServer(store_url, log, emptied=True, **limits).start() as running:
+    with Undelayed(store_url, log, emptied=True, **limits).start() as running:
         yield running
 
 

@@ -27,7 +27,7 @@ from samedeal_server.http import endpoint as http
 from samedeal_server.http.endpoint import Endpoint
 from samedeal_server.http.page_files import page_paths
 from samedeal_server.settings import Keys, Settings
-from support.logged_server import Answer, Line, LoggedServer, request
+from support.logged_server import Answer, Line, LoggedServer, Undelayed, request
 
 pytestmark = pytest.mark.tier(2)
 
@@ -35,10 +35,6 @@ BURST = 100
 ODD = {"GET /page/style.css": 1, "GET /page/none": 1, "GET /nowhere": 1, "PUT /nowhere": 1, "DELETE /healthz": 1}
 """Static files, paths without an endpoint, and methods that an endpoint does not have."""
 SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
-
-
-class Undelayed(LoggedServer):
-    program = ("-m", "support.undelayed_server")
 
 
 @pytest.fixture(scope="module")

@@ -80,6 +80,12 @@ def request(server: Server, method: str, target: str, body: bytes | None = None,
         connection.close()
 
 
+class Undelayed(LoggedServer):
+    """A server without delays that limits cause."""
+
+    program = ("-m", "support.undelayed_server")
+
+
 class Line:
     """A connection that sends arbitrary data."""
 

@@ -1,10 +1,11 @@
-"""A server that never delays requests within their rate limits, and whose players have all their request tokens."""
+"""A server without the delays of limits and refusals, whose players have all their request tokens."""
 
 import math
 from collections.abc import Callable
 
 from samedeal_server.__main__ import main
 from samedeal_server.access import limits
+from samedeal_server.uvicorn_limits import http
 
 
 class FullBucket(limits.Bucket):
@@ -18,5 +19,6 @@ class FullBucket(limits.Bucket):
 
 if __name__ == "__main__":
     limits.PROMPT = math.inf
+    vars(http)["REFUSAL_DELAY_S"] = 0.0, 0.0
     limits.Bucket = FullBucket  # type: ignore[assignment, misc]
     main()
