@@ -165,7 +165,7 @@ async def test_a_quiet_stream_is_kept_alive(redis_url: str, monkeypatch: pytest.
         lines = _Spectator(room, parts.registry).lines()
         assert b'"view"' in await anext(lines)
         assert [await anext(lines) for _ in range(3)] == [b"\n"] * 3
-        await lines.aclose()  # type: ignore[attr-defined]
+        await lines.aclose()
 
 
 async def test_a_client_that_disconnects_leaves_no_tasks(redis_url: str) -> None:

@@ -1,7 +1,7 @@
 """Events: a race as it happens, line by line, for overlays, bots and webhooks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -98,7 +98,7 @@ class _Spectator:
     def leave(self) -> None:
         self._room.broadcast.remove(self)
 
-    async def lines(self) -> AsyncIterator[bytes]:
+    async def lines(self) -> AsyncGenerator[bytes]:
         """Yield the lines until the race is over or cannot be continued, or the server drains."""
         self._room.broadcast.add(self)
         race = self._room.race
