@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from redis import Redis
 
 from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.due import NEVER, REJOIN_MS
@@ -22,7 +23,7 @@ from support.races_by_hand import joined, opened, running
 from support.rooms import finished
 from support.servers import Racer, Server, racers, resign_all
 from support.sessions import refused, viewed
-from support.stores import process, stored_races
+from support.stores import Heard, calls, process, stored_races
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -116,6 +117,20 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
         assert lobbies._elsewhere == {}
         unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"))
         assert unknown.until() == {}
+
+
+async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        rooms = {room.race.id: room for room in [await finished(parts) for _ in range(3)]}
+        for room in rooms.values():
+            room.rematch = m.Rematch(race="calm-otter-42", game="corners", by="Name 1")
+            room.broadcast.add(Heard(), "player-1")
+        races = stored_races(parts)
+        with Redis.from_url(redis_url) as redis:
+            redis.config_resetstat()
+            await RematchLobbies(rooms, parts.registry.room, races).update()
+            assert (calls(redis, "xadd"), calls(redis, "xtrim")) == (3, 1)
+        assert {each.race for each in await races.announcements.follow() if each.present} == rooms.keys()
 
 
 # Real servers.

@@ -11,8 +11,8 @@ from samedeal.race.events import Entry, Resigned
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.races.room import Room
-from samedeal_server.races.watchers import BATCH, LIFETIME_MS, Watchers
-from samedeal_server.store.announcements import KEY, LIFETIME_S, Announcement, Announcements
+from samedeal_server.races.watchers import LIFETIME_MS, Watchers
+from samedeal_server.store.announcements import BATCH, KEY, LIFETIME_S, Announcement, Announcements
 from samedeal_server.store.clock import Clock
 from support.event_stream import EventStream
 from support.logged_server import request

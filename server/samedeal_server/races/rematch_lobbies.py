@@ -71,10 +71,11 @@ class RematchLobbies:
         now = self._clock.now()
         self._elsewhere = {key: present for key, present in self._elsewhere.items() if now < present[1]}
         self._announced = {race_id: told for race_id, told in self._announced.items() if race_id in self._rooms}
+        news = list[Announcement]()
         for race_id, room in [*self._rooms.items()]:
             if room.rematch and room.rematch.stage == "open" and (players := room.broadcast.players):
                 present = Present(self._process, tuple(sorted(players)))
-                await self._announcements.post(Announcement(race_id, present=present, sent_at=now))
+                news.append(Announcement(race_id, present=present, sent_at=now))
             before_id, told = room.race.header.follows, self._announced.get(race_id)
             if before_id and (told or room.race.stage == "open") and told != (rematch := as_rematch(room)):
                 self._announced[race_id] = rematch
@@ -82,6 +83,7 @@ class RematchLobbies:
                     room.broadcast.publish(room.race, ())
                     room.wake()
                 await self.announce(before_id, rematch)
+        await self._announcements.post(*news)
 
     def _connected(self, race_id: str) -> set[str]:
         """Return the public ids of the players who are connected to a finished race, in any process."""

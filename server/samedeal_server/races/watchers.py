@@ -17,8 +17,6 @@ INTERVAL_S: Final = 2.0
 """Interval between counts, and so between changes of the number that listeners see (s)."""
 LIFETIME_MS: Final = 10_000
 """How long the number that another process has announced counts (ms)."""
-BATCH: Final = 100
-"""Maximum number of announcements in one round trip to the store, so that moves do not wait for long."""
 
 
 class Watchers:
@@ -59,5 +57,4 @@ class Watchers:
             for race_id in sorted(watched | self._announced)
         ]
         self._announced = watched
-        for first in range(0, len(news), BATCH):
-            await self._announcements.post(*news[first : first + BATCH])
+        await self._announcements.post(*news)

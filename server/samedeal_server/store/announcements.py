@@ -11,6 +11,8 @@ from samedeal_server.store.connection import Store
 KEY: Final = "announcements"
 MAX_LENGTH: Final = 10_000
 MAX_QUEUED: Final = 100
+BATCH: Final = 100
+"""Maximum number of announcements in one round trip to the store, so that moves do not wait for long."""
 LIFETIME_S: Final = 600
 """How long announcements are kept (s). They can contain names."""
 BLOCK_S: Final = 0.5
@@ -55,10 +57,11 @@ class Announcements:
 
     async def post(self, *announcements: Announcement) -> None:
         """Send announcements to all processes, this one included. They may arrive twice."""
-        texts = map(json.encode, announcements)
-        entries = [("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text) for text in texts]
-        oldest_ms = max(0, int(self._last.partition(b"-")[0]) - 1000 * LIFETIME_S)
-        await self._store.retry_all(*entries, ("XTRIM", KEY, "MINID", oldest_ms), ("EXPIRE", KEY, LIFETIME_S))
+        for first in range(0, len(announcements), BATCH):
+            texts = map(json.encode, announcements[first : first + BATCH])
+            entries = [("XADD", KEY, "MAXLEN", "~", MAX_LENGTH, "*", "a", text) for text in texts]
+            oldest_ms = max(0, int(self._last.partition(b"-")[0]) - 1000 * LIFETIME_S)
+            await self._store.retry_all(*entries, ("XTRIM", KEY, "MINID", oldest_ms), ("EXPIRE", KEY, LIFETIME_S))
 
     def post_soon(self, announcement: Announcement) -> None:
         """Queue an announcement for ``post_queued``, or drop it if MAX_QUEUED are waiting."""
