@@ -13,7 +13,7 @@ from starlette.types import Message
 
 from samedeal.errors import Refused
 from samedeal_server.http import verification
-from samedeal_server.http.verification import MAX_VERIFICATIONS_OF_ONE, Uploads, Verifications, VerifyQuery
+from samedeal_server.http.verification import BUFFERED, MAX_VERIFICATIONS_OF_ONE, Uploads, Verifications, VerifyQuery
 from support.child_processes import halted, runs
 from support.finished_races import finished
 from support.hostile_client import Hostile
@@ -96,6 +96,7 @@ def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPat
     with uploads.file("a") as (path, append):
         append(b"x" * 10)
         append(b"y" * 5)
+        append(b"")
         assert Path(path).read_bytes() == b"x" * 10 + b"y" * 5
         assert [fits("a", 5), fits("a", 6), fits("b", 15), fits("b", 16)] == [True, False, True, False]
         with uploads.file("b") as (_, append_other):
@@ -103,6 +104,18 @@ def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPat
             assert [fits("c", 5), fits("c", 6)] == [True, False]
     assert not Path(path).exists()
     assert [fits("a", 20), fits("a", 21)] == [True, False]
+
+
+def test_small_pieces_of_an_upload_are_written_together() -> None:
+    with Uploads().file("a") as (path, append):
+        for _ in range(BUFFERED - 1):
+            append(b"x")
+        assert not Path(path).exists()
+        append(b"yz")
+        assert Path(path).stat().st_size == BUFFERED + 1
+        append(b"!")
+        append(b"")
+        assert Path(path).read_bytes() == b"x" * (BUFFERED - 1) + b"yz!"
 
 
 async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: str) -> None:

@@ -54,7 +54,8 @@ async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: 
 async def save_body(
     request: Request, write: Callable[[bytes], object], max_bytes: int, timeout_s: float, late: str
 ) -> None:
-    """Write the body as it arrives. Raises Refused as soon as it is too large or too slow; `late` is the text for that.
+    """Write the body as it arrives, and b"" at its end. Raises Refused as soon as it is too large or slow; `late` is
+    the text for a slow one.
 
     Bodies are not decompressed: Refused("unsupported-encoding").
     """

@@ -31,6 +31,8 @@ MAX_UPLOADED, MAX_UPLOADED_OF_ONE = 8 * MAX_BYTES, 2 * MAX_BYTES
 """The maximum bytes of all replays that are uploading or waiting for verification, and of those from one address."""
 ALWAYS: Final = 2**20
 """The bytes that an address without uploads can always send, even if the limit is reached. Most replays take 100 KB."""
+BUFFERED: Final = 2**14
+"""The bytes of an upload that are collected in memory before they are written to its file."""
 FULL: Final = "Too many replays are waiting for verification."
 
 
@@ -62,12 +64,12 @@ class Uploads:
 
     @contextmanager
     def file(self, client: str) -> Iterator[tuple[str, Callable[[bytes], None]]]:
-        """Yield the path of a new file for a client, and a function that appends to it.
+        """Yield the path of a new file for a client, and a function that appends to it; b"" completes the file.
 
         The function raises Refused("too-many") if there is no room for the data. No file stays open between calls.
         """
         with TemporaryDirectory() as folder:
-            path, size = Path(folder, "replay"), 0
+            path, size, buffer = Path(folder, "replay"), 0, bytearray()
 
             def append(data: bytes) -> None:
                 nonlocal size
@@ -77,11 +79,13 @@ class Uploads:
                     raise too_many("verify", FULL, client)
                 size += len(data)
                 self._bytes[client] += len(data)
-                with path.open("ab") as file:
-                    file.write(data)
+                buffer.extend(data)
+                if not data or len(buffer) >= BUFFERED:
+                    with path.open("ab") as file:
+                        file.write(buffer)
+                    buffer.clear()
 
             try:
-                append(b"")
                 yield f"{path}", append
             finally:
                 self._bytes[client] -= size
