@@ -6,10 +6,12 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from random import Random
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -88,6 +90,11 @@ async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random)
     with pytest.raises(HTTPError) as refused, urlopen(f"{proxy.url}/api/v1/verify", b" " * 2_000_000, LIMIT_S):
         pass
     assert json.load(refused.value)["code"] == "bad-replay", "the proxy passes large replays"
+    address = urlsplit(proxy.url)
+    with closing(HTTPConnection(address.netloc, timeout=LIMIT_S)) as connection:
+        connection.putrequest("GET", f"{address.path}/api/v1/games", skip_accept_encoding=True)
+        connection.endheaders()
+        assert connection.getresponse().headers["Content-Length"], "the proxy does not decompress the response"
     fields = list[list[Persistent]]()
     while min(map(len, groups := by_server(fields, servers))) < 2:
         race = servers[0].create("corners", start_delay_ms=200, max_racers=3)
