@@ -169,6 +169,22 @@ async def test_renderings_are_cached_while_there_is_room(gate: Gate, monkeypatch
         await cache.stop()
 
 
+async def test_the_event_loop_serves_others_between_answers_that_waited_for_one_rendering(gate: Gate) -> None:
+    cache, passes, answered = Renderings(), 0, list[int]()
+
+    async def render() -> None:
+        await cache.render("a", "qr", b"https://example.org")
+        answered.append(passes)
+
+    waiting = [asyncio.create_task(render()) for _ in range(5)]
+    gate.allow(1)
+    while not all(task.done() for task in waiting):
+        passes += 1
+        await asyncio.sleep(0)
+    assert len(set(answered)) == len(waiting)
+    await cache.stop()
+
+
 async def test_the_rendering_queue_is_bounded_per_address(gate: Gate) -> None:
     cache = Renderings()
     waiting = [

@@ -7,6 +7,7 @@ import asyncio
 from collections import OrderedDict
 from hashlib import sha256
 from typing import Final
+from weakref import WeakValueDictionary
 
 from samedeal_server.jobs.pool import Jobs, Task
 
@@ -34,7 +35,7 @@ class Renderings:
         self.slow_jobs = Jobs(MAX_SLOW, MAX_RENDERINGS_PER_ADDRESS, FULL, queue="renderings")
         self._cache = OrderedDict[tuple[Task, bytes], bytes]()  # least recently used first
         self._cache_bytes = 0
-        self._requested: dict[tuple[str, Task, bytes], asyncio.Event] = {}  # by address, until the request has ended
+        self._locks = WeakValueDictionary[tuple[str, Task, bytes], asyncio.Lock]()  # by address
 
     async def render(self, address: str, task: Task, question: bytes) -> bytes:
         """Return the answer of a task for a client address, which is empty if unknown.
@@ -43,22 +44,16 @@ class Renderings:
         process.
         """
         key = task, sha256(question).digest()
-        while other := self._requested.get((address, *key)):  # whose job can fail
-            await other.wait()
-        if (answer := self._cached(key)) is not None:
-            return answer
-        jobs = self.slow_jobs if task in SLOW or len(question) >= LONG_BYTES else self.jobs
-        ended = self._requested[address, *key] = asyncio.Event()
-        try:
+        async with self._locks.setdefault((address, *key), asyncio.Lock()):  # moves go between the waiting
+            if (answer := self._cached(key)) is not None:
+                return answer
+            jobs = self.slow_jobs if task in SLOW or len(question) >= LONG_BYTES else self.jobs
             with jobs.turns.place(address) as place:
                 async with place.turn():
                     if (answer := self._cached(key)) is None:  # the previous job may have been the same
                         answer = await jobs.run_now(task, question)
                         self._add(key, answer)
-        finally:
-            del self._requested[address, *key]
-            ended.set()
-        return answer
+            return answer
 
     async def stop(self) -> None:
         """End the processes. Call it when no rendering is pending."""
