@@ -33,6 +33,21 @@ async def test_the_worker_folds_the_log_of_a_finished_race(redis_url: str, monke
         assert room.view(1, header=True) == before.view(1, header=True)
 
 
+async def test_a_finished_race_is_decoded_once_for_all_clients(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(redis_url) as parts:
+        race = (await finished(parts)).race.id
+    async with process(redis_url) as parts:
+        decode, decoded = finished_race.decode, list[bytes]()
+
+        def counted(data: bytes) -> Race:
+            decoded.append(data)
+            return decode(data)
+
+        monkeypatch.setattr(finished_race, "decode", counted)
+        rooms = await asyncio.gather(*(parts.registry.room(race, client) for client in ("", "a", "b")))
+        assert len(set(rooms)) == len(decoded) == 1
+
+
 async def test_a_client_pays_for_races_that_are_not_in_memory(redis_url: str) -> None:
     async with process(redis_url) as before:
         one, other = (await opened(before)).race.id, (await opened(before)).race.id
@@ -52,11 +67,11 @@ async def test_nobody_waits_for_the_delay_or_the_queue_of_another_client(
         race = Loaded((await opened(parts)).race)
         may_load, clients = asyncio.Event(), list[str]()
 
-        async def gated(race_id: str, client: str) -> Loaded:
+        async def gated(race_id: str, client: str) -> Callable[[], Loaded]:
             clients.append(client)
             if client == "greedy":
                 await may_load.wait()
-            return race
+            return lambda: race
 
         monkeypatch.setattr(parts.registry._loader, "finished", gated)
         waiting = [asyncio.create_task(parts.registry.room("some-race-1", "greedy")) for _ in range(2)]
@@ -113,10 +128,10 @@ async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
         loaded = [Loaded((await opened(parts)).race) for _ in range(2)]
         results = iter(loaded)
 
-        async def finished(race_id: str, client: str) -> Loaded:
+        async def finished(race_id: str, client: str) -> Callable[[], Loaded]:
             if (result := next(results)) is loaded[0]:
                 parts.registry.forget_player("0" * 16)
-            return result
+            return lambda: result
 
         monkeypatch.setattr(parts.registry._loader, "finished", finished)
         assert (await parts.registry.room("some-race-1")).race is loaded[1].race

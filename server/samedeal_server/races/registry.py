@@ -270,7 +270,9 @@ class Registry:
             if (archived := await self._loader.finished(race_id, client)) is None and client:
                 await self.room(race_id)  # the log of a live race is read once for all clients
                 return
-            loaded = archived or await self._loader.live(race_id)
+            if race_id in self._rooms:  # another client has loaded it meanwhile
+                return
+            loaded = archived() if archived else await self._loader.live(race_id)
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = self._room(loaded)
 
