@@ -11,7 +11,7 @@ from bench.load import Line, close_all, opened
 from bench.machine import SERVER_CORE
 from bench.plan import Case, Plan
 from bench.services import Server, Service, Store
-from samedeal.proof.commitments import nonce_commitment
+from samedeal.commitments import nonce_commitment
 from samedeal.race.events import RACE_FORMAT
 
 NONCE = bytes(32)

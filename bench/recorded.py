@@ -6,11 +6,12 @@ from functools import cache
 from itertools import chain, count, islice
 from random import Random
 
+from samedeal import codec
 from samedeal.computer.bots import plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES, RESTART
-from samedeal.wire import codec, messages
+from samedeal.wire import messages
 
 SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
 """The seed of the deal of each game. Most deals of Corners offer little except draws; this one offers more moves."""

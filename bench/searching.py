@@ -16,7 +16,7 @@ from bench.load import Drive, Line, close_all, opened
 from bench.machine import LOAD_CORE, cpu_s, pin
 from bench.racing import begin, guests
 from bench.services import Server, Store
-from samedeal.proof.commitments import nonce_commitment
+from samedeal.commitments import nonce_commitment
 from samedeal.race.events import RACE_FORMAT
 
 MOVES_PER_S: Final = 1000

@@ -20,7 +20,18 @@ from samedeal.arena.arena_results import wilson
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
-from samedeal.solver import corner_stones, corners, gallery, grid
+from samedeal.solver import (
+    corner_stones_search as corner_stones,
+)
+from samedeal.solver import (
+    corners_search as corners,
+)
+from samedeal.solver import (
+    gallery_search as gallery,
+)
+from samedeal.solver import (
+    grid_search as grid,
+)
 from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
 

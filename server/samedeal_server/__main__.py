@@ -20,19 +20,19 @@ import uvicorn
 from samedeal.errors import Refused
 from samedeal.program_start import NOTICE, prepare_process
 from samedeal_server import workers
-from samedeal_server.access.network import bind
 from samedeal_server.admin_socket import AdminSocket
 from samedeal_server.app import create_app
 from samedeal_server.handover import HandedOverConnection, Handover
-from samedeal_server.ops import logging_setup
-from samedeal_server.ops.output import write_in_threads
-from samedeal_server.ops.supervised import supervised
+from samedeal_server.net import logs as logging_setup
+from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.output import write_in_threads
+from samedeal_server.net.supervised import supervised
+from samedeal_server.net.timeouts import enforce_timeouts
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
 from samedeal_server.store.checks import check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
-from samedeal_server.uvicorn_limits.config import LimitedConfig
-from samedeal_server.uvicorn_limits.timeouts import enforce_timeouts
+from samedeal_server.workers import bind
 
 logger = logging.getLogger("samedeal_server")
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from samedeal_server.ops.supervised import supervised
+from samedeal_server.net.supervised import supervised
 
 logger = logging.getLogger(__name__)
 

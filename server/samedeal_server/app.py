@@ -15,44 +15,42 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
-from samedeal_server.access.administrator import AdminCheck, from_socket
-from samedeal_server.access.admission import Admission, delay_refusal
-from samedeal_server.access.limits import Count, RateLimits
-from samedeal_server.access.refused_names import RefusedNames
-from samedeal_server.access.root_path import add_root_path, route_path
-from samedeal_server.http import erasing
-from samedeal_server.http.administration import Administration
-from samedeal_server.http.analysis import Analyses
-from samedeal_server.http.daily import DailyDeals
-from samedeal_server.http.documents import Documents
-from samedeal_server.http.endpoint import endpoints, starlette_routes
-from samedeal_server.http.erasing import Erasing
-from samedeal_server.http.events import Events
-from samedeal_server.http.games import Games
-from samedeal_server.http.guests import Devices
-from samedeal_server.http.page import Page
-from samedeal_server.http.page_files import PageFiles
-from samedeal_server.http.par import ParOfDeals
-from samedeal_server.http.players import PlayerScores
-from samedeal_server.http.races import Races
-from samedeal_server.http.replays import Replays
-from samedeal_server.http.reports import AdminReports, PlayerReports
-from samedeal_server.http.responses import problem_response
-from samedeal_server.http.service import Service
-from samedeal_server.http.sharing import Sharing
-from samedeal_server.http.verification import Verifications
-from samedeal_server.jobs.analysis_service import AnalysisService
-from samedeal_server.jobs.par_service import ParService
-from samedeal_server.jobs.stored_results import StoredResults
-from samedeal_server.ops import metrics
-from samedeal_server.ops.request_log import RequestLog
-from samedeal_server.ops.supervised import cancelled, supervised
-from samedeal_server.races.daily import Dailies
-from samedeal_server.races.opening import Quotas
-from samedeal_server.races.players import Players
-from samedeal_server.races.registry import Registry
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.api import erasing
+from samedeal_server.api.administration import AdminCheck, Administration, from_socket
+from samedeal_server.api.admission import Admission, delay_refusal
+from samedeal_server.api.analysis import Analyses
+from samedeal_server.api.daily import DailyDeals
+from samedeal_server.api.documents import Documents
+from samedeal_server.api.endpoint import endpoints, starlette_routes
+from samedeal_server.api.erasing import Erasing
+from samedeal_server.api.events import Events
+from samedeal_server.api.games import Games
+from samedeal_server.api.guests import Devices
+from samedeal_server.api.page import Page
+from samedeal_server.api.page_files import PageFiles
+from samedeal_server.api.par import ParOfDeals
+from samedeal_server.api.players import PlayerScores
+from samedeal_server.api.races import Races
+from samedeal_server.api.replays import Replays
+from samedeal_server.api.reports import AdminReports, PlayerReports
+from samedeal_server.api.service import Service
+from samedeal_server.api.sharing import Sharing
+from samedeal_server.api.verification import Verifications
+from samedeal_server.live.analyses import AnalysisService
+from samedeal_server.live.dailies import Dailies
+from samedeal_server.live.opening import Quotas
+from samedeal_server.live.pars import ParService
+from samedeal_server.live.player_records import Players
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net import metrics
+from samedeal_server.net.limits import Count, RateLimits
+from samedeal_server.net.request_log import RequestLog
+from samedeal_server.net.responses import problem_response
+from samedeal_server.net.root_path import add_root_path, route_path
+from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.settings import Keys, Settings
+from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint
 from samedeal_server.store import condition
 from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
@@ -61,14 +59,15 @@ from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.erasure import Erasure
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.login_codes import LoginCodes
+from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
-from samedeal_server.store.reports import Reports
+from samedeal_server.store.refused_names import RefusedNames
 from samedeal_server.store.revocations import Revocations
-from samedeal_server.ws.endpoint import WebSocketEndpoint
+from samedeal_server.work.stored_results import StoredResults
 
 NO_UPGRADE: Final = (
     "This URL is for WebSockets, but the request is not a WebSocket handshake. If a client of this server sent it, a"

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
-from samedeal_server.ops import metrics
-from samedeal_server.races.registry import RACE_ID
-from samedeal_server.uvicorn_limits.http import LimitedHttpConnection
+from samedeal_server.live.registry import RACE_ID
+from samedeal_server.net import metrics
+from samedeal_server.net.http_connection import LimitedHttpConnection
 
 logger = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Meta
 from platformdirs import user_data_dir
 
-from samedeal_server.access.origins import normal_url
-from samedeal_server.access.proxies import TrustedProxies
+from samedeal_server.addresses import TrustedProxies, normal_url
 
 PREFIX: Final = "SAMEDEAL_"
 UNPREFIXED: Final = {"REDIS_URL": "redis_url", "PORT": "port"}

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections import deque
@@ -15,9 +16,8 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.config import STARTUP_FAILURE
 
 from samedeal.program_start import NOTICE
-from samedeal_server.access.network import bind
-from samedeal_server.ops.processes import MULTIPROCESS_DIR
-from samedeal_server.settings import Settings
+from samedeal_server.net.processes import MULTIPROCESS_DIR
+from samedeal_server.settings import Settings, SettingsError
 from samedeal_server.store.embedded import StoreError
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,28 @@ STOP_S = 15.0
 """How long to wait for workers after the drain before killing them; longer than they need to give up themselves."""
 RESTART_WINDOW_S, MAX_PAUSE_S = 60.0, 5.0
 """Workers that end repeatedly within the window are restarted after increasing pauses, up to the maximum."""
+
+
+def bind(host: str, port: int, *, shared: bool = False, listen: bool = True) -> socket.socket:
+    """Return a socket bound to an address. With `listen` false, it only reserves the port.
+
+    If it is shared, other processes may listen on the same port, and the kernel distributes connections among them.
+    Raises SettingsError.
+    """
+    if shared and not hasattr(socket, "SO_REUSEPORT"):
+        raise SettingsError("This system does not support several workers on one port: SAMEDEAL_WORKERS must be 1.")
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.bind((host, port))
+        if listen:
+            sock.listen()  # fails now if another server is about to listen on the same port
+    except OSError as error:
+        sock.close()
+        raise SettingsError(f"Cannot listen on {host} port {port}: {error}") from error
+    return sock
 
 
 async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int], None]) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from samedeal_cli.addresses import canonical_address, own_addresses
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import canonical_address, own_addresses
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.settings import Settings
 
@@ -20,7 +20,7 @@ def test_canonical_address_of_remote_server_is_unchanged(server: str) -> None:
 
 
 def test_guest_is_recognised_by_all_local_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("samedeal_cli.net.addresses.own_addresses", lambda: ("192.0.2.7",))
+    monkeypatch.setattr("samedeal_cli.addresses.own_addresses", lambda: ("192.0.2.7",))
     guests.save(Guest("http://127.0.0.1:8640", "ada", "p1", "token"))
     assert guests.credentials_of(Settings(), "http://192.0.2.7:8640", "ada").token == "token"
     assert guests.credentials_of(Settings(), "http://192.0.2.7:8641", "ada").token is None

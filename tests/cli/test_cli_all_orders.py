@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire import messages as m
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.state import race_update
+from samedeal_cli.state import race_keys, race_update
 from samedeal_cli.state.race_commands import PlayMove, Step
 from samedeal_cli.state.race_keys import MAX_QUEUED_KEYS, on_key
 from samedeal_cli.state.race_state import RaceState
@@ -100,8 +100,8 @@ class Terminal(Client):
 
     def _handle_queued_keys(self) -> None:
         waiting, self._handled = self.state.queued_keys, 0
-        with patch.object(race_update, "on_key", self._on_queued_key):
-            after, command = race_update.handle_queued_key(self.state)
+        with patch.object(race_keys, "on_key", self._on_queued_key):
+            after, command = race_keys.handle_queued_key(self.state)
         if len(after.queued_keys) < len(waiting) - self._handled:
             assert after.notice or not after.can_play, "the other keys were dropped silently"
         self._take((after, command), waiting[self._handled - 1].key if command else "")

@@ -11,7 +11,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.config import KEYS
+from samedeal_cli.config_file import KEYS
 from samedeal_cli.main import COMMANDS, main
 from support.terminals import at_a_terminal, until
 

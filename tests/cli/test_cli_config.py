@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli.config import KEYS, allowed, config_file, configured, set_key, variable
+from samedeal_cli.config_file import KEYS, allowed, config_file, configured, set_key, variable
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import Settings

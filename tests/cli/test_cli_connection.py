@@ -9,14 +9,14 @@ from msgspec import structs
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
+from samedeal.codec import Form
+from samedeal.commitments import nonce_commitment
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt
 from samedeal.proof.verification import verify
 from samedeal.race.race import Stage
 from samedeal.wire import messages as m
-from samedeal.wire.codec import Form
 from samedeal_cli.failure import Declined, Failure, Unreachable
 from samedeal_cli.net import connection as module
 from samedeal_cli.net.connection import Connection, Lost, Restored

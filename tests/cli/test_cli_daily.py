@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from samedeal import commitments
 from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
 from samedeal_cli.main import main
 from support.logged_server import request
 from support.terminals import at_a_terminal, until

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.parameters import LOGIN, Login
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
+from samedeal_cli.render.qr_code import qr_lines
 from support.offline_cli import Result, run
 from support.servers import Racer, Server, racers
 from support.terminals import at_a_terminal, until

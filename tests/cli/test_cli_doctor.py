@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from samedeal.version import VERSION
-from samedeal_cli.config import config_file
+from samedeal_cli.config_file import config_file
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import state_dir

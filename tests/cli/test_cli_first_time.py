@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, LoginCode
+from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.actions import footer
 from samedeal_cli.state.race_actions import working_actions
 from support import waiting

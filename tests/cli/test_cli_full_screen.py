@@ -17,10 +17,10 @@ from cli.test_cli_race_app import application, until
 from cli.test_cli_race_view import SIZES, screens
 from cli.test_cli_replay_app import replay_app
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen.canvas_widget import MORE
-from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import THEMES, look
+from samedeal_cli.screen.canvas_widget import MORE
+from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Theme
 from samedeal_cli.state.actions import Entry, footer
 from samedeal_cli.state.race_actions import working_actions

@@ -11,8 +11,7 @@ from cli.test_cli_race_app import application, until
 from samedeal.race.ghosts import Ghost
 from samedeal.values import replace
 from samedeal.wire import messages as m
-from samedeal_cli.commands.parameters import ghost_request
-from samedeal_cli.net.http_api import Api
+from samedeal_cli.net.http_api import Api, ghost_request
 from samedeal_cli.render.phrases import ghost_sentence
 from samedeal_cli.state.race_news import ghost_news
 from support.full_screen import shown

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from click import Context
 
+from samedeal import codec
 from samedeal.replays.replay import read
-from samedeal.wire import codec
 from samedeal_cli.commands import solve
 from samedeal_cli.commands.replays import show_replay
 from samedeal_cli.main import main
 from samedeal_cli.net import connection, guests
 from samedeal_cli.net.receipts import files, in_file
-from samedeal_cli.net.sanitise import json_escaped, safe, safe_text
 from samedeal_cli.render.canvas import Canvas
+from samedeal_cli.sanitise import json_escaped, safe, safe_text
 from support.hostile_server import EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
 
 COMMANDS: dict[str, list[list[str]]] = {

@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from samedeal.replays.replay import MAX_BYTES
+from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
 from samedeal_cli.main import main
-from samedeal_cli.net.addresses import may_redirect
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import DOCUMENT_BYTES, PROBLEM_BYTES, Api
 from samedeal_cli.net.transport import Transport

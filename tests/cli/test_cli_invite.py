@@ -12,10 +12,10 @@ from urllib.request import Request, urlopen
 import pytest
 import segno
 
-from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.serve import lan_address
 from samedeal_cli.failure import Failure
 from samedeal_cli.main import main
+from samedeal_cli.render.qr_code import qr_lines
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)

@@ -11,11 +11,10 @@ from msgspec import structs
 from samedeal.errors import IllegalMove
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire import messages as m
 from samedeal.wire.documents import GameDescription
-from samedeal_cli.commands.mode import Boards
-from samedeal_cli.line.descriptions import Descriptions
+from samedeal_cli.line.descriptions import Boards, Descriptions
 from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.render.phrases import card_name

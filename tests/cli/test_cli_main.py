@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import samedeal_cli
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
-from samedeal.race.seat import Standing
-from samedeal.wire import codec
+from samedeal.race.standings import Standing
 from samedeal.wire.documents import RaceSummary, ReplayList
 from samedeal_cli.failure import EXIT_CODES, Declined
 from samedeal_cli.main import COMMANDS, GROUPS, main

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.main import main
+from samedeal_cli.render.rules import TOO_OLD
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)

@@ -7,9 +7,9 @@ import pytest
 from msgspec import json, msgpack, to_builtins
 
 from protocol.test_lenient import with_unknown_fields
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.race.events import RACE_FORMAT
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Opened
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable

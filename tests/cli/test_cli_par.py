@@ -18,11 +18,11 @@ import pytest
 from conftest import kept_store
 from samedeal.computer.bots import play
 from samedeal.computer.par import compared, par
-from samedeal.computer.par_chart import verdict
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import read
+from samedeal.share.par_chart import verdict
 from samedeal.wire import messages as m
 from samedeal_cli.main import main
 from support import offline_cli

@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 import pytest
 
+from samedeal_cli.addresses import server_address
 from samedeal_cli.commands.parameters import DEAL, DURATION, NAME, RACE, RACE_OR_DEAL, VARIANT, Deal, Link
 from samedeal_cli.failure import Misused
-from samedeal_cli.net.addresses import server_address
 from samedeal_cli.net.replay_loader import server_and_race
 from samedeal_cli.settings import Settings
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved
 from samedeal_cli.render.phrases import (
     card_name,

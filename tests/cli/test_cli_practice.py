@@ -13,14 +13,14 @@ import pytest
 
 from cli.test_cli_race_app import until
 from samedeal.errors import Refused
-from samedeal_cli.commands.opened_replay import position_of
-from samedeal_cli.full_screen.app import FullScreen
-from samedeal_cli.full_screen.race_screen import RaceScreen, practice_screen, practise_from
-from samedeal_cli.full_screen.replay_screen import ReplayScreen
-from samedeal_cli.net.practice import Practice
+from samedeal_cli.net.practice_connection import Practice
 from samedeal_cli.render.themes import look
+from samedeal_cli.screen.app import FullScreen
+from samedeal_cli.screen.race_screen import RaceScreen, practice_screen, practise_from
+from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.searches import PublicDeal, advice, analysis_of_deal
 from samedeal_cli.settings import Settings
+from samedeal_cli.state.opened_replay import position_of
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished

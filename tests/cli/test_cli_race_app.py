@@ -14,9 +14,9 @@ import pytest
 from textual.strip import Strip
 
 from samedeal.wire import messages as m
-from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
+from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.full_screen import RaceApp, shown
@@ -153,7 +153,7 @@ async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> Non
 def test_the_first_frame_needs_no_slow_imports() -> None:
     script = (
         "import sys, samedeal_cli.main, samedeal_cli.commands.play\n"
-        "import samedeal_cli.full_screen.splash, samedeal_cli.full_screen.race_view\n"
+        "import samedeal_cli.screen.splash, samedeal_cli.screen.race_view\n"
         "print({'textual', 'rich', 'websockets', 'asyncio', 'samedeal.proof.verification'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

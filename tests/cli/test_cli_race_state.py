@@ -9,17 +9,13 @@ from msgspec import structs
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.messages import Guidance
-from samedeal_cli.full_screen.race_view import draw_screen
-from samedeal_cli.full_screen.running_view import instruction
+from samedeal_cli.screen.race_view import draw_screen
+from samedeal_cli.screen.running_view import instruction
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state.race_commands import Ask, Choose, Command, PlayMove, RaceAgain
-from samedeal_cli.state.race_keys import on_click, on_drag, on_key
+from samedeal_cli.state.race_keys import handle_queued_key, on_click, on_drag, on_key
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
-from samedeal_cli.state.race_update import (
-    handle_queued_key,
-    move_refused,
-    update,
-)
+from samedeal_cli.state.race_update import move_refused, update
 from support.example_states import board, entered, finished, lobby, now, racing
 
 every_game = pytest.mark.parametrize("slug", GAMES)

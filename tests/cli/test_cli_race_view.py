@@ -7,9 +7,9 @@ import pytest
 from msgspec import structs
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_width import cells
+from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_commands import play
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import Check, RaceState

@@ -11,7 +11,7 @@ from cli.test_cli_race_app import application, until
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
-from samedeal_cli.full_screen.race_view import draw_screen
+from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_commands import Choose, SendReaction
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState, state_of_next_race

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal.proof.signature import public_key
+from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
 from support.receipt_files import fact, other_last_move, rewritten, written

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.proof.receipts import DigestReceipt
-from samedeal.proof.signature import public_key
-from samedeal.wire import codec
+from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY, finished
 from support.receipt_files import fact, keep, other_last_move, rewritten, run, told, written

@@ -16,12 +16,12 @@ import pyte
 import pytest
 from textual.pilot import Pilot
 
+from samedeal import codec
 from samedeal.proof.outcomes import Outcome
-from samedeal.wire import codec
-from samedeal_cli.full_screen.app import FullScreen
-from samedeal_cli.full_screen.replay_screen import ReplayScreen
-from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.themes import look
+from samedeal_cli.screen.app import FullScreen
+from samedeal_cli.screen.replay_screen import ReplayScreen
+from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished

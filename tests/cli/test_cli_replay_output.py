@@ -13,16 +13,16 @@ import pyte
 import pytest
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.replays.replay import Replay
 from samedeal.share.phrases import achieved, outcome_phrase
-from samedeal.wire import codec
-from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.canvas import BOLD, Canvas, Style
-from samedeal_cli.render.cast import FRAME_MS, HEIGHT, WIDTH, cast
-from samedeal_cli.render.picture import draw_picture, picture_svg
 from samedeal_cli.render.svg import canvas_svg
+from samedeal_cli.screen.cast import FRAME_MS, HEIGHT, WIDTH, cast
+from samedeal_cli.screen.picture import draw_picture, picture_svg
+from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support import races_by_hand

@@ -13,9 +13,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Dealt, Moved, Nonce, Resigned
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
-from samedeal_cli.commands.timecode import Moment, parse_moment
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import SPEEDS, Player
+from samedeal_cli.timecode import Moment, parse_moment
 from support import races_by_hand
 from support.finished_races import finished, nonce
 

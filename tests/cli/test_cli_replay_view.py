@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.render.text_table import card_text
+from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished

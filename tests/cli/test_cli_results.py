@@ -18,10 +18,10 @@ from samedeal.share.phrases import achieved, played_for_score
 from samedeal.wire.documents import Daily, Result
 from samedeal.wire.messages import Guidance, Rematch
 from samedeal_cli.commands.play import Session
-from samedeal_cli.full_screen.race_screen import RaceScreen
-from samedeal_cli.full_screen.running_view import instruction
-from samedeal_cli.full_screen.texts import text_lines
 from samedeal_cli.render.phrases import versus_phrase, waiting_phrase
+from samedeal_cli.screen.race_screen import RaceScreen
+from samedeal_cli.screen.running_view import instruction
+from samedeal_cli.screen.texts import text_lines
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_commands import Ask, RaceAgain

@@ -23,11 +23,11 @@ from cli.test_cli_race_app import until
 from cli.test_cli_table_view import shown_key
 from cli.test_cli_text_table import HINT, SCREENS, TABLES
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.full_screen.race_screen import RaceScreen
-from samedeal_cli.full_screen.replay_screen import ReplayScreen
 from samedeal_cli.render.phrases import clock
 from samedeal_cli.render.text_table import advice, with_cards
 from samedeal_cli.render.text_width import cells
+from samedeal_cli.screen.race_screen import RaceScreen
+from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import LINK, RACE

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import seat_phrase
+from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import update

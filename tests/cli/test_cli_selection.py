@@ -11,8 +11,8 @@ import pytest
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.state.actions import KEY_ROWS
-from samedeal_cli.state.selection import GUARD_S, Selection, layout_keys
+from samedeal_cli.state.pile_keys import KEY_ROWS, layout_keys
+from samedeal_cli.state.selection import GUARD_S, Selection
 
 WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 every_game = pytest.mark.parametrize("slug", GAMES)

@@ -14,8 +14,8 @@ from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
 from samedeal.solver.solve import BUDGETS, solve
 from samedeal_cli.failure import Failure
-from samedeal_cli.full_screen.replay_view import draw_screen
-from samedeal_cli.render.picture import picture_svg
+from samedeal_cli.screen.picture import picture_svg
+from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.searches import PublicDeal, analysis_of_deal, line_replay
 from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player

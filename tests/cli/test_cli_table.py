@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from samedeal.proof.signature import public_key, signed
+from samedeal import codec
 from samedeal.race.events import Counting, Dealt, Moved, Readied
 from samedeal.replays.replay import Replay
+from samedeal.replays.signature import public_key, signed
 from samedeal.scores.evening import SignedEvening
 from samedeal.scores.results import RaceResult
-from samedeal.wire import codec
 from samedeal_cli.settings import state_dir
 from support.bot_races import bot_races
 from support.finished_races import SIGNING_KEY

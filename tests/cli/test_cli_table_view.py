@@ -9,7 +9,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text
-from samedeal_cli.state.selection import Selection, layout_keys
+from samedeal_cli.state.pile_keys import layout_keys
+from samedeal_cli.state.selection import Selection
 
 SIZES = [(58, 14), (60, 12), (78, 21), (80, 14), (98, 21), (120, 40)]
 

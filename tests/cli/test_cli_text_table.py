@@ -12,7 +12,7 @@ from msgspec import structs
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.messages import Board, Guidance
 from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.render.text_table import advice, board_lines, facts, standings_lines

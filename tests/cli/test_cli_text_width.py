@@ -7,10 +7,10 @@ from msgspec import structs
 
 from samedeal.names import normalised
 from samedeal_cli.commands.output import table_lines
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.render.text_table import standings_lines
 from samedeal_cli.render.text_width import cells, fitted, graphemes
+from samedeal_cli.screen.race_view import draw_screen
 from support.example_states import lobby, racing
 
 THAI, EMOJI = "ปิ่นกำ", "🇹🇭👍🏽🦊"

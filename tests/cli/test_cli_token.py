@@ -9,7 +9,7 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_cli.net.addresses import same_server
+from samedeal_cli.addresses import same_server
 from support.scripted_server import RACE, Peer, server
 
 pytestmark = pytest.mark.tier(2)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from samedeal_cli.addresses import canonical_address, same_server, server_address
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import canonical_address, same_server, server_address
 from support.offline_cli import run
 from support.servers import Server
 from support.under_a_path import PATH, ServerUnderPath

@@ -10,8 +10,8 @@ from msgspec.structs import replace as with_fields
 
 from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
-from samedeal_cli.full_screen.race_view import draw_screen
 from samedeal_cli.net.live_view import LiveView
+from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import lobby, racing, view
 from support.full_screen import shown

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from samedeal.commitments import nonce_commitment
 from samedeal.errors import Refused
 from samedeal.proof import receipts
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay

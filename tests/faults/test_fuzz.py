@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from protocol.test_codec import FORMS, REPLIES, REQUESTS
+from samedeal import codec
 from samedeal.errors import Malformed, Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
@@ -26,8 +27,8 @@ from samedeal.proof import receipts
 from samedeal.proof.verification import verify
 from samedeal.race.events import Entry, Header
 from samedeal.replays.replay import Replay, ReplayLines, read
-from samedeal.wire import codec
-from samedeal_server.access.network import network
+from samedeal.wire import decoding
+from samedeal_server.addresses import network
 from support.finished_races import finished
 from support.hostile_client import Hostile, frame, memory
 from support.logged_server import LoggedServer, Undelayed, written
@@ -144,9 +145,9 @@ DECODERS: dict[str, tuple[Callable[[bytes], object], list[bytes]]] = {
 }
 for form in FORMS:
     requests, replies = ([codec.encode(message, form) for message in told] for told in (REQUESTS, REPLIES))
-    DECODERS[f"requests in {form}"] = (partial(codec.decode_to_server, form=form), requests)
-    DECODERS[f"numbers in {form}"] = (partial(codec.number, form=form), requests)
-    DECODERS[f"replies in {form}"] = (partial(codec.decode_from_server, form=form), replies)
+    DECODERS[f"requests in {form}"] = (partial(decoding.decode_to_server, form=form), requests)
+    DECODERS[f"numbers in {form}"] = (partial(decoding.number, form=form), requests)
+    DECODERS[f"replies in {form}"] = (partial(decoding.decode_from_server, form=form), replies)
 SHARE = {"replays": 0.15, "deal": 0.3}
 """The share of inputs for slow decoders."""
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from samedeal.race.race import Race
-from samedeal_server.races.recovery import Recovered, Recovery
-from samedeal_server.races.room import Room
+from samedeal_server.live.recovery import Recovered, Recovery
+from samedeal_server.live.room import Room
+from samedeal_server.socket.session import Session
 from samedeal_server.store.race_log import RaceLog
-from samedeal_server.ws.session import Session
 from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
 from support.simulation import simulate
 from support.store_model import Script, append
@@ -59,7 +59,7 @@ def test_same_seed_gives_the_same_history(seed: int) -> None:
 def test_failure_prints_the_command_that_repeats_it() -> None:
     weakened = (
         "import sys\nfrom support import simulation\n"
-        "from samedeal_server.ws.session import Session\n"
+        "from samedeal_server.socket.session import Session\n"
         "Session._owns_seat = lambda self, race: True\n"
         "sys.exit(simulation.main())"
     )

@@ -8,13 +8,14 @@ from typing import get_args
 import pytest
 from msgspec.structs import fields
 
+from samedeal import codec
 from samedeal.errors import CODES
 from samedeal.race.race import Stage
-from samedeal.race.seat import Standing
-from samedeal.wire import codec
+from samedeal.race.standings import Standing
+from samedeal.wire import decoding
 from samedeal.wire.messages import ANSWERED_BY, PUSHED, REFUSED_WITH, Board, FromServer, ToServer
+from samedeal_server.api.endpoint import V1
 from samedeal_server.app import create_app
-from samedeal_server.http.endpoint import V1
 from samedeal_server.settings import Keys, Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
@@ -52,7 +53,7 @@ def test_code_table_matches_the_registry() -> None:
 
 
 def test_every_subprotocol_and_stage_is_mentioned() -> None:
-    for name in (*codec.SUBPROTOCOLS, *get_args(Stage)):
+    for name in (*decoding.SUBPROTOCOLS, *get_args(Stage)):
         assert f"`{name}`" in PAGE
 
 
@@ -60,9 +61,9 @@ def test_every_subprotocol_and_stage_is_mentioned() -> None:
 def test_examples_are_valid_messages(line: str) -> None:
     text = line[2:].encode()
     if line[0] == ">":
-        codec.decode_to_server(text, "json")
+        decoding.decode_to_server(text, "json")
     else:
-        assert codec.encode(codec.decode_from_server(text, "json"), "json") == text
+        assert codec.encode(decoding.decode_from_server(text, "json"), "json") == text
 
 
 def test_examples_come_from_client_and_server() -> None:

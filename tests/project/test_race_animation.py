@@ -10,9 +10,9 @@ from itertools import groupby
 from pathlib import Path
 
 from samedeal.replays.replay import read
-from samedeal_cli.commands.opened_replay import outcome, player_of
-from samedeal_cli.commands.timecode import Moment
-from samedeal_cli.render.picture import picture_svg
+from samedeal_cli.screen.picture import picture_svg
+from samedeal_cli.state.opened_replay import outcome, player_of
+from samedeal_cli.timecode import Moment
 
 ROOT = Path(__file__).parents[2]
 ANIMATION = ROOT / "docs" / "race-animated.svg"

@@ -10,7 +10,7 @@ from bench import report, winnability
 from bench.winnability import METHODS, Method, Results, Row, replayed
 from samedeal.games.catalogue import GAMES
 from samedeal.games.grid import Grid
-from samedeal.solver import grid
+from samedeal.solver import grid_search as grid
 from samedeal.solver.solution import Solution
 
 pytestmark = pytest.mark.tier(2)

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.receipts import DigestReceipt, Receipts
 from samedeal.proof.verification import FACTS, UNCHECKED, verify
 from samedeal.race.events import Dealt
 from samedeal.replays.replay import MAX_BYTES, Replay, ReplayLines, read
-from samedeal.wire import codec
 from support.alterations import AT_ENTRY, EACH_VALUE, UNREADABLE, NotPossible
 from support.altered_examples import EXAMPLES
 from support.altered_replays import FORMS, KINDS, Altered, altered_replay, with_content, written

@@ -14,10 +14,9 @@ from samedeal.arena.players import PLAYERS, WORLDS, SolverPlayer, plays
 from samedeal.arena.playouts import PLAYOUTS, playouts, unseen_cards
 from samedeal.cards import BACK
 from samedeal.computer.bot import Seen
-from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
+from samedeal.computer.bot_levels import LEVELS
 from samedeal.computer.deal_filters import first
 from samedeal.computer.first_bots import FIRST_BOTS
-from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game, Move
@@ -27,7 +26,8 @@ from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
 from samedeal.race.run import RESTART, UNDO
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
+from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN
 from samedeal.wire.views import view
 from support.aces_up import AcesUp
 from support.positions import on_grid, position

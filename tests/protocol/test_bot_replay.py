@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from samedeal import codec
 from samedeal.computer.bots import BOTS, play
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Variant
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import Signature, holds, public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved, Resigned
 from samedeal.replays.bot_replay import TICK_MS, replay_of
 from samedeal.replays.replay import Replay, read
-from samedeal.wire import codec
+from samedeal.replays.signature import Signature, holds, public_key
 from support.finished_races import SIGNING_KEY
 
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from samedeal.commitments import nonce_commitment, server_nonce
 from samedeal.computer.bot import Seen
-from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN, choose
+from samedeal.computer.bot_levels import LEVELS
 from samedeal.computer.bots import BOTS
-from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.errors import Refused
-from samedeal.proof.commitments import nonce_commitment, server_nonce
 from samedeal.proof.verification import verify
 from samedeal.race.due import NEVER, due, due_at, released_at
 from samedeal.race.events import SERVER, Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned
@@ -26,6 +25,7 @@ from samedeal.race.server_bots import (
     people_playing,
     server_bot_id,
 )
+from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN, choose
 from samedeal.wire.views import view
 from support.finished_races import SECRET, Logged, nonce
 from support.races_by_hand import closed, joined, opened, run_of, with_server_bot

@@ -10,9 +10,9 @@ import pytest
 from samedeal.cards import BACK, TEN, pack, rank_of
 from samedeal.computer import corner_stones_bot, corners_bot
 from samedeal.computer.bot import Bot, Seen
+from samedeal.computer.bot_levels import LEVELS
 from samedeal.computer.bots import BOTS, play, plays
 from samedeal.computer.first_bots import FIRST_BOTS
-from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES

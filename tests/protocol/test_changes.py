@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.cards import BACK
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.values import replace
-from samedeal.wire import codec, views
+from samedeal.wire import decoding, views
 from samedeal.wire.messages import Changes, View
 from support.finished_races import Logged
 from support.race_steps import WINS
@@ -42,7 +43,7 @@ class Copy:
         if changes is None:
             self.view = full
         else:
-            assert codec.decode_from_server(codec.encode(changes, "json"), "json") == changes
+            assert decoding.decode_from_server(codec.encode(changes, "json"), "json") == changes
             self.view = views.apply(self.view, changes)
             self.changes.append(changes)
             assert without_progress(self.view) == without_progress(full)

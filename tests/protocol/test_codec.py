@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from msgspec import Struct, to_builtins
 from msgspec.structs import fields
 
+from samedeal import codec
 from samedeal.errors import Malformed, Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import AnyEvent, Entry, Header, entry_bytes, header_bytes
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec, views
+from samedeal.wire import decoding, views
 from samedeal.wire import messages as m
 from support.finished_races import finished
 from support.races_by_hand import closed, opened, running
@@ -130,9 +131,9 @@ def test_every_message_is_among_the_examples() -> None:
 @every_form
 def test_messages_round_trip(form: codec.Form) -> None:
     for request in REQUESTS:
-        assert codec.decode_to_server(codec.encode(request, form), form) == request
+        assert decoding.decode_to_server(codec.encode(request, form), form) == request
     for reply in REPLIES:
-        assert codec.decode_from_server(codec.encode(reply, form), form) == reply
+        assert decoding.decode_from_server(codec.encode(reply, form), form) == reply
 
 
 @every_form
@@ -163,12 +164,12 @@ def test_log_entries_are_canonical_json() -> None:
 @every_form
 def test_the_id_of_a_request_is_read_even_if_the_rest_is_invalid(form: codec.Form) -> None:
     for request in REQUESTS:
-        assert codec.number(codec.encode(request, form), form) == request.id
+        assert decoding.number(codec.encode(request, form), form) == request.id
     for rest in ({}, {"t": "chat"}, {"t": "move", "move": 1}):
-        assert codec.number(written({"id": 7} | rest, form), form) == 7
+        assert decoding.number(written({"id": 7} | rest, form), form) == 7
     without: list[object] = [{}, {"id": -1}, {"id": "7"}, {"id": BIG + 1}, [7], 7]
-    assert [codec.number(written(content, form), form) for content in without] == [None] * len(without)
-    assert codec.number(b'{"id":', form) is None
+    assert [decoding.number(written(content, form), form) for content in without] == [None] * len(without)
+    assert decoding.number(b'{"id":', form) is None
 
 
 def test_default_values_are_omitted_from_replies_and_the_log() -> None:
@@ -177,7 +178,7 @@ def test_default_values_are_omitted_from_replies_and_the_log() -> None:
 
 
 def test_every_subprotocol_has_an_encoding() -> None:
-    assert codec.SUBPROTOCOLS == {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
+    assert decoding.SUBPROTOCOLS == {"samedeal.v1.msgpack": "msgpack", "samedeal.v1.json": "json"}
 
 
 # Invalid messages.
@@ -187,7 +188,7 @@ def bad_message(content: object, path: str) -> None:
     """Assert that content is refused in both encodings with the path of the error."""
     for form in FORMS:
         with pytest.raises(Refused) as refusal:
-            codec.decode_to_server(written(content, form), form)
+            decoding.decode_to_server(written(content, form), form)
         assert refusal.value.code == "bad-message"
         assert path in refusal.value.text
 
@@ -240,15 +241,15 @@ def test_a_trailing_line_feed_is_refused_in_header_fields(field: str) -> None:
 def test_messages_in_the_wrong_direction_are_refused() -> None:
     for form in FORMS:
         with pytest.raises(Refused):
-            codec.decode_to_server(codec.encode(REPLIES[0], form), form)
+            decoding.decode_to_server(codec.encode(REPLIES[0], form), form)
         with pytest.raises(Refused):
-            codec.decode_from_server(codec.encode(REQUESTS[0], form), form)
+            decoding.decode_from_server(codec.encode(REQUESTS[0], form), form)
 
 
 def test_binary_keys_and_strings_are_refused() -> None:
     for content in ({b"t": "ping", "id": 1}, {"t": b"ping", "id": 1}, {"t": "ping", "id": b"1"}, {1: 2}):
         with pytest.raises(Refused) as refusal:
-            codec.decode_to_server(msgpack.packb(content), "msgpack")
+            decoding.decode_to_server(msgpack.packb(content), "msgpack")
         assert refusal.value.code == "bad-message"
 
 
@@ -268,7 +269,7 @@ def test_binary_keys_and_strings_are_refused() -> None:
 )
 def test_invalid_json_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
-        codec.decode_to_server(data, "json")
+        decoding.decode_to_server(data, "json")
 
 
 PING = msgpack.packb({"t": "ping", "id": 1})
@@ -285,7 +286,7 @@ PING = msgpack.packb({"t": "ping", "id": 1})
 )
 def test_invalid_messagepack_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
-        codec.decode_to_server(data, "msgpack")
+        decoding.decode_to_server(data, "msgpack")
 
 
 @pytest.mark.parametrize(
@@ -305,7 +306,7 @@ def test_invalid_messagepack_is_malformed(data: bytes) -> None:
     ids=lambda value: value if isinstance(value, str) else f"{value[:8]!r}",
 )
 def test_deep_nesting_and_long_input_are_handled(data: bytes, form: codec.Form) -> None:
-    for decode in (codec.decode_to_server, codec.decode_from_server):
+    for decode in (decoding.decode_to_server, decoding.decode_from_server):
         with pytest.raises((Malformed, Refused)):
             decode(data, form)
     for kind in (Replay, Header, Entry):
@@ -346,7 +347,7 @@ any_content = st.builds(
 @given(any_bytes | near_messages | any_content)
 def test_no_input_raises_any_other_exception(given: tuple[bytes, codec.Form]) -> None:
     data, form = given
-    decoders: list[Callable[[bytes, codec.Form], Struct]] = [codec.decode_to_server, codec.decode_from_server]
+    decoders: list[Callable[[bytes, codec.Form], Struct]] = [decoding.decode_to_server, decoding.decode_from_server]
     for decode in decoders:
         try:
             message: Any = decode(data, form)

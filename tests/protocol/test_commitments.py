@@ -6,8 +6,8 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samedeal.proof import commitments
-from samedeal.proof.keyed_hash import BLOCK_BYTES, keyed_hash
+from samedeal import commitments, digest_chain
+from samedeal.digest_chain import BLOCK_BYTES, keyed_hash
 
 KEY = bytes(range(32))
 SECRET = bytes(range(100, 132))
@@ -63,8 +63,8 @@ def test_every_function_follows_its_specification_and_has_its_published_value() 
         "nonce": commitments.nonce_commitment(RACE, NONCES[0]),
         "server bot": commitments.server_bot_words(SECRET, RACE, 2),
         "root": commitments.root(SECRET, NONCES),
-        "first": commitments.first_digest(SECRET, HEADER),
-        "next": commitments.next_digest(SECRET, first, ENTRY),
+        "first": digest_chain.first_digest(SECRET, HEADER),
+        "next": digest_chain.next_digest(SECRET, first, ENTRY),
     }
     assert computed == specified == VALUES
     assert commitments.root(SECRET, ()) == sha(f"samedeal/1/root|{SECRET.hex()}|")

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from samedeal.commitments import commitment, daily_commitment, nonce_commitment, root
 from samedeal.errors import Refused
 from samedeal.games.corners import Corners
-from samedeal.proof.commitments import commitment, daily_commitment, nonce_commitment, root
 from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipts, line, read
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Nonce, Readied
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
+from samedeal.replays.signature import public_key
 from support.finished_races import SECRET, SIGNING_KEY, Logged, nonce, opened
 from support.races_by_hand import closed, counting, joined, running
 

@@ -8,7 +8,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed
 from samedeal.race.ghosts import Ghost, Track, ghosts_at, next_change_at, tracks
 from samedeal.race.race import OPEN_MS, Race
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal.values import replace
 from support.finished_races import finished, opened

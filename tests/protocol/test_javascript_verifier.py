@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from msgspec import structs, to_builtins
 
+from samedeal import codec
 from samedeal.deck import Words
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import Signature, public_key, signed
 from samedeal.proof.verification import FACTS, verify
 from samedeal.race.events import Closed, Joined
 from samedeal.race.race import OPEN_MS, Race
 from samedeal.replays.replay import read
-from samedeal.wire import codec
+from samedeal.replays.signature import Signature, public_key, signed
 from support.agreement_of_replays import Question, of_javascript, of_library
 from support.altered_examples import EXAMPLES
 from support.altered_replays import Altered

@@ -7,12 +7,13 @@ import pytest
 from msgspec import Struct, ValidationError, convert, msgpack, to_builtins
 from msgspec.msgpack import Ext
 
+from samedeal import codec
+from samedeal.codec import lenient
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Options
-from samedeal.race.seat import Standing
-from samedeal.wire import codec
+from samedeal.race.standings import Standing
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal.wire.lenient import lenient
 from support.finished_races import finished
 from support.logged_server import written
 
@@ -75,7 +76,7 @@ def edited(form: codec.Form, edit: Callable[[dict[str, Any]], object]) -> bytes:
 def test_a_client_ignores_unknown_fields_everywhere(message: m.FromServer, form: codec.Form) -> None:
     data = written(with_unknown_fields(content_of(message, form)), form)
     assert b"newer" in data
-    decoded = codec.decode_from_server(data, form)
+    decoded = decoding.decode_from_server(data, form)
     assert decoded == message
     assert type(decoded) is type(message)
 
@@ -85,7 +86,7 @@ def test_a_client_ignores_unknown_fields_everywhere(message: m.FromServer, form:
     ("option", "value"), [("filter", "certified/9"), ("spectators", "friends")], ids=lambda word: word
 )
 def test_a_client_reads_unknown_choices_of_an_option(option: str, value: str, form: codec.Form) -> None:
-    decoded = codec.decode_from_server(
+    decoded = decoding.decode_from_server(
         edited(form, lambda view: view["header"]["options"].update({option: value})), form
     )
     assert isinstance(decoded, m.View)
@@ -94,7 +95,7 @@ def test_a_client_reads_unknown_choices_of_an_option(option: str, value: str, fo
     assert getattr(decoded.header.options, option) == value
     assert decoded.header.sealed
     assert (decoded.board, decoded.standings, decoded.n) == (VIEW.board, VIEW.standings, VIEW.n)
-    assert codec.decode_from_server(codec.encode(decoded, form), form) == decoded
+    assert decoding.decode_from_server(codec.encode(decoded, form), form) == decoded
 
 
 @every_form
@@ -103,7 +104,7 @@ def test_a_client_reads_unknown_stages_outcomes_and_levels(form: codec.Form) -> 
         view["stage"] = view["board"]["outcome"] = view["standings"][0]["outcome"] = "paused"
         view["levels"] = dict.fromkeys(view["levels"], "master")
 
-    decoded = codec.decode_from_server(edited(form, edit), form)
+    decoded = decoding.decode_from_server(edited(form, edit), form)
     assert isinstance(decoded, m.View)
     assert decoded.board
     assert {str(decoded.stage), decoded.board.outcome, decoded.standings[0].outcome} == {"paused"}
@@ -112,12 +113,12 @@ def test_a_client_reads_unknown_stages_outcomes_and_levels(form: codec.Form) -> 
 
 @every_form
 def test_a_message_of_an_unknown_type_differs_from_an_invalid_one(form: codec.Form) -> None:
-    with pytest.raises(codec.UnknownMessage, match="'chat'"):
-        codec.decode_from_server(written({"t": "chat", "text": "hello"}, form), form)
+    with pytest.raises(decoding.UnknownMessage, match="'chat'"):
+        decoding.decode_from_server(written({"t": "chat", "text": "hello"}, form), form)
     wrong: list[object] = [{"t": "view"}, {"t": 1}, {"re": 1}, [], "chat"]
     for content in wrong:
         with pytest.raises(Refused) as refused:
-            codec.decode_from_server(written(content, form), form)
+            decoding.decode_from_server(written(content, form), form)
         assert refused.type is Refused
 
 
@@ -131,27 +132,27 @@ def test_known_fields_are_still_validated(form: codec.Form) -> None:
     ]
     for edit in edits:
         with pytest.raises(Refused, match=r"\$\.h"):
-            codec.decode_from_server(edited(form, edit), form)
+            decoding.decode_from_server(edited(form, edit), form)
 
 
 @every_form
 def test_a_header_keeps_its_unknown_fields(form: codec.Form) -> None:
     data = written(with_unknown_fields(content_of(VIEW, form)), form)
-    assert codec.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
+    assert decoding.header_sent(data, form) == with_unknown_fields(to_builtins(REPLAY.header))
     with pytest.raises(Refused):
-        codec.header_sent(codec.encode(m.Pong(), form), form)
+        decoding.header_sent(codec.encode(m.Pong(), form), form)
 
 
 def test_unknown_fields_of_a_header_are_written_as_in_json() -> None:
     sent = edited("msgpack", lambda view: view["header"].update(teams={1: ["ada"], 2: ["bo"]}))
-    assert codec.header_sent(sent, "msgpack") == to_builtins(REPLAY.header) | {"teams": {"1": ["ada"], "2": ["bo"]}}
+    assert decoding.header_sent(sent, "msgpack") == to_builtins(REPLAY.header) | {"teams": {"1": ["ada"], "2": ["bo"]}}
 
 
 @pytest.mark.parametrize("value", [Ext(5, b""), {None: 1}, [{True: 1}]], ids=["extension", "null key", "boolean key"])
 def test_a_header_that_json_cannot_express_is_refused(value: object) -> None:
     data = msgpack.encode(content_of(VIEW, "msgpack") | {"header": to_builtins(REPLAY.header) | {"newer": value}})
     with pytest.raises(Refused, match=r"Only dicts|Ext") as refused:
-        codec.header_sent(data, "msgpack")
+        decoding.header_sent(data, "msgpack")
     assert refused.value.code == "bad-message"
 
 
@@ -165,7 +166,7 @@ def test_stored_records_and_requests_are_read_strictly(form: codec.Form) -> None
     with pytest.raises(Refused, match="filter"):
         codec.decode(written(to_builtins(REPLAY.header.options) | {"filter": "certified/9"}, form), form, Options)
     with pytest.raises(Refused, match="newer"):
-        codec.decode_to_server(written({"t": "ping", "id": 1, "newer": 1}, form), form)
+        decoding.decode_to_server(written({"t": "ping", "id": 1, "newer": 1}, form), form)
 
 
 class Settings(Struct, frozen=True, kw_only=True):

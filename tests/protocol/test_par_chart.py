@@ -10,8 +10,8 @@ import pytest
 
 from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Compared, Par, Square, compared
-from samedeal.computer.par_chart import LONGEST_ROW, MEANINGS, percent, rows, svg, verdict
 from samedeal.names import LONGEST
+from samedeal.share.par_chart import LONGEST_ROW, MEANINGS, percent, rows, svg, verdict
 
 SVG = "{http://www.w3.org/2000/svg}"
 EDGE = Par("the-edge", "the-edge:a.0", {}, "the-edge-bot/1", (52, 52, 40, 30, 30, 30, 30, 20))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from msgspec import structs
 
+from samedeal.commitments import commitment
 from samedeal.errors import Refused
-from samedeal.proof.commitments import commitment
 from samedeal.race.events import (
     AnyEvent,
     Closed,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from samedeal.commitments import commitment
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment
 from samedeal.race.events import (
     Closed,
     Counting,

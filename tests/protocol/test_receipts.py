@@ -3,9 +3,9 @@
 import pytest
 from msgspec import json, structs, to_builtins
 
+from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
 from samedeal.proof import receipts
-from samedeal.proof.commitments import first_digest
 from samedeal.proof.receipts import (
     DigestReceipt,
     HeaderReceipt,

@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from samedeal import codec
+from samedeal.commitments import nonce_commitment
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import receipts
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.proof.verification import FACTS, RECEIPTS, verify
 from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Moved, Nonce, Options, Readied, Resigned
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, read
-from samedeal.wire import codec
 from support.finished_races import SECRET, nonce, opened
 from support.replay_writing import canonical, in_lines
 

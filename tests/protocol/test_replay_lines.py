@@ -4,10 +4,10 @@ from io import BytesIO
 
 import pytest
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.replays import replay as module
 from samedeal.replays.replay import MAX_LINE_BYTES, ReplayLines, in_lines
-from samedeal.wire import codec
 from support.finished_races import finished
 
 REPLAY = finished("corners")

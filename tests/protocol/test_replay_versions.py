@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
+from samedeal import codec
 from samedeal.errors import Refused
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
-from samedeal.wire import codec
+from samedeal.replays.signature import public_key
 from support.finished_races import finished
 from support.forged_replays import under_header
 from support.node import NODE, needs_node

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from samedeal.commitments import nonce_commitment
 from samedeal.errors import Refused
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import (
     AnyEvent,
     Closed,
@@ -20,7 +20,10 @@ from samedeal.race.events import (
     Taken,
     Unreadied,
 )
-from samedeal.race.requests import (
+from samedeal.race.run import RESTART, UNDO
+from samedeal.values import replace
+from samedeal.wire import messages as m
+from samedeal.wire.requests import (
     OPEN_ENTRIES,
     SeatRequest,
     check_entries,
@@ -31,9 +34,6 @@ from samedeal.race.requests import (
     seat_events,
     start_events,
 )
-from samedeal.race.run import RESTART, UNDO
-from samedeal.values import replace
-from samedeal.wire import messages as m
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import play, refused
 from support.races_by_hand import closed, counting, joined, opened, run_of, running

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from samedeal import codec
 from samedeal.scores.evening import Evening, SignedEvening, evening, matchpoints
 from samedeal.scores.results import RaceResult
-from samedeal.wire import codec
 from support.race_results import race, racer, result
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.timeline import Racer, Step, Steps, steps
-from samedeal.share import card
+from samedeal.share import preview_picture as card
 from samedeal.share.phrases import achieved, clock, ordinal, short_date
 from samedeal.share.shared_race import SharedRace
+from samedeal.share.svg_text import escaped
 from samedeal.share.text import pace, text
-from samedeal.svg_text import escaped
 from support.finished_races import DAY, finished, opened
 from support.wording import WORDING, library_wording
 

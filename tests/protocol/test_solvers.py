@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from samedeal import codec
 from samedeal.cards import TEN, rank_of
 from samedeal.computer.bots import plays
 from samedeal.computer.deal_filters import first
@@ -18,10 +19,17 @@ from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Counting, Dealt, Joined, Moved, Readied
 from samedeal.replays.replay import Replay
-from samedeal.solver import corner_stones, corners, gallery
+from samedeal.solver import (
+    corner_stones_search as corner_stones,
+)
+from samedeal.solver import (
+    corners_search as corners,
+)
+from samedeal.solver import (
+    gallery_search as gallery,
+)
 from samedeal.solver.solution import Solution
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
-from samedeal.wire import codec
 from support import javascript_verifier
 from support.finished_races import SECRET
 from support.races_by_hand import opened

@@ -2,12 +2,12 @@
 
 import pytest
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
 from samedeal.race.race import OPEN_MS
 from samedeal.replays.bot_replay import TICK_MS, replay_of_line
 from samedeal.replays.timeline import steps
-from samedeal.wire import codec
 from support.finished_races import finished, opened
 
 every_game = pytest.mark.parametrize("slug", GAMES)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from samedeal import codec
 from samedeal.computer.deal_filters import FILTERS, check, first
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.race.events import Dealt
-from samedeal.wire import codec
+from samedeal.replays.signature import public_key
 from support.agreement_of_filters import compared, of_javascript
 from support.finished_races import SIGNING_KEY, Logged
 from support.javascript_verifier import NODE, refused, verified

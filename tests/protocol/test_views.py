@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs, to_builtins
 
+from samedeal import codec
 from samedeal.cards import BACK
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -16,9 +17,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Left, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Seat
+from samedeal.race.standings import Seat
 from samedeal.values import PersistentList, replace
-from samedeal.wire import codec, views
+from samedeal.wire import views
 from samedeal.wire.messages import Progress, Rematch, View
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import WINS

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from samedeal import codec
 from samedeal.cards import BACK
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.wire import codec
 from samedeal.wire.documents import GameDescription, Listed
 from support.race_steps import every_game
 from support.races_by_hand import closed, counting, joined, opened, running

@@ -18,9 +18,9 @@ from samedeal.race.events import Resigned
 from samedeal.replays.replay import read
 from samedeal.solver.solution import Solution
 from samedeal.wire import messages as m
-from samedeal_server.jobs.analysis_service import SLOW, AnalysisProgress, AnalysisService
-from samedeal_server.jobs.pool import Jobs, LimitExceeded
-from samedeal_server.jobs.stored_results import Question, StoredResults
+from samedeal_server.live.analyses import SLOW, AnalysisProgress, AnalysisService
+from samedeal_server.work.pool import Jobs, LimitExceeded
+from samedeal_server.work.stored_results import Question, StoredResults
 from support.child_processes import computing
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request

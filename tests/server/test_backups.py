@@ -16,11 +16,11 @@ import pytest
 from redis import Redis
 
 from conftest import kept_store
-from samedeal_server.backups.backup_file import DATA, MANIFEST
+from samedeal_server.operate.backups.backup_file import DATA, MANIFEST
 from samedeal_server.store.checks import check_master_key, fingerprint
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA, UNFINISHED, check_schema
 from support.archived_races import archive

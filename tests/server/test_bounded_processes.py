@@ -16,20 +16,20 @@ COMPUTING = {
     "samedeal.computer.deal_filters": {"check", "first", "passes"},
     "samedeal.computer.par": {"par"},
     "samedeal.replays.bot_replay": {"replay_of", "replay_of_line"},
-    "samedeal.computer.par_chart": {"svg"},
+    "samedeal.share.par_chart": {"svg"},
     "samedeal.replays.timeline": {"steps"},
-    "samedeal.share.card": {"svg"},
+    "samedeal.share.preview_picture": {"svg"},
     "samedeal.share.text": {"pace"},
     "samedeal.proof.verification": {"verify"},
-    "samedeal_server.jobs.png": {"png"},
+    "samedeal_server.work.png": {"png"},
     "samedeal_server.store.stored_replays": {"render", "text"},
 }
 """Searches, plays and renderings, by module."""
-PROCESS = "samedeal_server.jobs.worker"
+PROCESS = "samedeal_server.work.worker"
 """The module that runs as a bounded process."""
 STARTING = {
     "samedeal_server.store.embedded",
-    "samedeal_server.jobs.pool",
+    "samedeal_server.work.pool",
     "samedeal_server.workers",
 }
 """Modules that start processes: the store, worker processes, and server workers."""

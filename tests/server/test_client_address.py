@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from samedeal_server.access.proxies import TrustedProxies
+from samedeal_server.addresses import TrustedProxies
 from samedeal_server.settings import Settings, SettingsError
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request

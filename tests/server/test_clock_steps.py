@@ -9,8 +9,8 @@ import pytest
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Moved, Readied, Resigned
-from samedeal_server.ops import metrics
-from samedeal_server.races.room import Room
+from samedeal_server.live.room import Room
+from samedeal_server.net import metrics
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store, Word
 from support.rooms import opened

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry
-from samedeal.wire import codec
 from samedeal_server.store.compact_log import BLOCK, CompactLog
 from support.finished_races import SECRET, finished
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from conftest import kept_store
+from samedeal import commitments
 from samedeal.computer.deal_filters import daily_filter, first
 from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
 from samedeal.proof.verification import verify
 from samedeal.race.events import LONGEST_MS, Nonce, Options
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from samedeal_server.races.daily import DAYS_AHEAD
+from samedeal_server.live.dailies import DAYS_AHEAD
 from support.daily_deals import KEY, alone, daily, k_of, kept, next_day, once, opened, player, reveal, stopped
 from support.logged_server import request
 from support.servers import Racer

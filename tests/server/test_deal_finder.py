@@ -9,10 +9,10 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Nonce, Options, Readied
 from samedeal.race.race import Race
-from samedeal_server.races import deal_finder
-from samedeal_server.races.commands import Proposal
-from samedeal_server.races.deal_finder import MAX_SEARCHES_PER_ADDRESS, is_searched
-from samedeal_server.races.room import Room
+from samedeal_server.live import deal_finder
+from samedeal_server.live.commands import Proposal
+from samedeal_server.live.deal_finder import MAX_SEARCHES_PER_ADDRESS, is_searched
+from samedeal_server.live.room import Room
 from support.child_processes import runs
 from support.finished_races import nonce
 from support.gated_worker import Gate

@@ -12,9 +12,9 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from samedeal.race.events import RACE_FORMAT
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal_server.races.deal_finder import MAX_SEARCHES_PER_ADDRESS
+from samedeal_server.live.deal_finder import MAX_SEARCHES_PER_ADDRESS
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
 from support.gates import gate
@@ -42,7 +42,7 @@ class RacerFrom(Racer):
 
     async def begin_countdown(self, server: Server, race: str) -> m.FromServer:
         """Connect, join, and return the response to Ready."""
-        (protocol,) = (Subprotocol(name) for name, encoding in codec.SUBPROTOCOLS.items() if encoding == "msgpack")
+        (protocol,) = (Subprotocol(name) for name, encoding in decoding.SUBPROTOCOLS.items() if encoding == "msgpack")
         url = server.url.replace("http", "ws") + "/ws"
         self._socket = await connect(
             url, subprotocols=[protocol], compression=None, local_addr=(self._address, 0), ping_interval=None

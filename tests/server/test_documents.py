@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, given, seed, settings
 from schemathesis.generation import GenerationMode
 from starlette.routing import Route
 
+from samedeal import codec, commitments
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
+from samedeal_server.api.administration import ADMIN
+from samedeal_server.api.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.app import create_app
-from samedeal_server.http.administration import ADMIN
-from samedeal_server.http.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Line, LoggedServer, request, written
 
@@ -293,7 +293,7 @@ async def test_generated_messages_get_documented_replies(
                 await each.send(written({"t": "hello", "id": 0, "name": "eve"}, form))
                 assert isinstance(await each.answer(0), m.Welcome)
                 await each.send(packet)
-                answer = await each.answer(codec.number(packet, form))
+                answer = await each.answer(decoding.number(packet, form))
                 valid(msgspec.to_builtins(answer, str_keys=True))
                 if isinstance(answer, m.Problem):
                     kind = next(

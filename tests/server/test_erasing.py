@@ -11,13 +11,13 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
-from samedeal_server.races.day_results import Days
+from samedeal_server.live.days import Days
 from samedeal_server.store import stored_replays, tombstone
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
-from samedeal_server.store.guests import Guest, Guests
+from samedeal_server.store.guest_tokens import Guest, Guests
 from samedeal_server.store.login_codes import LoginCodes
-from samedeal_server.store.reports import Reports
+from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.scores.evening import evening
 from samedeal.scores.results import RaceResult, in_order
-from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import RateLimits, RequestLimit
-from samedeal_server.races.evenings import MAX_RACES, READ_TOKENS, Evenings
-from samedeal_server.races.opening import Quotas
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.live.evenings import MAX_RACES, READ_TOKENS, Evenings
+from samedeal_server.live.opening import Quotas
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net.limits import RateLimits, RequestLimit
 from samedeal_server.settings import Settings
 from samedeal_server.store.successors import Successor
 from support.archived_races import archive, guest

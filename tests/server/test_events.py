@@ -11,11 +11,11 @@ from websockets.exceptions import InvalidStatus
 
 from conftest import kept_store
 from samedeal.errors import Refused
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import Count
-from samedeal_server.http import events
-from samedeal_server.http.events import _Spectator
+from samedeal_server.api import events
+from samedeal_server.api.events import _Spectator
+from samedeal_server.net.limits import Count
 from support.event_stream import EventStream
 from support.http_api import UNKNOWN, finish_race, problem
 from support.logged_server import Line, LoggedServer, request
@@ -189,7 +189,7 @@ async def test_a_slow_reader_gets_only_the_newest_state(redis_url: str) -> None:
         await anext(lines)
         for player in range(1, 8):
             await room.submit(seat_for(player))
-        view = codec.decode_from_server(await anext(lines), "json")
+        view = decoding.decode_from_server(await anext(lines), "json")
         assert isinstance(view, m.View)
         assert (view.n, len(view.standings)) == (room.race.n, 7)
         assert room.broadcast.has_listeners

@@ -8,10 +8,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.wire.views import view
-from samedeal_server.jobs import finished_race
 from samedeal_server.store import replay_codec
 from samedeal_server.store.archive import Search
 from samedeal_server.store.race_log import LINGER_S
+from samedeal_server.work import finished_race
 from support.finished_races import finished as played
 from support.rooms import Later, finished, listed, opened
 from support.stores import process, redis, seat_for, that, until

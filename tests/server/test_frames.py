@@ -3,7 +3,7 @@
 import pytest
 from websockets.frames import Frame, Opcode
 
-from samedeal_server.uvicorn_limits.frames import server_frame
+from samedeal_server.net.websocket_connection import server_frame
 
 
 @pytest.mark.parametrize("length", [0, 1, 125, 126, 127, 2**16 - 1, 2**16, 2**16 + 1])

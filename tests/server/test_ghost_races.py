@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Closed, Options, Readied, Resigned
 from samedeal.race.ghosts import MAX_GHOSTS, Ghost
 from samedeal.race.race import OPEN_MS
-from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.jobs.pool import Task
-from samedeal_server.races.ghosts import MAX_DAILY_GHOSTS
-from samedeal_server.races.opening import deal_of_races
-from samedeal_server.races.room import Room
+from samedeal_server.live.ghosts import MAX_DAILY_GHOSTS
+from samedeal_server.live.opening import deal_of_races
+from samedeal_server.live.room import Room
 from samedeal_server.store import stored_replays
 from samedeal_server.store.clock import Clock
+from samedeal_server.work.pool import Task
 from support.archived_races import archive
 from support.finished_races import OPENED_AT, SECRET
 from support.logged_server import Answer, LoggedServer, request
@@ -141,7 +141,7 @@ async def test_one_room_at_a_time_loads_its_ghosts_again(parts: Process, monkeyp
             await may_render.wait()
 
     monkeypatch.setattr(parts.registry.renderings, "render", limited)
-    monkeypatch.setattr("samedeal_server.races.ghosts.RETRY_S", RETRY_S)
+    monkeypatch.setattr("samedeal_server.live.ghosts.RETRY_S", RETRY_S)
     monkeypatch.setattr(asyncio, "sleep", noted)
     races = [asyncio.create_task(race_against(parts, "calm-otter-1")) for _ in range(3)]
     await until(lambda: len(refused) == len(races))
@@ -170,7 +170,7 @@ async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(p
 async def test_daily_race_has_the_best_earlier_racers_of_the_day_as_ghosts(
     parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("samedeal_server.races.day_results.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.days.FRESH_S", 0.0)
 
     async def raced(player: int) -> Room:
         room = await daily(parts)

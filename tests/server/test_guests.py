@@ -7,7 +7,7 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
-from samedeal_server.store.guests import UNUSED_DAYS, Guests
+from samedeal_server.store.guest_tokens import UNUSED_DAYS, Guests
 from support.stores import Wire, contents, holds, redis, store
 
 pytestmark = pytest.mark.tier(2)

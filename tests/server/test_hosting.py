@@ -14,12 +14,12 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Joined, Options
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.access.limits import RateLimits
-from samedeal_server.races.hosting import submit_as_host, submit_join
-from samedeal_server.races.opening import Quotas
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.live.hosting import submit_as_host, submit_join
+from samedeal_server.live.opening import Quotas
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guest
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.successors import Successor
 from support.rooms import agrees, finished
 from support.servers import Racer, Server, racers

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from samedeal import codec
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import ReplayLines, read
-from samedeal.wire import codec
 from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, logs_no_errors, problem, server
 from support.logged_server import LoggedServer, request
 

@@ -7,12 +7,12 @@ from contextlib import ExitStack
 import pytest
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.errors import MAX_TEXT
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, read
-from samedeal.wire import codec
-from samedeal_server.http.verification import MAX_VERIFICATIONS
+from samedeal.replays.signature import public_key
+from samedeal_server.api.verification import MAX_VERIFICATIONS
 from support.finished_races import SECRET, finished
 from support.hostile_client import Hostile
 from support.http_api import FORMS, NDJSON, chunked, encode_replay, finish_race, logs_no_errors, problem, server

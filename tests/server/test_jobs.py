@@ -14,10 +14,10 @@ from msgspec import msgpack
 from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal_server.jobs import pool, renderings, worker
-from samedeal_server.jobs.pool import JobFailed, Jobs, Task
-from samedeal_server.jobs.renderings import Renderings
-from samedeal_server.races.deal_finder import DealFinder
+from samedeal_server.live.deal_finder import DealFinder
+from samedeal_server.work import pool, renderings, worker
+from samedeal_server.work.pool import JobFailed, Jobs, Task
+from samedeal_server.work.renderings import Renderings
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
 from support.gates import gate

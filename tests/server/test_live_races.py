@@ -15,10 +15,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Closed, Entry, Moved, Options, Resigned
 from samedeal.wire import messages as m
-from samedeal_server.races.registry import Registry
+from samedeal_server.live.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.guests import digest
+from samedeal_server.store.guest_tokens import digest
 from samedeal_server.store.live_races import RaceFilter
 from support.logged_server import LoggedServer, request
 from support.rooms import finished, listed, opened

@@ -9,12 +9,12 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import RequestLimit
-from samedeal_server.jobs import finished_race
-from samedeal_server.races import room as rooms
-from samedeal_server.races.loading import Loaded
+from samedeal_server.live import room as rooms
+from samedeal_server.live.loading import Loaded
+from samedeal_server.net.limits import RequestLimit
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guest_tokens import Guests
+from samedeal_server.work import finished_race
 from support.rooms import finished, opened
 from support.session_here import session
 from support.stores import process, run, until

@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from samedeal_server.ops.logging_setup import JsonLines, TextLines, about, printable
+from samedeal_server.net.logs import JsonLines, TextLines, about, printable
 
 FORGED = "eve\n2026-11-21 12:00:00,000 ERROR samedeal_server: the store is gone\r\x1b[2J\u2028\u202e\x9b"
 
 
 def make_record(message: str, *words: object, error: Exception | None = None, **extra: object) -> logging.LogRecord:
     info = (type(error), error, error.__traceback__) if error else None
-    record = logging.getLogger("samedeal_server.races.room").makeRecord(
-        "samedeal_server.races.room", logging.ERROR, __file__, 1, message, words, info, extra=extra
+    record = logging.getLogger("samedeal_server.live.room").makeRecord(
+        "samedeal_server.live.room", logging.ERROR, __file__, 1, message, words, info, extra=extra
     )
     record.created, record.msecs = 1_795_262_400.25, 250
     return record
@@ -32,7 +32,7 @@ def failure(text: str) -> Exception:
 def test_text_line_ends_with_its_context() -> None:
     context = about(race="calm-otter-42", seat=2, connection="0f1e")
     line = TextLines().format(make_record("entry %d: %s", 7, "joined", **context))
-    assert line.endswith(" ERROR samedeal_server.races.room: entry 7: joined race=calm-otter-42 seat=2 connection=0f1e")
+    assert line.endswith(" ERROR samedeal_server.live.room: entry 7: joined race=calm-otter-42 seat=2 connection=0f1e")
     assert TextLines(3).format(make_record("hello", **about(race="a-b-1"))).endswith("room: hello race=a-b-1 worker=3")
     assert TextLines().format(make_record("hello")).endswith("room: hello")
 
@@ -43,7 +43,7 @@ def test_json_line_has_fields_for_its_context() -> None:
     assert line == {
         "time": "2026-11-21T12:00:00.250Z",
         "level": "error",
-        "logger": "samedeal_server.races.room",
+        "logger": "samedeal_server.live.room",
         "message": "entry 7: joined",
         "race": "calm-otter-42",
         "seat": 2,

@@ -9,7 +9,7 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
-from samedeal_server.store.guests import Guest, Guests, digest
+from samedeal_server.store.guest_tokens import Guest, Guests, digest
 from samedeal_server.store.login_codes import ALPHABET, EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
 from support.stores import Wire, contents, holds, redis, store

@@ -20,16 +20,16 @@ from starlette.routing import Route
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from project.test_architecture import SOURCES, top
+from samedeal import codec
 from samedeal.errors import CODES, Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.version import VERSION
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.access.limits import LIMITS, Queue, Turns
+from samedeal_server.api.endpoint import Endpoint
 from samedeal_server.app import create_app
-from samedeal_server.http.endpoint import Endpoint
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
+from samedeal_server.net.limits import LIMITS, Queue, Turns
 from samedeal_server.settings import Keys, Settings
 from support.campaign import Persistent
 from support.logged_server import Line, LoggedServer, request
@@ -233,7 +233,7 @@ def refusals(server: Server, limit: str) -> float:
 def test_every_refusal_by_a_limit_is_counted() -> None:
     """No module but the one that counts them refuses with `too-many`, except those without a limit of their own."""
     offenders = [name for name in SOURCES if top(name) == "samedeal_server" and 'Refused("too-many"' in source(name)]
-    assert offenders == ["samedeal_server.access.limits"]
+    assert offenders == ["samedeal_server.net.limits"]
 
 
 def source(name: str) -> str:

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
+from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.websocket_connection import OFFERED, LimitedWebSocketConnection, short_message
 from samedeal_server.settings import Settings
-from samedeal_server.uvicorn_limits.config import LimitedConfig
-from samedeal_server.uvicorn_limits.frames import short_message
-from samedeal_server.uvicorn_limits.websocket import OFFERED, LimitedWebSocketConnection
 
 HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"

@@ -5,7 +5,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from samedeal_server.ops.output import MAX_TEXTS, QueuedStream
+from samedeal_server.net.output import MAX_TEXTS, QueuedStream
 from support.waiting import LIMIT_S
 
 LINE = f"{'x' * 99}\n"
@@ -27,7 +27,7 @@ class Reports(logging.Handler):
 
 
 def test_lines_that_nobody_reads_are_dropped_and_counted() -> None:
-    reports, logger = Reports(), logging.getLogger("samedeal_server.ops.output")
+    reports, logger = Reports(), logging.getLogger("samedeal_server.net.output")
     logger.addHandler(reports)
     reading, writing = os.pipe()
     try:

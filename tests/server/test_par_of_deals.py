@@ -12,12 +12,12 @@ from samedeal.computer.bots import BOTS, play
 from samedeal.computer.par import par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay, read
-from samedeal_server.jobs.par_service import ParProgress, ParService
-from samedeal_server.jobs.stored_results import MAX_PENDING, MAX_PENDING_PER_ADDRESS, StoredResults
+from samedeal.replays.signature import public_key
+from samedeal_server.live.pars import ParProgress, ParService
+from samedeal_server.work.stored_results import MAX_PENDING, MAX_PENDING_PER_ADDRESS, StoredResults
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request

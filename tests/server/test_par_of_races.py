@@ -9,16 +9,16 @@ from xml.etree import ElementTree
 import pytest
 from redis import Redis
 
-from samedeal.computer import par_chart
 from samedeal.computer.par import Compared, Par, compared, par
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options
 from samedeal.race.race import OPEN_MS
+from samedeal.share import par_chart
 from samedeal.wire import messages as m
-from samedeal_server.jobs.par_service import ParService
-from samedeal_server.jobs.stored_results import StoredResults
+from samedeal_server.live.pars import ParService
 from samedeal_server.store.clock import Clock
+from samedeal_server.work.stored_results import StoredResults
 from support.finished_races import finished
 from support.http_api import problem
 from support.logged_server import LoggedServer, request

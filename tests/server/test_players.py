@@ -13,7 +13,7 @@ from samedeal.errors import Refused
 from samedeal.race.server_bots import server_bot_id
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
-from samedeal_server.races.players import MAX_CACHED, MOST_RACES, Newest, Players
+from samedeal_server.live.player_records import MAX_CACHED, MOST_RACES, Newest, Players
 from samedeal_server.store import player_races, replay_codec, stored_replays
 from samedeal_server.store.clock import Clock
 from support.archived_races import archive, guest, race_of
@@ -43,7 +43,7 @@ async def parts(redis_url: str) -> AsyncIterator[Process]:
 @pytest.fixture
 def players(parts: Process, monkeypatch: pytest.MonkeyPatch) -> Players:
     """The players of a process that looks for new races each time."""
-    monkeypatch.setattr("samedeal_server.races.players.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 0.0)
     return Players(parts.archive, parts.clock)
 
 
@@ -157,7 +157,7 @@ async def test_only_new_results_are_read(
         await archive(parts, "race-3", 1, 2)
         assert await heads() == 1
         await archive(parts, "race-4", 1, 2)
-        monkeypatch.setattr("samedeal_server.races.players.FRESH_S", 3600.0)
+        monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 3600.0)
         redis.config_resetstat()
         assert (await page(players, 1, viewer=2)).scores.races == 4
         assert calls(redis, "getrange") == calls(redis, "zrange") == calls(redis, "zcard") == 0
@@ -190,7 +190,7 @@ async def test_the_least_recently_used_scores_are_dropped(parts: Process, player
 
 
 async def test_expired_races_no_longer_count(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("samedeal_server.races.players.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 0.0)
     async with process(redis_url, clock=Settable, replay_days=3) as parts:
         players = Players(parts.archive, parts.clock)
         assert isinstance(parts.clock, Settable)

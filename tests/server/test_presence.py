@@ -9,8 +9,8 @@ from websockets.exceptions import ConnectionClosed
 
 from samedeal.race.events import Joined, Left
 from samedeal.wire import messages as m
-from samedeal_server.races import presence
-from samedeal_server.races.presence import Presence
+from samedeal_server.live import presence
+from samedeal_server.live.presence import Presence
 from samedeal_server.store.clock import Clock
 from support.rooms import opened
 from support.servers import Racer, Server

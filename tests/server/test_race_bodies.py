@@ -10,7 +10,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from samedeal_server.races.opening import VISIBLE
+from samedeal_server.live.opening import VISIBLE
 from support.logged_server import LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)

@@ -9,8 +9,9 @@ from unittest.mock import patch
 
 import pytest
 
+from samedeal import codec
 from samedeal.race.events import RACE_FORMAT, Header
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from samedeal_server.__main__ import main
 from support.logged_server import Line, LoggedServer
@@ -93,7 +94,7 @@ async def test_a_refused_hello_can_be_repeated_without_unknown_fields(server: Ne
 def test_hello_omits_default_values(form: codec.Form) -> None:
     hello = m.Hello(id=1, name="ada")
     assert codec.encode(hello, form) == codec.encode({"t": "hello", "id": 1, "name": "ada"}, form)
-    assert codec.decode_to_server(codec.encode(hello, form), form) == hello
+    assert decoding.decode_to_server(codec.encode(hello, form), form) == hello
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from samedeal.race.events import Entry, Header, Taken
 from samedeal.race.race import Race
 from samedeal_server.store import race_log
 from samedeal_server.store.connection import Store, Word
-from samedeal_server.store.race_log import GATHER_S, IN_FLIGHT, Behind, Lost, RaceLog
+from samedeal_server.store.group_commits import GATHER_S, IN_FLIGHT, Behind, Lost
+from samedeal_server.store.race_log import RaceLog
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
 from support.stores import Wire, calls, redis, store
@@ -229,7 +230,7 @@ async def test_an_unexpected_reply_is_raised_to_waiting_writers(log: RaceLog, mo
     async def nothing(keys: Sequence[str], arguments: Sequence[Word]) -> list[object]:
         return []
 
-    monkeypatch.setattr(log._append, "run", nothing)
+    monkeypatch.setattr(log._commits._append, "run", nothing)
     with pytest.raises(ValueError, match="zip"):
         await log.append(race.race.id, first(race.race.header), race.entries)
 

@@ -8,8 +8,8 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import MAX_REMEMBERED, RateLimit, RateLimits
-from samedeal_server.access.network import network
+from samedeal_server.addresses import network
+from samedeal_server.net.limits import MAX_REMEMBERED, RateLimit, RateLimits
 from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 

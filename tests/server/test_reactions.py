@@ -10,7 +10,7 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal_server.races.reactions import INTERVAL_MS, MAX_AGE_MS, Reactions
+from samedeal_server.live.reactions import INTERVAL_MS, MAX_AGE_MS, Reactions
 from support.servers import Racer, Server, racers
 from support.stores import until
 

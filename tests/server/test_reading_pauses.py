@@ -6,9 +6,9 @@ import pytest
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
+from samedeal_server.net import connection_config as config
+from samedeal_server.net.http_connection import MAX_SMALL, LimitedHttpConnection
 from samedeal_server.settings import Settings
-from samedeal_server.uvicorn_limits import config
-from samedeal_server.uvicorn_limits.http import MAX_SMALL, LimitedHttpConnection
 
 pytestmark = pytest.mark.tier(2)
 

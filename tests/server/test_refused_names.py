@@ -10,9 +10,8 @@ import pytest
 from samedeal.errors import Refused
 from samedeal.race.server_bots import SERVER_BOTS
 from samedeal.wire import messages as m
-from samedeal_server.access.look_alikes import mixes_scripts
-from samedeal_server.access.refused_names import MAX_BYTES, RefusedNames
 from samedeal_server.settings import SettingsError
+from samedeal_server.store.refused_names import MAX_BYTES, RefusedNames, mixes_scripts
 from support.http_api import problem
 from support.logged_server import Line, LoggedServer, request
 from support.sessions import refused

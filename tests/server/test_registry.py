@@ -12,9 +12,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Entry, Options, Resigned
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.races import opening, registry
-from samedeal_server.races.registry import Registry
-from samedeal_server.store.guests import Guests
+from samedeal_server.live import opening, registry
+from samedeal_server.live.registry import Registry
+from samedeal_server.store.guest_tokens import Guests
 from support.races_by_hand import opened as opened_by_hand
 from support.rooms import Later, finished, opened
 from support.session_here import session

@@ -16,7 +16,7 @@ from samedeal.proof.verification import verify
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.wire import messages as m
-from samedeal_server.races.opening import RaceOpener
+from samedeal_server.live.opening import RaceOpener
 from samedeal_server.store.successors import Successor
 from support.logged_server import request
 from support.servers import MASTER_KEY, Racer, Server, racers

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from samedeal_server.ops.repeats import ACCESS_LOG, MAX_KINDS, RepeatFilter
+from samedeal_server.net.logs import ACCESS_LOG, MAX_KINDS, RepeatFilter
 
 
 class Log(logging.Handler):

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from msgspec import msgpack, structs
 from redis import Redis
 
+from samedeal import codec, commitments
 from samedeal.computer.bots import BOTS
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.proof.signature import holds, signed
 from samedeal.race.events import (
     Closed,
     Counting,
@@ -33,8 +32,8 @@ from samedeal.race.events import (
 from samedeal.race.race import Race
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, Replay, read
+from samedeal.replays.signature import holds, signed
 from samedeal.scores.results import RaceResult
-from samedeal.wire import codec
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.archive import Search
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished

@@ -9,8 +9,8 @@ import pytest
 from redis import Redis
 
 from samedeal.wire import messages as m
-from samedeal_server.store import reports as stored
-from samedeal_server.store.reports import Person, ReportPage, Reports
+from samedeal_server.store import player_reports as stored
+from samedeal_server.store.player_reports import Person, ReportPage, Reports
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Racer, racers

@@ -20,12 +20,12 @@ from websockets.exceptions import InvalidStatus
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_server.access.admission import HEALTH_CHECKS, Admission
-from samedeal_server.access.limits import FILES, MAX_DELAY_S, TAKE, RateLimit, RateLimits, RequestLimit
+from samedeal_server.api import endpoint as http
+from samedeal_server.api.admission import HEALTH_CHECKS, Admission
+from samedeal_server.api.endpoint import Endpoint
+from samedeal_server.api.page_files import page_paths
 from samedeal_server.app import create_app
-from samedeal_server.http import endpoint as http
-from samedeal_server.http.endpoint import Endpoint
-from samedeal_server.http.page_files import page_paths
+from samedeal_server.net.limits import FILES, MAX_DELAY_S, TAKE, RateLimit, RateLimits, RequestLimit
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Answer, Line, LoggedServer, Undelayed, request
 

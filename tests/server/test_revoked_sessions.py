@@ -6,7 +6,7 @@ import pytest
 
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.store.guests import Guest, Guests, digest
+from samedeal_server.store.guest_tokens import Guest, Guests, digest
 from support.session_here import session
 from support.stores import process, until
 

@@ -22,10 +22,10 @@ from samedeal.race.events import (
     Taken,
 )
 from samedeal.race.race import MAX_PLAYER_ENTRIES, MAX_SEAT_ENTRIES, MAX_SEATS, Race
-from samedeal.race.requests import OPEN_ENTRIES
 from samedeal.values import replace
-from samedeal_server.races.broadcast import MAX_STALENESS_MS
-from samedeal_server.races.room import Room
+from samedeal.wire.requests import OPEN_ENTRIES
+from samedeal_server.live.broadcast import MAX_STALENESS_MS
+from samedeal_server.live.room import Room
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
 from support.rooms import agrees, opened

@@ -18,8 +18,8 @@ from samedeal.race.events import (
     Taken,
 )
 from samedeal.race.race import Race
-from samedeal.race.requests import seat_events
 from samedeal.wire import messages as m
+from samedeal.wire.requests import seat_events
 from samedeal_server.store.race_log import RaceLog
 from support.rooms import agrees, opened
 from support.stores import Heard, Wire, process, redis, run, seat_for, that, until

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from samedeal import codec
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.race.events import entry_bytes
+from samedeal.replays.signature import public_key
 from samedeal.values import replace
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.leak_probes import all_requests, stored, written
 from support.logged_server import Line, LoggedServer, request
@@ -166,7 +167,7 @@ async def test_no_request_reveals_more(server: LoggedServer, form: codec.Form) -
             check_packets(race, "mallory", stranger, boards=False)
             for packet in stranger.packets:
                 assert found(packet, race.forbidden()) == []
-                message = codec.decode_from_server(packet, form)
+                message = decoding.decode_from_server(packet, form)
                 if not isinstance(message, m.Welcome):  # tokens may look like cards
                     assert cards(json.loads(codec.encode(message, "json"))) == set()
         for name in ("eve", "cy"):

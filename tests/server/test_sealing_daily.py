@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from conftest import kept_store
+from samedeal import codec
 from samedeal.proof.verification import verify
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.leak_probes import (
     HEADERS,
@@ -68,7 +69,7 @@ def reveals_nothing(scene: SealedRace, name: str, packets: Iterable[bytes], form
     hand = scene.hands.get(name)
     for packet in packets:
         assert found(packet, scene.forbidden(name)) == []
-        message = codec.decode_from_server(packet, form)
+        message = decoding.decode_from_server(packet, form)
         assert getattr(message, "deal", None) is None
         seen = hand.seen(hand.ply) if hand else set()
         if isinstance(message, m.Welcome):

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from conftest import kept_store
+from samedeal import codec
 from samedeal.race.events import RACE_FORMAT
 from samedeal.race.ghosts import Ghost, ghosts_at, tracks
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.finished_races import finished
 from support.logged_server import Line, request
@@ -108,7 +109,7 @@ async def test_ghosts_show_what_live_rivals_showed(timed: TimedServer, game: str
         names = {"ada", "bo", "cy"}
         for line in (dan, eve):
             for packet in line.packets:
-                message = codec.decode_from_server(packet, line.form)
+                message = decoding.decode_from_server(packet, line.form)
                 content = json.loads(codec.encode(message, "json"))
                 if isinstance(message, m.View | m.Progress):
                     assert {standing.name for standing in message.standings} <= {"dan"}
@@ -169,7 +170,7 @@ async def test_daily_ghosts_show_only_published_results(timed: TimedServer) -> N
         await start(timed, dan, later)
         await dan.ask("resign")
         await dan.ask("watch", race=later)
-        messages = [codec.decode_from_server(packet, "json") for packet in dan.packets]
+        messages = [decoding.decode_from_server(packet, "json") for packet in dan.packets]
     shown_counts = [ghost for each in messages if isinstance(each, m.View | m.Progress) for ghost in each.ghosts]
     assert shown_counts
     for ghost in shown_counts:

@@ -7,10 +7,9 @@ from hashlib import sha256
 
 import pytest
 
+from samedeal import codec, commitments
 from samedeal.computer.par import par
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.wire import codec
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from support.event_stream import EventStream

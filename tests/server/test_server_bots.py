@@ -5,24 +5,24 @@ import asyncio
 import pytest
 from msgspec import msgpack
 
-from samedeal.computer.bot_player import choose
+from samedeal import codec
+from samedeal.commitments import server_nonce
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import server_nonce
 from samedeal.proof.verification import verify
 from samedeal.race.events import SERVER, Joined, Left, Moved, Nonce, Options, Readied, Resigned
 from samedeal.race.race import Race
 from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.replay import Replay, read
-from samedeal.wire import codec
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import Place
-from samedeal_server.jobs.pool import JobFailed, Jobs, Task
-from samedeal_server.races import bot_moves, server_bots
-from samedeal_server.races.opening import RaceOpener
-from samedeal_server.races.room import Room
-from samedeal_server.races.server_bots import add_bot, bots_here
-from samedeal_server.store.guests import Guest
+from samedeal.wire.bot_player import choose
+from samedeal_server.live import bot_moves, server_bots
+from samedeal_server.live.opening import RaceOpener
+from samedeal_server.live.room import Room
+from samedeal_server.live.server_bots import add_bot, bots_here
+from samedeal_server.net.limits import Place
+from samedeal_server.store.guest_tokens import Guest
+from samedeal_server.work.pool import JobFailed, Jobs, Task
 from support.finished_races import nonce
 from support.rooms import opened
 from support.servers import MASTER_KEY, Racer, Server, racers

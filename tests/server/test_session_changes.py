@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.race.run import RESTART, UNDO
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from support.logged_server import Line, LoggedServer

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from samedeal.wire import codec
+from samedeal import codec
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
 from support.sessions import alone, form, refused, server, strict, viewed

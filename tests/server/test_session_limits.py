@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
-from samedeal.wire import codec
+from samedeal import codec
 from samedeal_server.__main__ import CLIENT_ERRORS
 from support.logged_server import Line, LoggedServer
 from support.sessions import alone, server, strict, viewed

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from samedeal.proof import commitments
-from samedeal.wire import codec
+from samedeal import codec, commitments
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
 from support.sessions import alone, boarded, form, refused, server, strict, viewed

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from samedeal_server.access.proxies import TrustedProxies
+from samedeal_server.addresses import TrustedProxies
 from samedeal_server.settings import REMOVED, Keys, Settings, SettingsError, described, load_keys, removed
 from support.logged_server import LoggedServer
 

@@ -12,7 +12,7 @@ from conftest import kept_store
 from samedeal.replays.timeline import steps
 from samedeal.share.text import pace
 from samedeal.wire import messages as m
-from samedeal_server.jobs.png import png
+from samedeal_server.work.png import png
 from support.daily_deals import opened, reveal
 from support.http_api import UNKNOWN, create, problem
 from support.logged_server import Answer, LoggedServer, request

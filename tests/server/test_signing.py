@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, Replay, read
-from samedeal.wire import codec
+from samedeal.replays.signature import public_key
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal_server.http.service import PROGRAM
+from samedeal_server.net.responses import PROGRAM
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store
@@ -71,7 +72,7 @@ def test_the_well_known_document(redis_url: str) -> None:
     (key,) = document["keys"]
     assert document == {
         "server": PROGRAM,
-        "subprotocols": list(codec.SUBPROTOCOLS),
+        "subprotocols": list(decoding.SUBPROTOCOLS),
         "limits": {**limits, "replay_bytes": MAX_BYTES},
         "keys": [{"key": public(SIGNING_KEY), "since": key["since"], "current": True}],
         "time": document["time"],

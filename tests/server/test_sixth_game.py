@@ -13,9 +13,9 @@ import pytest
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal_cli.full_screen.race_screen import RaceScreen
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
+from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.settings import Settings
 from samedeal_cli.state.race_state import RaceState
 from support.full_screen import RaceApp

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from samedeal_server.uvicorn_limits import timeouts
-from samedeal_server.uvicorn_limits.http import HTTP_SENT_BYTES, LimitedHttpConnection
+from samedeal_server.net import timeouts
+from samedeal_server.net.http_connection import HTTP_SENT_BYTES, LimitedHttpConnection
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
 from support.stores import until

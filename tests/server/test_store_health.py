@@ -21,7 +21,7 @@ from starlette.requests import Request
 
 from conftest import kept_store
 from samedeal.errors import Refused
-from samedeal_server.http.service import Service
+from samedeal_server.api.service import Service
 from samedeal_server.settings import Settings
 from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health

@@ -7,7 +7,7 @@ import pytest
 from redis import Redis
 
 from samedeal.errors import Refused
-from samedeal_server.ops.supervised import cancelled, supervised
+from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.store.clock import Clock
 from support.rooms import Later, opened
 from support.stores import process, run, until
@@ -91,6 +91,6 @@ async def test_the_clock_is_measured_again_after_a_failure(redis_url: str, monke
                 raise ValueError("not a time")
             await super().measure()
 
-    monkeypatch.setattr("samedeal_server.races.registry.MEASURED_EVERY_S", 0.01)
+    monkeypatch.setattr("samedeal_server.live.registry.MEASURED_EVERY_S", 0.01)
     async with process(redis_url, started=True, clock=Failing):
         await until(lambda: measured > 5)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from samedeal.errors import Refused
-from samedeal_server.access.limits import Place, Turns
+from samedeal_server.net.limits import Place, Turns
 
 pytestmark = pytest.mark.tier(2)
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from conftest import kept_store
-from samedeal_server.access.limits import REFUSAL_DELAY_S
-from samedeal_server.uvicorn_limits import config
-from samedeal_server.uvicorn_limits.http import LISTS
+from samedeal_server.net import connection_config as config
+from samedeal_server.net.http_connection import LISTS
+from samedeal_server.net.limits import REFUSAL_DELAY_S
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server

@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message
 
 from samedeal.errors import Refused
-from samedeal_server.http import verification
-from samedeal_server.http.verification import BUFFERED, MAX_VERIFICATIONS_OF_ONE, Uploads, Verifications, VerifyQuery
+from samedeal_server.api import verification
+from samedeal_server.api.verification import BUFFERED, MAX_VERIFICATIONS_OF_ONE, Uploads, Verifications, VerifyQuery
 from support.child_processes import halted, runs
 from support.finished_races import finished
 from support.hostile_client import Hostile

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.verification import Fact
 from samedeal.replays.replay import MAX_BYTES
-from samedeal.wire import codec
-from samedeal_server.http.verification import verify_file
-from samedeal_server.jobs.pool import Jobs
+from samedeal_server.api.verification import verify_file
+from samedeal_server.work.pool import Jobs
 from support.finished_races import finished
 from support.gated_worker import Gate
 from support.gates import gate

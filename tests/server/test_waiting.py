@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from samedeal_server.waiting import Flag, MessageQueue
+from samedeal_server.net.waiting import Flag, MessageQueue
 
 
 @pytest.mark.parametrize("kind", [asyncio.Event, Flag])

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.receipts import Receipts, about
 from samedeal.proof.receipts import read as read_receipts
 from samedeal.proof.verification import FACTS, UNCHECKED, outcome_of, verify
 from samedeal.race.race import Race
 from samedeal.replays.replay import MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
-from samedeal.wire import codec
 from support.alterations import EACH_VALUE
 from support.altered_receipts import altered_receipts
 from support.altered_replays import FORMS, KINDS, Altered, altered_replay

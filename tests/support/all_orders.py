@@ -26,8 +26,8 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
 from samedeal.race.race import Race
-from samedeal.race.requests import seat_events
 from samedeal.wire import messages as m
+from samedeal.wire.requests import seat_events
 from samedeal.wire.views import progress, view
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.state.selection import Selection

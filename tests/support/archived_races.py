@@ -3,7 +3,7 @@
 from typing import Any
 
 from samedeal.race.events import Closed, Counting, Dealt, Joined, Moved, Readied, Resigned
-from samedeal_server.store.guests import Guest
+from samedeal_server.store.guest_tokens import Guest
 from support.finished_races import OPENED_AT, SECRET, Logged
 from support.races_by_hand import opened
 from support.stores import Process

@@ -4,11 +4,11 @@ from random import Random
 
 from msgspec.structs import replace
 
+from samedeal.commitments import nonce_commitment
 from samedeal.computer.bot import Seen
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.day import DAY_MS
 from samedeal.deck import Words
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.events import Closed, Counting, Dealt, Joined, Left, Moved, Nonce, Readied, Resigned
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay

@@ -13,10 +13,10 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
-from samedeal.proof import commitments
+from samedeal import commitments
 from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipt
 from samedeal.race.run import MAX_MOVES, RESTART, UNDO
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire import messages as m
 from support.servers import Racer, Reachable, Server
 

@@ -5,7 +5,7 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-from samedeal_server.jobs.pool import WORKER
+from samedeal_server.work.pool import WORKER
 from support.stores import until
 
 

@@ -7,10 +7,10 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from samedeal_server.__main__ import quiet_uvicorn
+from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.timeouts import enforce_timeouts
+from samedeal_server.net.websocket_connection import SENT_NOW
 from samedeal_server.settings import Settings
-from samedeal_server.uvicorn_limits.config import LimitedConfig
-from samedeal_server.uvicorn_limits.timeouts import enforce_timeouts
-from samedeal_server.uvicorn_limits.websocket import SENT_NOW
 
 MAX_BYTES = 16 * 2**20
 UNBOUNDED = 10**9

@@ -4,7 +4,7 @@ import asyncio
 from http.client import HTTPConnection
 from typing import Self
 
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.servers import Server
 from support.waiting import LIMIT_S
@@ -42,7 +42,7 @@ class EventStream:
             pass
         if line is None:
             return None
-        message = codec.decode_from_server(line, "json")
+        message = decoding.decode_from_server(line, "json")
         assert isinstance(message, m.View | m.Progress)
         return message
 

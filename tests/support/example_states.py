@@ -8,7 +8,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Stage
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, View
 from samedeal.wire.views import guidance_of

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
+from samedeal.commitments import commitment, daily_commitment, nonce_commitment
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment, daily_commitment, nonce_commitment
 from samedeal.race.events import (
     AnyEvent,
     Closed,

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec import json
 
+from samedeal import codec
 from samedeal.race.events import Header, Moved, Taken
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.finished_races import Logged
 from support.receipt_files import other_last_move, rewritten

@@ -7,9 +7,9 @@ from rich.console import Console
 from textual.app import App
 from textual.widgets import OptionList
 
-from samedeal_cli.full_screen.app import FullScreen
-from samedeal_cli.full_screen.canvas_widget import CanvasWidget
-from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.screen.app import FullScreen
+from samedeal_cli.screen.canvas_widget import CanvasWidget
+from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.state.race_state import RaceState
 
 

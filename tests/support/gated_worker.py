@@ -9,7 +9,7 @@ import os
 import time
 from pathlib import Path
 
-from samedeal_server.jobs import worker
+from samedeal_server.work import worker
 
 
 class Gate:

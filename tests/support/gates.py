@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_server.jobs import pool
+from samedeal_server.work import pool
 from support.gated_worker import Gate
 
 

@@ -17,9 +17,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from samedeal.proof.signature import public_key
-from samedeal.race.seat import Standing
-from samedeal.wire import codec
+from samedeal import codec
+from samedeal.race.standings import Standing
+from samedeal.replays.signature import public_key
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from samedeal.wire.documents import GameDescription, Opened, RaceSummary
 from support import finished_races, scripted_server
@@ -221,7 +222,7 @@ class Hostile:
 
 async def _hear(socket: WebSocket) -> int:
     """Return the number of the next message."""
-    number = codec.number(await socket.receive_bytes(), "msgpack")
+    number = decoding.number(await socket.receive_bytes(), "msgpack")
     assert number is not None
     return number
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from samedeal import codec
 from samedeal.errors import CODES
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.logged_server import Answer, Line, LoggedServer, request
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from samedeal import codec
 from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.replays.replay import read
-from samedeal.wire import codec
 from support.finished_races import finished
 
 NODE = shutil.which("node")

@@ -10,9 +10,8 @@ from typing import Any
 from redis import Redis
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 
+from samedeal import codec, commitments
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
-from samedeal.wire import codec
 from samedeal.wire.documents import GameDescription
 from support.logged_server import Answer
 from support.sealed_race import CARD, SealedRace, found

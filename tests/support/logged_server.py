@@ -15,8 +15,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin, Subprotocol
 
+from samedeal import codec
 from samedeal.race.events import RACE_FORMAT
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.servers import Server
 from support.waiting import LIMIT_S
@@ -105,7 +106,9 @@ class Line:
         **options: Any,
     ) -> Self:
         """Connect, and say hello if there is a name."""
-        protocol = next(Subprotocol(protocol) for protocol, encoding in codec.SUBPROTOCOLS.items() if encoding == form)
+        protocol = next(
+            Subprotocol(protocol) for protocol, encoding in decoding.SUBPROTOCOLS.items() if encoding == form
+        )
         url = server.url.replace("http", "ws") + "/ws"
         origin_header = Origin(origin) if origin is not None else None
         line = cls(await connect(url, subprotocols=[protocol], origin=origin_header, compression=None, **options), form)
@@ -139,7 +142,7 @@ class Line:
     async def hear(self) -> m.FromServer:
         packet = await self.socket.recv()
         self.packets.append(packet.encode() if isinstance(packet, str) else packet)
-        return codec.decode_from_server(self.packets[-1], self.form)
+        return decoding.decode_from_server(self.packets[-1], self.form)
 
     async def close_code(self) -> int:
         """Skip to the end of the connection and return the close code."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemathesis import DeserializationContext
 from schemathesis.core.transport import Response
 
-from samedeal_server.races.daily import DAYS_AHEAD
+from samedeal_server.live.dailies import DAYS_AHEAD
 
 MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
 

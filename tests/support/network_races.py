@@ -8,7 +8,7 @@ from typing import Any
 from samedeal.proof.verification import verify
 from samedeal.race.events import Joined, Moved
 from samedeal.race.run import RESTART
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from support.campaign import eventually

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from samedeal import codec
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from samedeal_cli.main import main
 
 

@@ -8,6 +8,7 @@ from random import Random
 
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved
@@ -15,7 +16,6 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.race_steps import WINS, play
 from support.races_by_hand import raced, run_of, running, with_server_bot

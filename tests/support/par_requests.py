@@ -12,7 +12,7 @@ from conftest import kept_store
 from samedeal.computer.par import Par
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from samedeal_server.jobs.par_service import ParProgress
+from samedeal_server.live.pars import ParProgress
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server, racers

@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from samedeal import commitments, digest_chain
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments, receipts
+from samedeal.proof import receipts
 from samedeal.proof.verification import verify
 from samedeal.race.events import (
     Closed,
@@ -107,7 +108,7 @@ def _seated(replay: Replay) -> set[int]:
 def _wrong_receipts(replay: Replay, histories: Sequence[History]) -> Iterator[str]:
     """Find views whose digests or final standings differ from the replay's, and refusals of legal moves."""
     digests = {entry.n: entry.h for entry in replay.entries}
-    digests[0] = commitments.first_digest(replay.secret, header_bytes(replay.header))
+    digests[0] = digest_chain.first_digest(replay.secret, header_bytes(replay.header))
     for history in histories:
         yield from (f"{history.name} was refused {refusal}" for refusal in history.refusals)
         for n, h in sorted(history.digests):

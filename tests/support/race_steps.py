@@ -18,7 +18,7 @@ from samedeal.race.events import (
     Moved,
 )
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from support.finished_races import Logged
 from support.races_by_hand import run_of
 

@@ -18,10 +18,10 @@ from samedeal.computer.par import Compared, Square
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
+from samedeal.replays.signature import public_key
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.results import RaceResult, RacerResult
 from samedeal.scores.tallies import GameScores, Personal, Versus

@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec import structs
 
-from samedeal.computer.bot_player import RESIGN, choose
+from samedeal.commitments import nonce_commitment
 from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
-from samedeal.proof.commitments import nonce_commitment
 from samedeal.race.due import due
 from samedeal.race.events import (
     AnyEvent,
@@ -30,6 +29,7 @@ from samedeal.race.events import (
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.server_bots import add_bot_events, bots_playing
+from samedeal.wire.bot_player import RESIGN, choose
 from samedeal.wire.views import view
 from support import finished_races
 from support.finished_races import SECRET, Logged, nonce

@@ -4,8 +4,8 @@ from contextlib import suppress
 from random import Random
 from typing import Any, Literal
 
+from samedeal import commitments
 from samedeal.errors import Refused
-from samedeal.proof import commitments
 from samedeal.race.events import (
     AnyEvent,
     Closed,

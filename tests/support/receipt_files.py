@@ -7,13 +7,13 @@ from pathlib import Path
 from click.testing import CliRunner
 from msgspec import structs
 
+from samedeal import codec
 from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt
 from samedeal.race.events import Header, Moved
 from samedeal.race.events import Nonce as NonceEvent
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from samedeal_cli.main import main
 from samedeal_cli.net.receipts import ReceiptBook
 from support.finished_races import Logged

@@ -10,7 +10,7 @@ from samedeal.race.events import (
     Resigned,
 )
 from samedeal.race.race import OPEN_MS, Race
-from samedeal_server.races.room import Room
+from samedeal_server.live.room import Room
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.live_races import RaceFilter
 from samedeal_server.store.race_log import RaceLog

@@ -8,9 +8,10 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from samedeal import codec
 from samedeal.race.events import Header, Options
 from samedeal.race.race import Stage
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 
 RACE = "calm-otter-42"
@@ -34,7 +35,7 @@ class Peer:
     async def hear(self) -> m.ToServer:
         data = await self.socket.recv()
         assert isinstance(data, bytes)
-        message = codec.decode_to_server(data, "msgpack")
+        message = decoding.decode_to_server(data, "msgpack")
         self.heard.append(message)
         return message
 
@@ -76,6 +77,6 @@ async def server(
         peers.append(Peer(socket, len(peers), heard))
         await script(peers[-1])
 
-    subprotocols = list(map(Subprotocol, codec.SUBPROTOCOLS))
+    subprotocols = list(map(Subprotocol, decoding.SUBPROTOCOLS))
     async with serve(handle, "127.0.0.1", 0, subprotocols=subprotocols, process_request=accept) as serving:
         yield f"http://127.0.0.1:{serving.sockets[0].getsockname()[1]}", heard

@@ -12,16 +12,16 @@ from typing import Any
 
 import msgspec
 
+from samedeal import codec, commitments
 from samedeal.cards import Pile
 from samedeal.computer.deal_filters import first
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof import commitments
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer, request
 from support.servers import MASTER_KEY, SIGNING_KEY
@@ -246,7 +246,7 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
         public |= {scene.seed, f"{scene.header.game}:{scene.seed}"}
     assert line.packets
     for packet in line.packets:
-        message = codec.decode_from_server(packet, line.form)
+        message = decoding.decode_from_server(packet, line.form)
         assert codec.encode(message, line.form) == packet, "the packet contains unknown fields"
         assert found(packet, scene.forbidden(name)) == []
         content = json.loads(codec.encode(message, "json"))

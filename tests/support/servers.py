@@ -16,10 +16,10 @@ from typing import Any, Literal, Protocol, Self
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from samedeal.proof import commitments
+from samedeal import codec, commitments
 from samedeal.race.events import RACE_FORMAT
 from samedeal.replays.replay import Replay, read
-from samedeal.wire import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from samedeal_server.store.checks import fingerprint
@@ -151,7 +151,7 @@ class Racer:
     async def connect(self, server: Reachable, form: codec.Form = "msgpack", **headers: str) -> Self:
         """Connect and say hello, with the token if there is one."""
         self._form = form
-        protocol = next(Subprotocol(name) for name, encoding in codec.SUBPROTOCOLS.items() if encoding == form)
+        protocol = next(Subprotocol(name) for name, encoding in decoding.SUBPROTOCOLS.items() if encoding == form)
         url = server.url.replace("http", "ws") + self.path
         self._socket = await connect(
             url,
@@ -186,7 +186,7 @@ class Racer:
         assert self._socket
         async with asyncio.timeout(LIMIT_S):
             packet = await self._socket.recv()
-        message = codec.decode_from_server(packet.encode() if isinstance(packet, str) else packet, self._form)
+        message = decoding.decode_from_server(packet.encode() if isinstance(packet, str) else packet, self._form)
         self.heard.append(message)
         if isinstance(message, m.View):
             self.view = message

@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from samedeal.wire import codec
+from samedeal import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal_server.access.limits import RateLimits
-from samedeal_server.races.opening import Quotas
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.live.opening import Quotas
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
-from samedeal_server.store.guests import Guests
-from samedeal_server.ws.session import Session
+from samedeal_server.socket.session import Session
+from samedeal_server.store.guest_tokens import Guests
 from support.stores import Process
 
 
@@ -28,7 +29,7 @@ class DeafSocket:
         return {"type": "websocket.receive", "text": codec.encode(await self.requests.get(), "json").decode()}
 
     def send_now(self, data: bytes, *, text: bool) -> bool:
-        self.sent.append(codec.decode_from_server(data, "json"))
+        self.sent.append(decoding.decode_from_server(data, "json"))
         return True
 
     async def send(self, data: bytes, *, text: bool) -> None:

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.wire import codec
+from samedeal import codec
+from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.campaign import MoveRequest, Persistent
 from support.servers import Racer, Reachable
@@ -71,7 +72,7 @@ class Player(Persistent):
         return message
 
     async def send(self, data: bytes) -> None:
-        self.world.note(f"{self.name} sends {codec.decode_to_server(data, self._form)}"[:160])
+        self.world.note(f"{self.name} sends {decoding.decode_to_server(data, self._form)}"[:160])
         await super().send(data)
 
     async def resume(self, closed: ConnectionClosed | None = None) -> m.View:

@@ -15,26 +15,27 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal.wire.messages import Hello, Join
-from samedeal_server.access.limits import RateLimits
-from samedeal_server.jobs import worker
-from samedeal_server.jobs.pool import Task
-from samedeal_server.jobs.renderings import Renderings
-from samedeal_server.races import opening
-from samedeal_server.races.opening import Quotas
-from samedeal_server.races.registry import Registry
-from samedeal_server.races.rematches import Rematches
+from samedeal_server.live import opening
+from samedeal_server.live.opening import Quotas
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
-from samedeal_server.store import clock, guests
+from samedeal_server.socket import session
+from samedeal_server.socket.outbox import Socket
+from samedeal_server.socket.session import Session
+from samedeal_server.store import clock
+from samedeal_server.store import guest_tokens as guests
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
-from samedeal_server.ws import session
-from samedeal_server.ws.outbox import Socket
-from samedeal_server.ws.session import Session
+from samedeal_server.work import worker
+from samedeal_server.work.pool import Task
+from samedeal_server.work.renderings import Renderings
 from support import campaign
 from support.simulated_connection import Connection, ServerSocket
 from support.simulated_store import EPOCH_MS, Client, ClientStore, SimulatedStore

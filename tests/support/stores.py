@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from redis import Redis
 
-from samedeal.proof.commitments import nonce_commitment
+from samedeal.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
-from samedeal_server.races.commands import Proposal
-from samedeal_server.races.registry import Registry
-from samedeal_server.races.room import Room
+from samedeal_server.live.commands import Proposal
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.room import Room
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock

@@ -4,8 +4,7 @@ import math
 from collections.abc import Callable
 
 from samedeal_server.__main__ import main
-from samedeal_server.access import limits
-from samedeal_server.uvicorn_limits import http
+from samedeal_server.net import http_connection, limits
 
 
 class FullBucket(limits.Bucket):
@@ -19,6 +18,6 @@ class FullBucket(limits.Bucket):
 
 if __name__ == "__main__":
     limits.PROMPT = math.inf
-    vars(http)["REFUSAL_DELAY_S"] = 0.0, 0.0
+    vars(http_connection)["REFUSAL_DELAY_S"] = 0.0, 0.0
     limits.Bucket = FullBucket  # type: ignore[assignment, misc]
     main()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from samedeal_server.__main__ import main
-from samedeal_server.http import page_files
+from samedeal_server.api import page_files
 from support.servers import Server
 
 page_paths = page_files.page_paths

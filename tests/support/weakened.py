@@ -50,7 +50,7 @@ DEFENCES = {
         ),
     ),
     "fence": Defence(
-        SERVER + "ws/session.py",
+        SERVER + "socket/session.py",
         "return seat is not None and seat.taken == self._taken",
         "return seat is not None",
         (
@@ -65,7 +65,7 @@ DEFENCES = {
         ("system/test_slow_disk.py::test_writes_acknowledged_on_a_slow_disk_survive_a_kill",),
     ),
     "tail": Defence(
-        SERVER + "races/recovery.py",
+        SERVER + "live/recovery.py",
         "            await self._store.log.append(race.id, last_digest, lost)\n",
         "",
         (
@@ -74,13 +74,13 @@ DEFENCES = {
         ),
     ),
     "order": Defence(
-        SERVER + "races/room.py",
+        SERVER + "live/room.py",
         "await self._store.log.append(self.race.id, self.race.digest, entries)",
         "asyncio.ensure_future(self._store.log.append(self.race.id, self.race.digest, entries))",
         ("server/test_room.py::test_listeners_get_entries_only_after_they_are_in_the_log",),
     ),
     "doubt": Defence(
-        SERVER + "races/room.py",
+        SERVER + "live/room.py",
         "                if self._needs_resync:\n                    await self._resync()\n",
         "",
         (

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from samedeal.names import seat_marks
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.share import phrases
 

@@ -22,15 +22,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 from msgspec import structs
 
+from samedeal.commitments import commitment
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import commitment
 from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
-from samedeal_server.store.race_log import Behind, RaceLog
+from samedeal_server.store.group_commits import Behind
+from samedeal_server.store.race_log import RaceLog
 from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey

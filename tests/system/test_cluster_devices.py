@@ -6,7 +6,7 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal_server.store.cluster import store_at
-from samedeal_server.store.guests import Guests, digest
+from samedeal_server.store.guest_tokens import Guests, digest
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.revocations import Revocations
 from support.clusters import cluster

@@ -10,8 +10,8 @@ from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 from samedeal_server.store.erasure import Erasure
-from samedeal_server.store.guests import Guest, Guests, digest
-from samedeal_server.store.reports import Reports
+from samedeal_server.store.guest_tokens import Guest, Guests, digest
+from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.clusters import ValkeyCluster, slot_of
 from support.races_by_hand import closed

@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from samedeal_server.races.registry import Registry
+from samedeal_server.live.registry import Registry
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from samedeal.wire import codec
+from samedeal import codec
 from samedeal.wire import messages as m
 from support.campaign import Persistent, eventually
 from support.clusters import free_ports

@@ -40,7 +40,7 @@ for line in sys.stdin:
 """A program for `samedeal bot`, which plays moves and then resigns."""
 BLOCKED = """
 import os, sys, threading, time
-from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.main import main
 
 def block(screen, key):
@@ -56,7 +56,7 @@ sys.exit(main.exit_code(sys.argv[1:]))
 """The program, whose event loop is blocked by the first key. After 50 s it ends itself."""
 SLOW = """
 import os, sys, time
-from samedeal_cli.full_screen.race_screen import RaceScreen
+from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.main import main
 
 def wait(screen, key, press=RaceScreen.press):

@@ -13,8 +13,8 @@ from random import Random
 import pytest
 
 from samedeal.errors import CODES
-from samedeal_server.access.limits import LIMITS
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
+from samedeal_server.net.limits import LIMITS
 from support.campaign import Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server

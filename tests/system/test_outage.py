@@ -15,7 +15,7 @@ from redis import Redis
 from websockets.exceptions import ConnectionClosed
 
 from conftest import kept_store
-from samedeal.proof import commitments
+from samedeal import commitments
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from samedeal.codec import Form
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal.wire.codec import Form
 from support.servers import Racer, Server
 
 pytestmark = pytest.mark.tier(2)

@@ -35,7 +35,7 @@ main()
 HANGING = """
 import asyncio
 from samedeal_server import __main__ as program
-from samedeal_server.races.registry import Registry
+from samedeal_server.live.registry import Registry
 
 async def hang(registry):
     await asyncio.Event().wait()

@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Counting, Dealt, Taken
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire import messages as m
 from support.campaign import (
     REPLACED,

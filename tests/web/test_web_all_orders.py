@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from samedeal.codec import encode
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal.wire.codec import decode_to_server, encode
+from samedeal.wire.decoding import decode_to_server
 from samedeal.wire.documents import GameDescription
 from support.all_orders import Client, Made, SlowServer, check_all_orders, settle, two_moves, unseen
 

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
-from samedeal_server.http import page_files
+from samedeal_server.api import page_files
 
 pytestmark = pytest.mark.tier(2)
 

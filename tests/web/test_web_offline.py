@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page
 
-from samedeal.wire import codec
+from samedeal import codec
 from support.browser import IN_BROWSER, Tab, check_layout, solo, start_race, wait_until, window
 from support.forged_replays import played
 from support.servers import Server, racers

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
-from samedeal_server.races.rejoining import AWAY_MS
+from samedeal_server.live.awaited_players import AWAY_MS
 from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat
 from support.servers import Racer, Server, racers, resign_all
 from support.sessions import viewed

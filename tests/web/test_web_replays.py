@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route
 
+from samedeal import codec
 from samedeal.replays.replay import read
-from samedeal.wire import codec
 from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, WINS, Tab, solo, wait_until, window
 from support.forged_replays import altered, forged, played

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page
 
-from samedeal.wire import codec
+from samedeal import codec
 from support.browser import (
     COPY,
     IN_BROWSER,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.signature import public_key
 from samedeal.race.events import Counting, Dealt
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
+from samedeal.replays.signature import public_key
 from support.browser import IN_BROWSER, check_themes, overflow
 from support.finished_races import SIGNING_KEY, finished
 from support.forged_replays import altered, forged, played, prolonged

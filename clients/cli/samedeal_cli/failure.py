@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import click
 
-from samedeal_cli.net.sanitise import safe_text
+from samedeal_cli.sanitise import safe_text
 
 EXIT_CODES: Final[dict[int, str]] = {
     0: "success",

@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from samedeal.program_start import prepare_process
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import (
     EXIT_CODES,
     INTERRUPTED,
@@ -23,7 +24,6 @@ from samedeal_cli.failure import (
     NotRunning,
 )
 from samedeal_cli.matching import named
-from samedeal_cli.net.addresses import is_local
 from samedeal_cli.settings import INVALID, check_environment, global_options
 
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
@@ -108,7 +108,7 @@ class Main(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            from samedeal_cli.config import configured, environment_values
+            from samedeal_cli.config_file import configured, environment_values
 
             ctx.obj = configured()  # flags override it
             ctx.meta[INVALID] = next(iter(environment_values()[1].values()), None)

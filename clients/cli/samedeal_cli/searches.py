@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec import msgpack
 
+from samedeal import codec
 from samedeal.analysis.advice import Advice, advise
 from samedeal.analysis.analysis import Analysis, analysed
 from samedeal.game import Game, Move
@@ -20,7 +21,6 @@ from samedeal.games.catalogue import GAMES
 from samedeal.replays.bot_replay import replay_of_line
 from samedeal.replays.replay import Replay, read
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
-from samedeal.wire import codec
 from samedeal_cli.failure import Failure, Misused
 
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 import click
 
+from samedeal_cli.addresses import DEFAULT_SERVER, server_address
 from samedeal_cli.failure import Failure, Misused
-from samedeal_cli.net.addresses import DEFAULT_SERVER, server_address
 
 Color = Literal["auto", "always", "never"]
 Suits = Literal["four", "two"]
@@ -202,6 +202,9 @@ def _demo_address() -> str | None:
         address = server_address(json.loads(demo_file().read_text())["url"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, Failure):
         return None
-    from samedeal_cli.net.http_api import Api
+    from http.client import HTTPException
+    from urllib.request import ProxyHandler, build_opener
 
-    return address if Api(address, timeout=5).answers() else None  # a dead one refuses at once
+    with suppress(OSError, HTTPException), build_opener(ProxyHandler({})).open(f"{address}/healthz", timeout=5):
+        return address
+    return None  # a dead one refuses at once

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.evening import matchpoints
 
 Z: Final = 1.959963984540054

@@ -9,7 +9,7 @@ from samedeal.computer.bot import Seen
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.grid import FACES
-from samedeal.solver.grid import CLASS_OF, CLASSES
+from samedeal.solver.grid_search import CLASS_OF, CLASSES
 
 _CARDS: Final = 16
 """The number of cards that are drawn in a play."""

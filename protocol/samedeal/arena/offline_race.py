@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
-from samedeal.computer.bot_player import RESIGN
+from samedeal.commitments import commitment
 from samedeal.game import Game, Move
-from samedeal.proof.commitments import commitment
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Header, Joined, Moved, Options, Readied, Resigned
 from samedeal.race.race import Race
 from samedeal.race.run import Run
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
+from samedeal.wire.bot_player import RESIGN
 from samedeal.wire.messages import View
 from samedeal.wire.views import view
 

@@ -14,17 +14,17 @@ from samedeal.arena.playouts import PLAYOUTS
 from samedeal.cards import BACK, Pile
 from samedeal.computer import grid_bot
 from samedeal.computer.bot import MAX_MOVES, Bot, Seen
-from samedeal.computer.bot_player import MAX_ATTEMPTS, RESIGN
+from samedeal.computer.bot_levels import LEVELS
 from samedeal.computer.first_bots import FIRST_BOTS
-from samedeal.computer.levels import LEVELS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
 from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
 from samedeal.race.run import RESTART, Run
-from samedeal.solver import gallery
+from samedeal.solver import gallery_search as gallery
 from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
+from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN
 from samedeal.wire.messages import View
 
 BUDGETS: Final = dict.fromkeys(SOLVERS, 20_000) | {"corner-stones": 100_000}

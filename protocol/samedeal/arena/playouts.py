@@ -15,7 +15,7 @@ from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.corner_stones import FIRSTS, CornerStones
 from samedeal.games.grid import Grid
-from samedeal.solver.grid import CLASSES, distinct
+from samedeal.solver.grid_search import CLASSES, distinct
 from samedeal.values import replace
 
 PLAYS: Final = {"corner-stones": 2, "the-edge": 80, "corners": 10, "kings-in-the-corners": 60, "gallery": 10}

@@ -10,7 +10,7 @@ from samedeal.computer.bot import Seen
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.corners import FOUNDATIONS, PASSES, RESERVE, Corners
-from samedeal.solver import corners as solver
+from samedeal.solver import corners_search as solver
 
 _ONE_IN: Final = 100
 """In the first pass, a card is drawn although cards are playable once in this many moves."""

@@ -10,7 +10,7 @@ from samedeal.computer import first_bots
 from samedeal.computer.bot import Seen
 from samedeal.deck import Words
 from samedeal.game import Move
-from samedeal.solver.grid import CLASS_OF, CLASSES
+from samedeal.solver.grid_search import CLASS_OF, CLASSES
 
 _FACES: Final = (JACK, QUEEN, KING)
 _OF_EACH: Final = 4

@@ -1,1 +1,1 @@
-"""Proofs: commitments, signatures, receipts and the verification of replays."""
+"""Proofs: receipts and the verification of replays."""

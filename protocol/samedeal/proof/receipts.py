@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from msgspec import DecodeError, Meta, Struct, json
 
+from samedeal.codec import is_same_json, lenient
+from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
-from samedeal.race.events import Header, Hex32, SeatNumber, header_bytes
-from samedeal.wire.codec import is_same_json
-from samedeal.wire.lenient import lenient
+from samedeal.race.events import Counting, Header, Hex32, Nonce, SeatNumber, header_bytes
+from samedeal.replays.replay import Log
 
 MAX_LINE_BYTES = 65_536
 MAX_LINES = 2**20
@@ -115,6 +116,35 @@ def about(header: Header, stored: Sequence[Receipts]) -> Receipts:
     after += [0 for own in nonces if own.nonce in elsewhere]
     digests = tuple(digest for receipts in mine for digest in receipts.digests)
     return Receipts(header, nonces, digests, min(after, default=None))
+
+
+def contradictions(log: Log, receipts: Receipts) -> Iterator[tuple[int | None, str]]:
+    """Yield each contradiction: the number of the entry, if any, and the reason. To have no digests is one."""
+    if not receipts.are_about(log.header):
+        yield None, "the receipts are for a race with another header"
+        return
+    if not receipts.digests:
+        yield None, "no digests to compare"
+        return
+    received: dict[int, set[str]] = {}
+    for receipt in receipts.digests:
+        received.setdefault(receipt.n, set()).add(receipt.digest)
+    secret = bytes.fromhex(log.closing.secret) if log.closing else b""
+    if received.pop(0, first := {first_digest(secret, header_bytes(log.header))}) != first:
+        yield None, "the digest before the first entry does not match the one received"
+    mine = {(kept.seat, kept.nonce) for kept in receipts.nonces}
+    seats, last = {seat for seat, _ in mine}, 0
+    early = receipts.sent_after if log.header.sealed else None
+    for last, entry in enumerate(log.entries, start=1):
+        if received.pop(last, {entry.h}) != {entry.h}:
+            yield last, f"the digest of entry {last} does not match the one received"
+        if early is not None and early < last and isinstance(entry.event, Counting):
+            yield last, f"the nonce was sent before the start of the countdown (entry {last}) was received"
+        own = isinstance(entry.event, Nonce) and entry.event.seat in seats and entry.event
+        if own and (own.seat, own.nonce) not in mine:
+            yield last, f"the nonce of seat {own.seat} does not match the one sent"
+    if missing := sorted(received):
+        yield last, f"the log ends at entry {last}, but entry {missing[0]} was received"
 
 
 def _receipts(lines: Iterable[bytes]) -> Iterator[Receipt]:

@@ -5,16 +5,15 @@ from itertools import chain
 
 from msgspec import Struct
 
+from samedeal.codec import encode
 from samedeal.computer.deal_filters import check
 from samedeal.errors import Refused
-from samedeal.proof.commitments import first_digest
 from samedeal.proof.outcomes import Outcome
-from samedeal.proof.receipts import Receipts
-from samedeal.proof.signature import holds, is_weak
-from samedeal.race.events import Closed, Counting, Dealt, Entry, Moved, Nonce, Resigned, header_bytes
+from samedeal.proof.receipts import Receipts, contradictions
+from samedeal.race.events import Closed, Dealt, Entry, Moved, Resigned
 from samedeal.race.race import Race
 from samedeal.replays.replay import Log
-from samedeal.wire.codec import encode
+from samedeal.replays.signature import holds, is_weak
 
 FACTS = {
     "rules": "this version supports the game and its rules",
@@ -68,7 +67,7 @@ def verify(
         _check_numbers(log),
         _check_fold(log, with_filter=with_filter),
         _check_signature(log, keys),
-        _check_receipts(log, receipts),
+        (("receipts", *found) for found in (contradictions(log, receipts) if receipts else ())),
     )
     for fact, entry, note in checks:
         failures.setdefault(fact, (entry, note))
@@ -164,33 +163,3 @@ def _check_signature(log: Log, keys: Collection[str]) -> Iterator[Failure]:
         yield "signature", None, f"the signature of the last digest is not valid for the key {log.signature.key}"
     elif keys and log.signature.key not in keys:
         yield "signature", None, f"the replay is signed by {log.signature.key}, which is not one of the expected keys"
-
-
-def _check_receipts(log: Log, receipts: Receipts | None) -> Iterator[Failure]:
-    if receipts is None:
-        return
-    if not receipts.are_about(log.header):
-        yield "receipts", None, "the receipts are for a race with another header"
-        return
-    if not receipts.digests:
-        yield "receipts", None, "no digests to compare"
-        return
-    received: dict[int, set[str]] = {}
-    for receipt in receipts.digests:
-        received.setdefault(receipt.n, set()).add(receipt.digest)
-    secret = bytes.fromhex(log.closing.secret) if log.closing else b""
-    if received.pop(0, first := {first_digest(secret, header_bytes(log.header))}) != first:
-        yield "receipts", None, "the digest before the first entry does not match the one received"
-    mine = {(kept.seat, kept.nonce) for kept in receipts.nonces}
-    seats, last = {seat for seat, _ in mine}, 0
-    early = receipts.sent_after if log.header.sealed else None
-    for last, entry in enumerate(log.entries, start=1):
-        if received.pop(last, {entry.h}) != {entry.h}:
-            yield "receipts", last, f"the digest of entry {last} does not match the one received"
-        if early is not None and early < last and isinstance(entry.event, Counting):
-            yield "receipts", last, f"the nonce was sent before the start of the countdown (entry {last}) was received"
-        own = isinstance(entry.event, Nonce) and entry.event.seat in seats and entry.event
-        if own and (own.seat, own.nonce) not in mine:
-            yield "receipts", last, f"the nonce of seat {own.seat} does not match the one sent"
-    if missing := sorted(received):
-        yield "receipts", last, f"the log ends at entry {last}, but entry {missing[0]} was received"

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from samedeal.proof.commitments import server_nonce
+from samedeal.commitments import server_nonce
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
 from samedeal.race.race import Race
-from samedeal.race.seat import Seat
+from samedeal.race.standings import Seat
 
 EMPTY_MS = 600_000
 """How long a race is kept if nobody takes a seat."""

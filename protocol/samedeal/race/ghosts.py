@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from samedeal.race.events import Closed, Dealt, Entry, Moved, Resigned, Whole
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 
 MAX_GHOSTS: Final = 32
 """The maximum number of ghosts in a race."""

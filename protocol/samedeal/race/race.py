@@ -4,18 +4,11 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Literal, Self, assert_never
 
+from samedeal.commitments import commitment, daily_commitment, nonce_commitment, root, server_nonce
+from samedeal.digest_chain import first_digest, next_digest
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.proof.commitments import (
-    commitment,
-    daily_commitment,
-    first_digest,
-    next_digest,
-    nonce_commitment,
-    root,
-    server_nonce,
-)
 from samedeal.race.events import (
     SERVER,
     AnyEvent,
@@ -37,7 +30,7 @@ from samedeal.race.events import (
     header_bytes,
 )
 from samedeal.race.run import MAX_MOVES, Run
-from samedeal.race.seat import Seat, Standing, rank_seats
+from samedeal.race.standings import Seat, Standing, rank_seats
 from samedeal.values import Value, derived, replace
 
 MAX_SEATS = 64

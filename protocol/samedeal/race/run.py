@@ -54,7 +54,7 @@ class Run(Value, frozen=True):
         home = game.home
         peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
         move = _shared(move)
-        history = UndoHistory() if self.game.reveals(game) else self.undo_history.appended(self.game, move)
+        history = self.undo_history.after(self.game, move, game)
         moves = self.moves.appended(move)
         return replace(self, moves=moves, game=game, undo_history=history, peak=peak, peak_ms=peak_ms)
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from samedeal.errors import Refused
 from samedeal.race.events import SERVER, AnyEvent, Joined, Readied
 from samedeal.race.race import Race
-from samedeal.race.seat import Seat
+from samedeal.race.standings import Seat
 
 Level = Literal["beginner", "regular", "expert"]
 SERVER_BOTS: Final[Mapping[str, Level]] = {"Trey": "regular", "Deuce": "beginner", "Joker": "expert"}

@@ -20,8 +20,10 @@ class UndoHistory(Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.moves)
 
-    def appended(self, position: Game, move: Move) -> "UndoHistory":
-        """Return the history with one more position and the move made there."""
+    def after(self, position: Game, move: Move, game: Game) -> "UndoHistory":
+        """Return the history after a move from a position to `game`; an empty one if that revealed a hidden card."""
+        if position.reveals(game):
+            return UndoHistory()
         positions = self.positions
         if len(self.moves) % INTERVAL == 0:
             # A copy without the cached properties, which would keep the legal moves of every position in memory.

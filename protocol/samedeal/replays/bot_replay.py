@@ -9,11 +9,10 @@ from hashlib import sha256
 
 from msgspec import json
 
+from samedeal.commitments import commitment
 from samedeal.computer.bot import Bot
 from samedeal.computer.bots import BOTS, play
 from samedeal.game import Game, Move, Variant
-from samedeal.proof.commitments import commitment
-from samedeal.proof.signature import PLAY_PREFIX
 from samedeal.race.events import (
     AnyEvent,
     Closed,
@@ -29,6 +28,7 @@ from samedeal.race.events import (
 )
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
+from samedeal.replays.signature import PLAY_PREFIX
 
 TICK_MS = 1_000
 PLAYER = "computer"

@@ -6,12 +6,12 @@ from typing import BinaryIO, Final, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
+from samedeal import codec
 from samedeal.errors import Malformed, Refused
-from samedeal.proof.signature import Signature, signed
 from samedeal.race.events import Closed, Entry, Header, Hex32, Record
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
-from samedeal.wire import codec
+from samedeal.race.standings import Standing
+from samedeal.replays.signature import Signature, signed
 
 MAX_BYTES = 64 * 2**20
 """The maximum size of a replay that is read as a single document."""

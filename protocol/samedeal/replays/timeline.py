@@ -5,7 +5,7 @@ from msgspec import Struct
 from samedeal.game import Game
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.run import Run
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 
 Table = dict[str, tuple[str, ...]]

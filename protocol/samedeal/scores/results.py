@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header, Joined
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Log
 
 WITHOUT_CARDS: Final = frozenset({"waiting", "ready", "scratched"})

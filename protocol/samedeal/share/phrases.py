@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final, Protocol
 
 from samedeal.games.catalogue import GAMES
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening
 
 MAX_NAMES: Final = 4

@@ -7,7 +7,7 @@ from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.race.race import Race, Stage
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire import views
 
 

@@ -8,7 +8,18 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from samedeal.game import Game
-from samedeal.solver import corner_stones, corners, gallery, grid
+from samedeal.solver import (
+    corner_stones_search as corner_stones,
+)
+from samedeal.solver import (
+    corners_search as corners,
+)
+from samedeal.solver import (
+    gallery_search as gallery,
+)
+from samedeal.solver import (
+    grid_search as grid,
+)
 from samedeal.solver.solution import Solution
 
 SOLVERS: Final[dict[str, Callable[[Any, int], Solution]]] = {

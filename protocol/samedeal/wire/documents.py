@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE, Practice
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.results import RaceResult
 from samedeal.scores.tallies import Personal
 

@@ -12,8 +12,8 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
-from samedeal.race.seat import Standing
 from samedeal.race.server_bots import Level
+from samedeal.race.standings import Standing
 
 Id = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 RaceId = Annotated[str, Meta(min_length=1, max_length=64)]

@@ -11,8 +11,8 @@ from samedeal.game import Game, Move
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Seat, Standing
 from samedeal.race.server_bots import levels
+from samedeal.race.standings import Seat, Standing
 from samedeal.wire.messages import Board, Changes, Guidance, Host, Progress, Rematch, View
 
 

@@ -1,1 +1,1 @@
-"""The store: connections to Redis, the race log, the archive, guests and par results."""
+"""The store: connections to Redis, and one module for each kind of data in it."""

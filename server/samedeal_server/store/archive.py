@@ -13,7 +13,7 @@ from samedeal.race.events import Entry, Header
 from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import RaceSummary
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
 from samedeal_server.store import replay_codec, stored_replays
 from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import normalised, without_joiners
-from samedeal_server.access.network import network
+from samedeal_server.addresses import network
 
 PLAYER: Final = re.compile(r"[0-9a-f]{16}")
 LIMITED_PREFIX: Final = 64

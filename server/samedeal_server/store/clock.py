@@ -6,7 +6,7 @@ A clock that is set while races run neither ends nor holds them: each race keeps
 import logging
 import time
 
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
 from samedeal_server.store.connection import Store
 
 logger = logging.getLogger(__name__)

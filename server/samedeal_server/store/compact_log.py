@@ -6,7 +6,7 @@ from typing import overload
 
 from msgspec import msgpack
 
-from samedeal.proof.commitments import next_digest
+from samedeal.digest_chain import next_digest
 from samedeal.race.events import AnyEvent, Entry, entry_bytes
 
 BLOCK = 32

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
 from samedeal_server.store import schema
 from samedeal_server.store.checks import MASTER_KEY, check_durability
 from samedeal_server.store.connection import PROBE, PROBE_S, Store, UnfitStoreError

@@ -16,7 +16,7 @@ from redis.exceptions import NoScriptError, ResponseError
 from redis.maint_notifications import MaintNotificationsConfig
 
 from samedeal.errors import Refused
-from samedeal_server.ops import metrics
+from samedeal_server.net import metrics
 from samedeal_server.store.health import AWAY, Health
 
 Word = str | bytes | int

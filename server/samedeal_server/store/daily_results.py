@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from samedeal.errors import Refused
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
-from samedeal_server.ops.logging_setup import about
+from samedeal.race.standings import Standing
+from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store
 

@@ -9,13 +9,13 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.replays.replay import MAX_BYTES
-from samedeal_server.ops.logging_setup import about
+from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store, texts
-from samedeal_server.store.guests import Guests
+from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.player_races import LISTED, UNLISTED
-from samedeal_server.store.reports import Reports
+from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 
 logger = logging.getLogger(__name__)

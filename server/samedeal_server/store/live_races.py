@@ -10,7 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.wire.documents import Listed
-from samedeal_server.access.limits import Limit, too_many
+from samedeal_server.net.limits import Limit, too_many
 from samedeal_server.store import stored_replays
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts

@@ -5,7 +5,7 @@ from typing import Final
 
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
-from samedeal_server.store.guests import Guest, Guests, digest, new_token
+from samedeal_server.store.guest_tokens import Guest, Guests, digest, new_token
 from samedeal_server.store.withdrawals import ERASED
 
 EXPIRE_S: Final = 600

@@ -1,24 +1,18 @@
 """The race log in Redis: one stream per race, appended to at its end and read from any entry on."""
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
 
 from samedeal.errors import Refused
-from samedeal.race.events import AnyEvent, Entry, Header, Hex32, entry_bytes, header_bytes
-from samedeal_server.ops import metrics
+from samedeal.race.events import AnyEvent, Entry, Header, Hex32, header_bytes
 from samedeal_server.store.connection import Store, Word
-from samedeal_server.store.guests import Guest
+from samedeal_server.store.group_commits import GroupCommits, head_key, log_key
+from samedeal_server.store.guest_tokens import Guest
 
 T = TypeVar("T")
-GATHER_S = 0.001
-"""How long entries are collected for the next group commit while another is in flight. Larger commits cost less per
-entry. A slow commit, such as one that is being retried, does not delay the others."""
-IN_FLIGHT = 4
-"""Maximum number of group commits in flight."""
 BLOCK_S = 0.2
 """How long one call of ``follow`` waits for new entries."""
 READ_AT_ONCE = 500
@@ -27,76 +21,47 @@ LINGER_S = 600
 """How long the log of an archived race is kept for other processes that still follow it."""
 
 
-class Behind(Exception):
-    """The log has other entries after the writer's last known one."""
-
-
-class Lost(Exception):
-    """The log has lost acknowledged entries: `n` is its last number, -1 if the race is missing."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__(n)
-        self.n = n
-
-
 class _Line(Struct, array_like=True):
     n: int
     at: int
     event: AnyEvent
 
 
-class _Append(Struct):
-    """Entries that a room appends, and the future that it waits for."""
-
-    race_id: str
-    before: str
-    entries: Sequence[Entry]
-    written: "asyncio.Future[None]"
-
-
 class RaceLog:
-    """The logs of all races. Entries appended in the same iteration of the event loop are sent together.
-
-    In a cluster, each race is written separately, so that races on other nodes continue when one node is down.
-    """
+    """The logs of all races."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store, self._commits = store, GroupCommits(store)
         self._create = store.script("create.lua")
-        self._append = store.script("append.lua")
         self._delete_empty = store.script("delete_empty.lua")
-        self._queue: list[_Append] = []
-        self._commits: set[asyncio.Task[None]] = set()
-        self._next_at = 0.0
-        self._timer: asyncio.TimerHandle | None = None
 
     async def create(self, header: Header, digest: str, host: Guest | None = None) -> bool:
         """Create the log of a race and return whether its id was free. Safe to repeat."""
         words: list[Word] = [header_bytes(header), digest]
         if host:
             words.append(json.encode(host))
-        return bool(await self._create.run([_head(header.race)], words))
+        return bool(await self._create.run([head_key(header.race)], words))
 
     async def header(self, race_id: str) -> Header | None:
         """Return the header of a race, or None if it has no log."""
-        text = await self._store.ask("HGET", _head(race_id), "header")
+        text = await self._store.ask("HGET", head_key(race_id), "header")
         return None if text is None else _read(_header_decoder, text)
 
     async def host(self, race_id: str) -> Guest | None:
         """Return the guest who opened a race, or None if it has no log or no host."""
-        text = await self._store.ask("HGET", _head(race_id), "host")
+        text = await self._store.ask("HGET", head_key(race_id), "host")
         return None if text is None else _read(_host_decoder, text)
 
     async def head(self, race_id: str) -> tuple[int, str]:
         """Return the number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""
-        n, digest = await self._store.ask("HMGET", _head(race_id), "n", "h")
+        n, digest = await self._store.ask("HMGET", head_key(race_id), "n", "h")
         return (-1, "") if n is None or digest is None else (_read(_number_decoder, n), _digest(digest))
 
     async def read(self, race_id: str, after: int = 0) -> list[Entry]:
         """Return the entries with numbers above `after`. Raises Refused("store-unavailable")."""
         entries = list[Entry]()
         while True:
-            words: list[Word] = [_log(race_id), f"{after + len(entries) + 1}-0", "+", "COUNT", READ_AT_ONCE]
+            words: list[Word] = [log_key(race_id), f"{after + len(entries) + 1}-0", "+", "COUNT", READ_AT_ONCE]
             lines = await self._store.ask("XRANGE", *words)
             entries += [_entry(fields) for _, fields in lines]
             if len(lines) < READ_AT_ONCE:
@@ -108,14 +73,7 @@ class RaceLog:
         Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if it is unknown whether the
         entries were written.
         """
-        append = _Append(race_id, before, entries, asyncio.get_running_loop().create_future())
-        if self._store.whole:
-            if not self._queue:
-                asyncio.get_running_loop().call_soon(self._commit)
-            self._queue.append(append)
-        else:
-            self._start([append])
-        await append.written
+        await self._commits.append(race_id, before, entries)
 
     async def follow(
         self, known: Callable[[], Mapping[str, int]], wait_s: float = BLOCK_S
@@ -130,7 +88,7 @@ class RaceLog:
             await asyncio.sleep(wait_s)
             return {}
         streams = await self._store.news(
-            {_log(race_id): f"{n}-0" for race_id, n in known_before.items()}, round(1000 * wait_s)
+            {log_key(race_id): f"{n}-0" for race_id, n in known_before.items()}, round(1000 * wait_s)
         )
         known_now = known()
         news = ((_race_id(key), lines) for key, lines in streams)
@@ -140,72 +98,12 @@ class RaceLog:
 
     async def discard(self, race_id: str) -> None:
         """Expire the log of an archived race after LINGER_S."""
-        for key in (_log(race_id), _head(race_id)):
+        for key in (log_key(race_id), head_key(race_id)):
             await self._store.ask("EXPIRE", key, LINGER_S)
 
     async def delete_empty(self, race_id: str) -> bool:
         """Delete a race if its log is empty, and return whether it was deleted."""
-        return bool(await self._delete_empty.run([_head(race_id), _log(race_id)], []))
-
-    def _commit(self) -> None:
-        """Start a group commit if entries are queued, or schedule it if it is too early."""
-        if not self._queue or len(self._commits) >= IN_FLIGHT:
-            return
-        loop = asyncio.get_running_loop()
-        if self._commits and loop.time() < self._next_at:
-            if self._timer is None:
-                self._timer = loop.call_at(self._next_at, self._commit_collected)
-            return
-        appends, self._queue, self._next_at = self._queue, [], loop.time() + GATHER_S
-        self._start(appends)
-
-    def _commit_collected(self) -> None:
-        self._timer = None
-        self._commit()
-
-    def _start(self, appends: list[_Append]) -> None:
-        commit = asyncio.get_running_loop().create_task(self._write(appends))
-        self._commits.add(commit)
-        commit.add_done_callback(self._committed)
-
-    def _committed(self, commit: "asyncio.Task[None]") -> None:
-        self._commits.discard(commit)
-        self._commit()
-
-    async def _write(self, appends: list[_Append]) -> None:
-        keys: list[str] = []
-        arguments: list[Word] = []
-        for append in appends:
-            keys += (_log(append.race_id), _head(append.race_id))
-            arguments += (append.before, len(append.entries))
-            for entry in append.entries:
-                arguments += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
-        started = time.perf_counter()
-        try:
-            replies = await self._append.run(keys, arguments)
-            metrics.APPENDS.observe(time.perf_counter() - started)
-            for append, (status, n) in zip(appends, replies, strict=True):
-                _settle(append, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
-        except Exception as error:  # the waiting rooms must not hang
-            for append in appends:
-                _settle(append, error)
-
-
-def _settle(append: _Append, failure: Exception | None) -> None:
-    if append.written.done():
-        return
-    if failure is None:
-        append.written.set_result(None)
-    else:
-        append.written.set_exception(failure)
-
-
-def _log(race_id: str) -> str:
-    return f"race:{{{race_id}}}:log"
-
-
-def _head(race_id: str) -> str:
-    return f"race:{{{race_id}}}:head"
+        return bool(await self._delete_empty.run([head_key(race_id), log_key(race_id)], []))
 
 
 def _race_id(key: bytes) -> str:

@@ -13,12 +13,12 @@ from typing import Annotated, Final, NamedTuple
 from msgspec import Meta, Struct, msgpack
 from msgspec.structs import replace
 
-from samedeal.proof.commitments import nonce_commitment
-from samedeal.proof.signature import Signature
+from samedeal.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Closed, Entry, Header, Joined, Moved, Nonce
 from samedeal.race.race import Race
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES
+from samedeal.replays.signature import Signature
 
 TAG: Final = b"\x02"
 SUMMARY_BYTES: Final = 4096

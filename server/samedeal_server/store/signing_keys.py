@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.proof.signature import Signature, public_key, signed
+from samedeal.replays.signature import Signature, public_key, signed
 from samedeal_server.store.connection import Store
 
 KEYS: Final = "replays:keys"

@@ -11,14 +11,14 @@ from typing import Literal, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, msgpack
 
+from samedeal import codec
+from samedeal.digest_chain import first_digest, next_digest
 from samedeal.errors import Refused
-from samedeal.proof.commitments import first_digest, next_digest
-from samedeal.proof.signature import Signature
 from samedeal.race.events import AnyEvent, Entry, Header, Joined, entry_bytes, header_bytes
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import FORMATS, Replay
+from samedeal.replays.signature import Signature
 from samedeal.scores.results import RaceResult
-from samedeal.wire import codec
 from samedeal_server.store import replay_codec, tombstone
 from samedeal_server.store.replay_codec import StoredRace, Summary
 

@@ -6,7 +6,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.wire.messages import Rematch
 from samedeal_server.store.connection import Store
-from samedeal_server.store.guests import Guest
+from samedeal_server.store.guest_tokens import Guest
 
 
 class Successor(Struct, frozen=True):

@@ -16,9 +16,9 @@ from samedeal_cli.commands.arena_races import Contest, check_program, play_all, 
 from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import DURATION, GAME, LONGEST_SEED, SEED, Number, Parsed
 from samedeal_cli.failure import Misused
-from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import counted
 from samedeal_cli.render.transcript import printable
+from samedeal_cli.sanitise import print_file
 from samedeal_cli.settings import Settings, command
 
 MAX_BOTS: Final = 32

@@ -69,7 +69,7 @@ def _run(settings: Settings, redis: str | None, data_dir: str | None, *arguments
     given = {"--redis": redis, "--data-dir": data_dir}
     words = [f"{option}={value}" for option, value in given.items() if value is not None]
     flags = [*(["--json"] if settings.json else []), *(["--quiet"] if settings.quiet else [])]
-    program = [sys.executable, "-m", "samedeal_server.backups", *words, *flags, *arguments]
+    program = [sys.executable, "-m", "samedeal_server.operate.backups", *words, *flags, *arguments]
     if os.name == "posix":
         os.execv(program[0], program)  # noqa: S606 (no shell)
     return subprocess.run(program, check=False).returncode  # noqa: S603 (our own program)

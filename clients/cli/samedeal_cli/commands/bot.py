@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from samedeal.errors import Refused
 from samedeal.race.run import RESTART
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.messages import Board
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import NAME, RACE, WAIT, Link

@@ -6,12 +6,13 @@ from typing import Final
 
 import click
 
-from samedeal_cli import config as file
-from samedeal_cli.commands.output import on_or_off, show, table_lines
-from samedeal_cli.config import KEYS
+from samedeal_cli import config_file as file
+from samedeal_cli.commands.output import show, table_lines
+from samedeal_cli.config_file import KEYS
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
 from samedeal_cli.net import guests
+from samedeal_cli.render.phrases import on_or_off
 from samedeal_cli.settings import Settings, command
 
 ACTIONS: Final = {"list": 0, "path": 0, "get": 1, "set": 2, "unset": 1}

@@ -8,21 +8,21 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
+from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.receipts import about
 from samedeal.proof.verification import verify
 from samedeal.race.events import Header
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay, read
-from samedeal.wire import codec
 from samedeal.wire.messages import View
 from samedeal_cli.commands.bot import RandomPlayer, play
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
-from samedeal_cli.commands.parameters import race_request
 from samedeal_cli.failure import Failure, Unverified
 from samedeal_cli.net.connection import Connection
+from samedeal_cli.net.http_api import race_request
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.settings import state_dir
 

@@ -16,10 +16,10 @@ from samedeal.version import VERSION
 from samedeal_cli.commands.bot import rematch
 from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import Server
-from samedeal_cli.commands.invite import qr_lines
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.serve import OPEN
 from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import results
 from samedeal_cli.running import first_of

@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import click
 
+from samedeal_cli.addresses import same_server
 from samedeal_cli.commands.invite import explain_link, qr_option
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import LOGIN, NAME, Login, as_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import same_server
 from samedeal_cli.net.http_api import Api, LoginCode
 from samedeal_cli.settings import Settings, command
 

@@ -23,8 +23,8 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from samedeal.version import VERSION
-from samedeal.wire.codec import SUBPROTOCOLS
-from samedeal_cli import config
+from samedeal.wire.decoding import SUBPROTOCOLS
+from samedeal_cli import config_file as config
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.serve import check_installed
 from samedeal_cli.failure import Failure, Misused, Unreachable
@@ -141,7 +141,7 @@ def _installation(backups: str | None, ports: Sequence[int]) -> list[Finding]:
     """Return what the server's package finds about an installation. Raises Failure if it cannot run."""
     check_installed(store="checked by the server's package")
     options = [f"--port={port}" for port in ports] + ([] if backups is None else [f"--backups={backups}"])
-    program = [sys.executable, "-m", "samedeal_server.doctor", *options]
+    program = [sys.executable, "-m", "samedeal_server.operate.doctor", *options]
     done = subprocess.run(program, capture_output=True, check=False)  # noqa: S603 (our own program)
     try:
         return [Finding(*finding) for finding in msgspec.json.decode(done.stdout, type=list[tuple[str, str, Any, str]])]

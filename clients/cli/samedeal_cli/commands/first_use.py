@@ -27,7 +27,7 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
     """
     if name or "SAMEDEAL_TOKEN" in os.environ or settings.json or settings.quiet or not at_terminal():
         return settings
-    from samedeal_cli.config import set_key
+    from samedeal_cli.config_file import set_key
     from samedeal_cli.net import guests
 
     if guests.chosen_name(settings, server):
@@ -75,7 +75,7 @@ def offer_rules(settings: Settings, slug: str) -> None:
     """Offer the rules of a game that this program knows, unless it has been played here or its rules were offered."""
     if slug not in GAMES or settings.json or settings.quiet or not at_terminal() or slug in _known_games():
         return
-    from samedeal_cli.commands.games import rules_lines
+    from samedeal_cli.render.rules import rules_lines
 
     question = f"Never played {GAMES[slug].title}? Type i for its rules, or press Enter to begin"
     while answer := click.prompt(question, default="", show_default=False, err=True):

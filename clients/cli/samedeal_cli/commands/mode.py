@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import click
 
 from samedeal_cli.failure import INTERRUPTED, Misused
+from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Settings
 
 if TYPE_CHECKING:
-    from samedeal_cli.full_screen.canvas_widget import CanvasScreen
     from samedeal_cli.render.canvas import Canvas
+    from samedeal_cli.screen.canvas_widget import CanvasScreen
 
 T = TypeVar("T", bound="CanvasScreen")
 Mode = Literal["tui", "line"]
-Boards = Literal["picture", "words", "none"]
-"""How line mode shows tables."""
-LEAST: Final = (60, 20)
-"""Minimum size of the full screen: columns and lines."""
 DUMB_TERMS: Final = ("", "dumb", "unknown")
 """Values of TERM for terminals that cannot move the cursor."""
 
@@ -61,12 +58,12 @@ def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Call
         os.environ.pop("NO_COLOR", None)
     else:
         os.environ["NO_COLOR"] = "1"
-    from samedeal_cli.full_screen.splash import splash_screen
     from samedeal_cli.render.themes import look
+    from samedeal_cli.screen.splash import splash_screen
 
     with splash_screen(first_frame, look(settings.theme, settings.suits, colored=settings.colored)) as restore:
-        from samedeal_cli.full_screen.app import FullScreen
         from samedeal_cli.running import WayOut, run
+        from samedeal_cli.screen.app import FullScreen
 
         screen, way_out = make_screen(), WayOut(restore)
         app = FullScreen(screen, way_out, animation=settings.animation)

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from samedeal_cli.failure import Misused
-from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii
+from samedeal_cli.sanitise import print_file
 from samedeal_cli.settings import Settings
 
 WIDE: Final = 74
@@ -32,11 +32,6 @@ def show(settings: Settings, document: object, lines: Iterable[str]) -> None:
     else:
         for line in lines:
             print_line(settings, line)
-
-
-def on_or_off(value: str | bool) -> str:
-    """Format a value as a user would type it."""
-    return ("on" if value else "off") if isinstance(value, bool) else value
 
 
 def table_lines(rows: Iterable[Sequence[str]], headings: Sequence[str] = ()) -> list[str]:

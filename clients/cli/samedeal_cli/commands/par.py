@@ -11,17 +11,17 @@ from urllib.parse import quote
 import click
 
 from samedeal.computer.par import Square
-from samedeal.computer.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
+from samedeal.share.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.wire.documents import DealPar, RacePar
 from samedeal_cli.commands.output import show, write_output
-from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, Variants, variant_option
+from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.net.http_api import Api, ParProgress, plain
+from samedeal_cli.net.http_api import Api, ParProgress, Variants, plain
 from samedeal_cli.render.phrases import short_deal
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command

@@ -1,7 +1,7 @@
 """Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -13,15 +13,13 @@ from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
-from samedeal_cli.commands.timecode import parse_moment
+from samedeal_cli.addresses import race_link, server_address, unwrapped
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.matching import named
-from samedeal_cli.net.addresses import race_link, server_address, unwrapped
 from samedeal_cli.settings import Settings
+from samedeal_cli.timecode import parse_moment
 
 T = TypeVar("T")
-Variants = Sequence[tuple[str, str | bool]]
-"""Options of a game, with their values."""
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
 NOT_DAILY: Final = (
@@ -254,22 +252,3 @@ def check_daily(seed: str | None = None) -> None:
     given = [options[name] for name in NOT_DAILY if context.params.get(name) not in (None, ())]
     if given := ["a deal code"] * (seed is not None) + given:
         raise Misused(f"--daily cannot be combined with {', '.join(given)}")
-
-
-def race_request(
-    game: str, seed: str | None, options: Mapping[str, object], *, daily: bool = False, variants: Variants = ()
-) -> dict[str, object]:
-    """Return the body of a request for a race. Options that are None are left out."""
-    given = {option: value for option, value in options.items() if value is not None}
-    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
-    return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
-
-
-def ghost_request(race_id: str) -> dict[str, object]:
-    """Return the body of a request for a race for one against the racers of a finished race."""
-    return {"ghosts": [race_id], "options": {"max_racers": 1, "unlisted": True, "start_delay_ms": 0}}
-
-
-def rematch_request(race_id: str, game: str | None = None) -> dict[str, object]:
-    """Return the body of a request for a rematch, perhaps with another game."""
-    return {"again": race_id, **({"game": game} if game else {})}

@@ -12,29 +12,27 @@ import click
 import msgspec
 
 from samedeal_cli.commands.first_use import confirm_second_daily, offer_rules, open_race, remember_game, with_name
-from samedeal_cli.commands.mode import Boards, Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
     GAME_OR_DEAL,
     RACE,
     REPLAY,
     Link,
-    Variants,
     as_option,
     check_daily,
-    ghost_request,
     race_options,
-    race_request,
-    rematch_request,
 )
 from samedeal_cli.failure import TOO_LATE, Declined, Failure, Misused
+from samedeal_cli.line.descriptions import Boards
+from samedeal_cli.net.http_api import Variants, ghost_request, race_request, rematch_request
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal.wire.documents import Opened
-    from samedeal_cli.full_screen.race_screen import RaceScreen
     from samedeal_cli.net.connection import Connection
+    from samedeal_cli.screen.race_screen import RaceScreen
 
 F = TypeVar("F", bound=BaseException)
 
@@ -204,7 +202,7 @@ class Session:
         return 0
 
     def _run_full_screen(self) -> int:
-        from samedeal_cli.full_screen.race_view import draw_screen
+        from samedeal_cli.screen.race_view import draw_screen
         from samedeal_cli.state.race_state import first_state
 
         settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
@@ -216,9 +214,9 @@ class Session:
         )
 
         def make_screen() -> "RaceScreen":
-            from samedeal_cli.full_screen.race_screen import RaceScreen
             from samedeal_cli.net.connect import connect
             from samedeal_cli.net.http_api import Api
+            from samedeal_cli.screen.race_screen import RaceScreen
 
             def enter(race_id: str, watching: bool) -> "Connection":
                 return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
@@ -277,9 +275,9 @@ class Session:
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
-        from samedeal_cli.net.sanitise import safe
         from samedeal_cli.net.verification import verify_race
         from samedeal_cli.render.phrases import evening_phrase
+        from samedeal_cli.sanitise import safe
 
         settings = self.settings
         interactive = sys.stdin.isatty() and sys.stdout.isatty() and not settings.json

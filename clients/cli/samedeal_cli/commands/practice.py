@@ -11,16 +11,17 @@ import click
 from samedeal.game import Move
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
-from samedeal_cli.commands.opened_replay import player_of, position_of, unverified_if_refused
-from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, Deal, Number, Variants, variant_option
-from samedeal_cli.commands.timecode import Moment
+from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, Deal, Number, variant_option
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import named
-from samedeal_cli.net.practice import PRACTICE, Library, Practice
+from samedeal_cli.net.http_api import Variants
+from samedeal_cli.net.practice_connection import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.searches import PublicDeal
 from samedeal_cli.settings import Settings, command
+from samedeal_cli.state.opened_replay import player_of, position_of, unverified_if_refused
 from samedeal_cli.state.race_state import first_state
+from samedeal_cli.timecode import Moment
 
 
 @command(
@@ -68,8 +69,8 @@ def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mo
         settings.say(f"samedeal: {why}")
     connection = Practice(deal, moves)
     if chosen == "tui":
-        from samedeal_cli.full_screen.race_screen import practice_screen
-        from samedeal_cli.full_screen.race_view import draw_screen
+        from samedeal_cli.screen.race_screen import practice_screen
+        from samedeal_cli.screen.race_view import draw_screen
 
         plain, state = settings.plain, first_state(settings, PRACTICE)
         frame = draw_screen(state, state.width, state.height)

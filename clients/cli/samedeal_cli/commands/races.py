@@ -21,14 +21,12 @@ from samedeal_cli.commands.parameters import (
     SEED,
     Deal,
     Number,
-    Variants,
     as_option,
     check_daily,
     race_options,
-    race_request,
 )
 from samedeal_cli.failure import Misused
-from samedeal_cli.net.http_api import Api
+from samedeal_cli.net.http_api import Api, Variants, race_request
 from samedeal_cli.render.phrases import local_time, with_unique_names
 from samedeal_cli.settings import Settings, command
 

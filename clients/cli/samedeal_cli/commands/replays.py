@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from samedeal import codec
 from samedeal.analysis.analysis import Analysis
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -19,30 +20,29 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.race.events import Dealt, Moved, Resigned
 from samedeal.race.run import RESTART, Run
 from samedeal.replays.replay import Replay
-from samedeal.wire import codec
 from samedeal.wire.messages import Board
-from samedeal_cli.commands.games import TOO_OLD
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
-from samedeal_cli.commands.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, REPLAY, Deal, Number
 from samedeal_cli.failure import Misused
-from samedeal_cli.full_screen.replay_view import draw_screen
 from samedeal_cli.net.replay_loader import load_replay, published_keys
-from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render import text_table, transcript
-from samedeal_cli.render.cast import cast
 from samedeal_cli.render.phrases import clock
-from samedeal_cli.render.picture import MAX_TABLES, picture_svg
+from samedeal_cli.render.rules import TOO_OLD
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.running import run
+from samedeal_cli.sanitise import safe_text
+from samedeal_cli.screen.cast import cast
+from samedeal_cli.screen.picture import MAX_TABLES, picture_svg
+from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.recording import Step
+from samedeal_cli.state.marks import Step
+from samedeal_cli.state.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.state.replay_state import Player
 
 if TYPE_CHECKING:
-    from samedeal_cli.full_screen.replay_screen import ReplayScreen
+    from samedeal_cli.screen.replay_screen import ReplayScreen
 
 
 FORMATS: dict[str, Callable[[Replay], bytes]] = {
@@ -122,8 +122,8 @@ def _play(settings: Settings, player: Player, replay: Replay, verify: Callable[[
     """Run the player of a replay on the full screen. Returns the exit code."""
 
     def make_screen() -> "ReplayScreen":
-        from samedeal_cli.full_screen.race_screen import practise_from
-        from samedeal_cli.full_screen.replay_screen import ReplayScreen
+        from samedeal_cli.screen.race_screen import practise_from
+        from samedeal_cli.screen.replay_screen import ReplayScreen
         from samedeal_cli.searches import analysis_of_race
 
         palette = look(settings.theme, settings.suits, colored=settings.colored)

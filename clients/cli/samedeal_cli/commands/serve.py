@@ -11,10 +11,10 @@ from typing import Final
 import click
 
 from samedeal.program_start import NOTICE
-from samedeal_cli.commands.invite import qr_lines
+from samedeal_cli.addresses import own_addresses
 from samedeal_cli.commands.parameters import Number
 from samedeal_cli.failure import Failure, Misused
-from samedeal_cli.net.addresses import own_addresses
+from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.settings import Settings, command
 
 PORT: Final = 8640

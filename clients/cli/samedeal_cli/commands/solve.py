@@ -8,17 +8,18 @@ import msgspec
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.mode import Mode, mode_option
-from samedeal_cli.commands.opened_replay import player_of, unverified_if_refused
 from samedeal_cli.commands.output import print_line, show, write_output
-from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, FILE, Deal, Variants, variant_option
+from samedeal_cli.commands.parameters import DEAL_OR_REPLAY, FILE, Deal, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of, show_replay
 from samedeal_cli.failure import Misused
+from samedeal_cli.net.http_api import Variants
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.render.phrases import short_deal
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.running import run
 from samedeal_cli.searches import PublicDeal, analysis_of_deal, analysis_of_race, line_replay
 from samedeal_cli.settings import Settings, command
+from samedeal_cli.state.opened_replay import player_of, unverified_if_refused
 
 
 @command("samedeal solve corners:31", "samedeal solve calm-otter-42", "samedeal solve gallery:31 --watch")

@@ -5,9 +5,9 @@ from typing import Final
 
 from samedeal.version import VERSION
 from samedeal.wire.documents import RaceList
+from samedeal_cli.addresses import DEFAULT_SERVER
 from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net import guests
-from samedeal_cli.net.addresses import DEFAULT_SERVER
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings, program
 

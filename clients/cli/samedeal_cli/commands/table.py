@@ -5,6 +5,7 @@ from typing import Literal
 
 import click
 
+from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import OUTCOMES, Outcome
 from samedeal.proof.verification import UNCHECKED
@@ -12,15 +13,14 @@ from samedeal.proof.verification import verify as verified
 from samedeal.scores.evening import BEST_OF, SignedEvening
 from samedeal.scores.results import RaceResult
 from samedeal.share.phrases import points
-from samedeal.wire import codec
 from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import KEY, REPLAY
 from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.replay_loader import open_replay, published_keys
-from samedeal_cli.net.sanitise import print_file
 from samedeal_cli.render.phrases import counted, evening_names
 from samedeal_cli.render.transcript import name_with_bot, printable
+from samedeal_cli.sanitise import print_file
 from samedeal_cli.settings import Settings, command
 
 

@@ -19,9 +19,9 @@ from samedeal_cli.commands.parameters import FILE, KEY, RACE, REPLAY, Link
 from samedeal_cli.failure import Misused, Unverified
 from samedeal_cli.net.receipts import files, in_file, lines
 from samedeal_cli.net.replay_loader import open_replay, published_keys, server_and_race
-from samedeal_cli.net.sanitise import print_file, safe
 from samedeal_cli.render.phrases import local_time, with_unique_names
 from samedeal_cli.render.transcript import printable
+from samedeal_cli.sanitise import print_file, safe
 from samedeal_cli.settings import Settings, command
 
 

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
-from typing import Final
+from typing import Final, Literal
 
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved, duration
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
-from samedeal_cli.commands.mode import Boards
 from samedeal_cli.render import phrases
 from samedeal_cli.render.text_table import WIRE_CARD, advice, board_lines, card_text, facts, standings_lines
 from samedeal_cli.settings import Settings, program
 
+Boards = Literal["picture", "words", "none"]
+"""How line mode shows tables."""
 HELP: Final = {
     "undo": "take back a move",
     "board": "show the table",

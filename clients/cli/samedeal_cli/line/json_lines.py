@@ -4,7 +4,7 @@ import sys
 
 import msgspec
 
-from samedeal.wire import codec
+from samedeal import codec
 from samedeal.wire.messages import FromServer, Welcome
 
 

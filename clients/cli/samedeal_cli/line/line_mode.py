@@ -9,12 +9,12 @@ from typing import Final, TypeVar, cast, get_args
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
-from samedeal.race.seat import Standing
 from samedeal.race.server_bots import Level
-from samedeal_cli.commands.games import TOO_OLD, rules_lines
+from samedeal.race.standings import Standing
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
 from samedeal_cli.line.narrator import Narrator
 from samedeal_cli.render.phrases import change_sentence, clock, reaction_named, waiting_phrase, with_unique_names
+from samedeal_cli.render.rules import TOO_OLD, rules_lines
 from samedeal_cli.render.text_table import with_cards
 
 T = TypeVar("T")

@@ -5,13 +5,12 @@ from itertools import chain
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.share.phrases import deal_line, headline
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, Reaction, View
-from samedeal_cli.commands.mode import Boards
 from samedeal_cli.line.console import Console
-from samedeal_cli.line.descriptions import Descriptions, next_commands
+from samedeal_cli.line.descriptions import Boards, Descriptions, next_commands
 from samedeal_cli.line.json_lines import print_event
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.render import phrases

@@ -4,7 +4,7 @@ from typing import Final
 
 from samedeal_cli.line.descriptions import HELP
 from samedeal_cli.line.line_mode import LineMode
-from samedeal_cli.net.practice import Practice
+from samedeal_cli.net.practice_connection import Practice
 from samedeal_cli.render.text_table import with_cards
 
 COMMANDS: Final = {

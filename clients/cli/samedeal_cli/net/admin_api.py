@@ -9,8 +9,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import HTTPHandler, ProxyHandler, Request, build_opener
 
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Misused, Unreachable
-from samedeal_cli.net.addresses import is_local
 from samedeal_cli.net.http_api import AnyStatus, Api, Query
 
 KEY_VARIABLE: Final = "SAMEDEAL_ADMIN_KEY"

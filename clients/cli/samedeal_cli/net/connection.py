@@ -13,20 +13,20 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.proof.commitments import nonce_commitment
+from samedeal.codec import Form
+from samedeal.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.race.server_bots import Level
 from samedeal.wire import messages as m
-from samedeal.wire.codec import Form
+from samedeal_cli.addresses import canonical_address
 from samedeal_cli.failure import Failure, NameRefused, Unreachable
-from samedeal_cli.net.addresses import canonical_address
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.pending_requests import PendingRequests
 from samedeal_cli.net.receipts import ReceiptBook
-from samedeal_cli.net.sanitise import safe
 from samedeal_cli.net.transport import PROGRAM, TRANSIENT_CODES, TemporarilyRefused, Transport, UnknownToken, refusal
+from samedeal_cli.sanitise import safe
 
 BACKOFF_S, LONGEST_BACKOFF_S = 0.25, 10.0
 MAX_RECONNECT_S = 300.0

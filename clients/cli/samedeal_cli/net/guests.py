@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
+from samedeal_cli.addresses import canonical_address, same_server
 from samedeal_cli.failure import Declined, Misused, NameRefused
-from samedeal_cli.net.addresses import canonical_address, same_server
 from samedeal_cli.settings import Settings, state_dir
 
 

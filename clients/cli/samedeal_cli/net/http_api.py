@@ -13,16 +13,18 @@ from urllib.request import HTTPErrorProcessor, OpenerDirector, ProxyHandler, Req
 import msgspec
 from msgspec import Struct
 
+from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.scores.evening import Evening
-from samedeal.wire.codec import decode_from_newer
 from samedeal.wire.documents import GameDescription, GameList, Opened
+from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import may_redirect
 from samedeal_cli.net.proxies import proxy_for, through
-from samedeal_cli.net.sanitise import safe, safe_text
+from samedeal_cli.sanitise import safe, safe_text
 
 T = TypeVar("T")
+Variants = Sequence[tuple[str, str | bool]]
+"""Options of a game, with their values."""
 Query = Mapping[str, object] | None
 """The query of a URL. Values of None are left out."""
 BASE = "/api/v1"
@@ -259,3 +261,22 @@ def plain(reason: object) -> str:
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
     return safe_text(str(reason)) or type(reason).__name__
+
+
+def race_request(
+    game: str, seed: str | None, options: Mapping[str, object], *, daily: bool = False, variants: Variants = ()
+) -> dict[str, object]:
+    """Return the body of a request for a race. Options that are None are left out."""
+    given = {option: value for option, value in options.items() if value is not None}
+    body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
+    return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
+
+
+def ghost_request(race_id: str) -> dict[str, object]:
+    """Return the body of a request for a race for one against the racers of a finished race."""
+    return {"ghosts": [race_id], "options": {"max_racers": 1, "unlisted": True, "start_delay_ms": 0}}
+
+
+def rematch_request(race_id: str, game: str | None = None) -> dict[str, object]:
+    """Return the body of a request for a rematch, perhaps with another game."""
+    return {"again": race_id, **({"game": game} if game else {})}

@@ -5,7 +5,7 @@ import time
 from msgspec.structs import replace
 
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.messages import Progress, View
 
 

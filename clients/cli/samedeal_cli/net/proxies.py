@@ -5,8 +5,8 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Unreachable
-from samedeal_cli.net.addresses import is_local
 
 
 def proxy_for(url: str) -> str | None:

@@ -15,8 +15,8 @@ from typing import BinaryIO, Final
 
 from samedeal.errors import Refused
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
+from samedeal_cli.addresses import race_link, server_address
 from samedeal_cli.failure import Declined, Misused
-from samedeal_cli.net.addresses import race_link, server_address
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
 

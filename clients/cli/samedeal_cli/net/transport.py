@@ -10,16 +10,17 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
+from samedeal.codec import Form, encode
 from samedeal.errors import Malformed, Refused
 from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
-from samedeal.wire.codec import SUBPROTOCOLS, Form, UnknownMessage, decode_from_server, encode, header_sent
+from samedeal.wire.decoding import SUBPROTOCOLS, UnknownMessage, decode_from_server, header_sent
 from samedeal.wire.messages import FromServer, Problem, Request, View
+from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.net.addresses import may_redirect
 from samedeal_cli.net.http_api import plain
 from samedeal_cli.net.proxies import proxy_for, through
-from samedeal_cli.net.sanitise import safe_text
+from samedeal_cli.sanitise import safe_text
 
 PROGRAM: Final = f"samedeal-cli/{VERSION}"
 READER: Final = f"this client (samedeal {VERSION})"

@@ -5,9 +5,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
-from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.text_table import find_cards
 from samedeal_cli.render.text_width import cells, graphemes
+from samedeal_cli.sanitise import safe_text
 
 Ink = Literal["", "spade", "heart", "diamond", "club", "good", "bad", "news", "place", "letter", "target", "bar"]
 """The meaning of a text. Each has its own colour."""
@@ -26,6 +26,8 @@ PLAIN: Final = Style()
 BOLD: Final = Style(bold=True)
 DIM: Final = Style(dim=True)
 
+LEAST: Final = (60, 20)
+"""Minimum size of the full screen: columns and lines."""
 PANE: Final = 38
 """The minimum width of each table when several are shown."""
 SMALL_GAP: Final = 8

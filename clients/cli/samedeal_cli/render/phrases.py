@@ -14,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal, Versus
 from samedeal.share.phrases import clock as clock
@@ -186,3 +186,8 @@ def deal_phrase(header: Header) -> str:
     if header.seed is not None:
         return f"open deal {header.game}:{header.seed}"
     return f"daily deal of {header.date}" if header.daily else "sealed deal"
+
+
+def on_or_off(value: str | bool) -> str:
+    """Format a value as a user would type it."""
+    return ("on" if value else "off") if isinstance(value, bool) else value

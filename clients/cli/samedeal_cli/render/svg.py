@@ -6,10 +6,10 @@ from itertools import groupby
 from typing import Final
 from xml.sax.saxutils import escape
 
-from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import look
+from samedeal_cli.sanitise import safe_text
 from samedeal_cli.settings import Theme
 
 CELL_WIDTH, CELL_HEIGHT = 9, 20

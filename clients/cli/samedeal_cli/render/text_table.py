@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from samedeal.cards import BACK
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal.wire.messages import Board
 from samedeal_cli.render.phrases import bot_mark

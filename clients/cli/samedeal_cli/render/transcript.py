@@ -12,11 +12,11 @@ from samedeal.names import seat_marks
 from samedeal.race import events as e
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal.share.phrases import duration, outcome_phrase, result
-from samedeal_cli.net.sanitise import safe_text
 from samedeal_cli.render.phrases import clock, counted, with_unique_names
+from samedeal_cli.sanitise import safe_text
 
 _FEW = 3
 """Cards that move together are listed up to this number, then counted."""

@@ -1,9 +1,8 @@
 """Actions: what keys do, and how the footer, the command palette and the help name it."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
-from unicodedata import normalize
 
 from samedeal_cli.render.text_width import cells
 
@@ -11,18 +10,6 @@ State = TypeVar("State")
 Result = TypeVar("Result")
 
 KEY_NAMES: Final = {"escape": "Esc", "backspace": "Bksp", "left": "←", "right": "→", "up": "↑", "down": "↓"}
-KEY_ROWS: Final = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,.")
-"""The keys that pick a pile, as they lie on the keyboard."""
-LAYOUTS: Final = (
-    "1234567890йцукенгшщзфывапролджячсмитьбю",
-    "1234567890йцукенгшщзфівапролджячсмитьбю",
-    "1234567890 ςερτυθιοπασδφγηξκλ΄ζχψωβνμ,.",
-    "1234567890  קראטוןםפשדגכעיחלךףזסבהנמצתץ",
-    "&é\"'(-è_çà",
-)
-"""What these keys type on keyboards for Russian, Ukrainian, Greek, Hebrew and, digits only, French."""
-_KEYS: Final = "".join(KEY_ROWS)
-_MEANT: Final = {typed: key for row in LAYOUTS for typed, key in zip(row, _KEYS, strict=False) if typed not in _KEYS}
 
 
 class Entry(NamedTuple):
@@ -78,9 +65,3 @@ def key_name(key: str) -> str:
     if key.startswith("ctrl+"):
         return f"^{key[5:].upper()}"
     return KEY_NAMES.get(key) or (key.title() if len(key) > 1 else key)
-
-
-def key_meant(key: str, known: Container[str]) -> str:
-    """Return the key of `known` that is meant: without Caps Lock, or what has its place on a keyboard for English."""
-    plain = normalize("NFKC", key).lower()
-    return key if key in known or len(key) > 1 else _MEANT.get(plain, plain)

@@ -14,7 +14,7 @@ from samedeal.race.server_bots import Level
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.render.phrases import quit_phrase, reaction_phrase
 from samedeal_cli.settings import Cards, Theme
-from samedeal_cli.state import actions, race_commands
+from samedeal_cli.state import actions, pile_keys, race_commands
 from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
@@ -256,4 +256,4 @@ def action_of(state: RaceState, key: str) -> Action | None:
 def key_meant(state: RaceState, key: str) -> str:
     """Return the key that works now and that a key stands for on another keyboard or with Caps Lock."""
     known = {name for action in working_actions(state) for name in action.keys.split()}
-    return actions.key_meant(key, known | {*state.selection.keys.values()})
+    return pile_keys.key_meant(key, known | {*state.selection.keys.values()})

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
+from samedeal_cli.render.phrases import counted
 from samedeal_cli.state.actions import key_name
 from samedeal_cli.state.race_actions import PLAYING, action_of, key_meant
-from samedeal_cli.state.race_commands import Step, apply_selection, play
+from samedeal_cli.state.race_commands import Command, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, QueuedKey, RaceState
 from samedeal_cli.state.selection import UNKNOWN, Direction
 
@@ -47,6 +48,26 @@ def _queue(state: RaceState, key: str) -> RaceState:
     if len(state.queued_keys) == MAX_QUEUED_KEYS:
         return replace(state, notice=Notice(f"{MAX_QUEUED_KEYS} keys are waiting: {key_name(key)} was dropped."))
     return replace(state, queued_keys=(*state.queued_keys, QueuedKey(key, state.aim_of(key))))
+
+
+def handle_queued_key(state: RaceState) -> Step:
+    """Handle the queued keys up to the next move. Call this after every message of the server.
+
+    They count as pressed at the time of the pending move, and wait for its answer. A key acts only on the card that it
+    was aimed at: if that has gone, the key and those behind it are dropped.
+    """
+    command: Command | None = None
+    while state.queued_keys and state.can_play and state.pending is None and command is None:
+        (key, aim), *others = state.queued_keys
+        if aim != state.aim_of(key) and not state.selection.ignores(key, 0):
+            break
+        state, command = on_key(replace(state, queued_keys=tuple(others)), key)
+    if state.pending is not None or not state.queued_keys:
+        return state, command
+    why = "" if command else "The cards have changed. "  # a question is on the screen
+    number = len(state.queued_keys)
+    notice = Notice(f"{why}{counted(number, 'queued key')} {'was' if number == 1 else 'were'} dropped.")
+    return replace(state, queued_keys=(), picks=(), notice=notice if state.can_play else state.notice), command
 
 
 def on_click(state: RaceState, spot: str, button: Button = "left") -> Step:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved, duration, ordinal, played_for_score
 from samedeal_cli.render.phrases import bot_mark
 

@@ -11,12 +11,12 @@ from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.run import RESTART, UNDO
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening
 from samedeal.scores.tallies import Personal, Versus
 from samedeal.wire.documents import Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
-from samedeal_cli.commands.mode import LEAST
+from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Cards, Settings, Suits, Theme
 from samedeal_cli.state.selection import Played, Selection
 

@@ -8,12 +8,10 @@ import msgspec
 from samedeal.analysis.advice import Advice
 from samedeal.race.ghosts import Ghost
 from samedeal.race.run import RESTART, UNDO
-from samedeal.race.seat import Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.messages import Board, Reaction, View
-from samedeal_cli.render.phrases import change_sentence, counted, reaction_phrase, with_unique_names
+from samedeal_cli.render.phrases import change_sentence, reaction_phrase, with_unique_names
 from samedeal_cli.render.text_table import card_text, with_cards
-from samedeal_cli.state.race_commands import Command, Step
-from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_news import ghost_news, race_news
 from samedeal_cli.state.race_state import NewsItem, Notice, RaceState
 
@@ -48,26 +46,6 @@ def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
     move, rule, why = msgspec.structs.astuple(advice.hint)
     places = state.selection.parse(move).places or tuple(state.selection.hidden)
     return replace(state, hinted=places, notice=Notice(with_cards(f"{move}: {rule} {why}")))
-
-
-def handle_queued_key(state: RaceState) -> Step:
-    """Handle the queued keys up to the next move. Call this after every message of the server.
-
-    They count as pressed at the time of the pending move, and wait for its answer. A key acts only on the card that it
-    was aimed at: if that has gone, the key and those behind it are dropped.
-    """
-    command: Command | None = None
-    while state.queued_keys and state.can_play and state.pending is None and command is None:
-        (key, aim), *others = state.queued_keys
-        if aim != state.aim_of(key) and not state.selection.ignores(key, 0):
-            break
-        state, command = on_key(replace(state, queued_keys=tuple(others)), key)
-    if state.pending is not None or not state.queued_keys:
-        return state, command
-    why = "" if command else "The cards have changed. "  # a question is on the screen
-    number = len(state.queued_keys)
-    notice = Notice(f"{why}{counted(number, 'queued key')} {'was' if number == 1 else 'were'} dropped.")
-    return replace(state, queued_keys=(), picks=(), notice=notice if state.can_play else state.notice), command
 
 
 def update(

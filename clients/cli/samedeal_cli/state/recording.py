@@ -4,45 +4,17 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
-from statistics import mean
-from typing import Final, Literal, NamedTuple, Self
+from itertools import islice
+from typing import Self
 
 from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
 from samedeal.race.race import Race
-from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.seat import Standing
+from samedeal.race.run import Run
+from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.render.phrases import with_unique_names
-
-MarkKind = Literal["home", "undo", "restart", "think", "turn", "end"]
-"""A marked event of a racer: a card that went home, an undo, a restart, a long think, the turning point, the end."""
-THINK_MS: Final = 2_000
-"""A long think lasts at least this long, and several times as long as the racer's average pause."""
-THINK_TIMES: Final = 3
-
-
-class Step(NamedTuple):
-    """A racer's table after a move; the first step is the deal."""
-
-    n: int
-    """The number of the log entry."""
-    at: int
-    """Milliseconds since the deal."""
-    move: Move
-    game: Game
-    attempt: int
-    best: int
-    """The most cards home in any attempt so far."""
-
-
-class Mark(NamedTuple):
-    """An event on the timeline of a racer."""
-
-    n: int
-    at: int
-    kind: MarkKind
+from samedeal_cli.state.marks import Mark, Step, marks
 
 
 @dataclass(frozen=True)
@@ -69,24 +41,11 @@ class Track:
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """All marks, in order."""
-        return tuple(sorted([*self._marks(), self.ended], key=lambda mark: mark.n))
+        return tuple(sorted([*marks(self.steps), self.ended], key=lambda mark: mark.n))
 
     @cached_property
     def times(self) -> tuple[int, ...]:
         return tuple(step.at for step in self.steps)
-
-    def _marks(self) -> list[Mark]:
-        pauses = [after.at - before.at for before, after in pairwise(self.steps)]
-        long = max(THINK_MS, THINK_TIMES * mean(pauses)) if pauses else 0
-        marks = []
-        for (before, step), pause in zip(pairwise(self.steps), pauses, strict=True):
-            if pause > long:
-                marks.append(Mark(step.n, step.at, "think"))
-            if step.move in (UNDO, RESTART):
-                marks.append(Mark(step.n, step.at, "undo" if step.move == UNDO else "restart"))
-            elif step.game.home > before.game.home:
-                marks.append(Mark(step.n, step.at, "home"))
-        return marks
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ nothing. Each pick leaves fewer candidates; the last one left is played.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
 
-from samedeal_cli.state.actions import KEY_ROWS, key_name
+from samedeal_cli.state.actions import key_name
+from samedeal_cli.state.pile_keys import layout_keys
 
 UNKNOWN: Final = " is not a key here."
 GUARD_S: Final = 0.7
@@ -206,27 +207,6 @@ class Selection:
         if any(choice.is_transfer for choice in self._all):
             return "".join(picks) if len(picks) == 2 else None
         return None if self.picks or place in self.foundations else place
-
-
-@cache
-def layout_keys(layout: str) -> Mapping[str, str]:
-    """Return the key of each place: rows and columns of the table are rows and columns of the keyboard.
-
-    Named piles, such as the stock, have the next row, or if there is none, the column to the right. On a table with too
-    many rows, neighbouring rows without a common column share one, so that the corners of Corner Stones have the keys
-    beside the columns.
-    """
-    rows = [line.split() for line in layout.strip().splitlines()]
-    grid = [{index: place for index, place in enumerate(row) if place != "."} for row in rows if len(row[-1]) < 3]
-    while len(grid) > len(KEY_ROWS):
-        pair = next((at for at in range(len(grid) - 1) if not grid[at].keys() & grid[at + 1].keys()), len(grid) - 2)
-        grid[pair : pair + 2] = [grid[pair + 1] | grid[pair]]
-    keys = {place: KEY_ROWS[at][column : column + 1] for at, row in enumerate(grid) for column, place in row.items()}
-    after = max((max(row) + 1 for row in grid if row), default=0)
-    beside = "".join(KEY_ROWS[len(grid) :][:1]) + "".join(row[after : after + 1] for row in KEY_ROWS)
-    spare = [key for key in dict.fromkeys(beside + "".join(KEY_ROWS)) if key not in keys.values()]
-    others = [place for row in rows for place in row if place != "." and not keys.get(place)]
-    return keys | dict(zip(others, spare, strict=False))
 
 
 def _places(move: str, places: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,98 @@
+"""The texts that dialogs show over a race: help, rules, link, verification checks and the evening's scores."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+from typing import Final
+
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.render.canvas import BOLD, PLAIN, Style
+from samedeal_cli.render.phrases import bot_mark, counted, game_scores_phrase, personal_phrases, versus_phrase
+from samedeal_cli.render.qr_code import qr_lines
+from samedeal_cli.state.actions import help_rows
+from samedeal_cli.state.race_actions import SECTIONS
+from samedeal_cli.state.race_commands import Text
+from samedeal_cli.state.race_state import Check, RaceState
+
+GOOD: Final = Style("good", bold=True)
+BAD: Final = Style("bad", bold=True)
+
+Lines = Sequence[tuple[str, Style]]
+MOUSE: Final = (
+    ("click, click", "pick up, drop"),
+    ("drag", "pick up and drop"),
+    ("double click", "send the card home"),
+    ("right click", "drop the card on the best pile"),
+)
+OTHERS: Final = (
+    "Everywhere",
+    (("^P", "find and run any command that works now"), ("^Z", "suspend; fg returns"), ("^C", "quit")),
+)
+PILES: Final = (
+    ("letters, digits", "each pile has the key beside its name: pick it up, then press the key of its target"),
+    ("the same again", "send the picked card home, or put it down"),
+    ("arrows", "move the cursor"),
+)
+
+
+def text_lines(state: RaceState, text: Text, width: int) -> Lines:
+    """Return the lines of a text, wrapped to a width."""
+    match text:
+        case "help":
+            playing, *others = [(title, help_rows(actions)) for title, _, actions in SECTIONS]
+            return help_lines([("Playing", [*PILES, *playing[1]]), ("Mouse", MOUSE), *others, OTHERS], width)
+        case "rules":
+            from samedeal_cli.render.rules import rules_lines
+
+            slug = state.game.slug if state.game else ""
+            unknown = ["This version does not include the rules of this game."]
+            return [(line, PLAIN) for line in (rules_lines(slug, width) if slug in GAMES else unknown)]
+        case "link":
+            qr_code = qr_lines(state.link, ascii=state.ascii)
+            return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in qr_code)]
+        case "checks":
+            return list(_check_lines(state.checks, width))
+        case "evening":
+            return [(part, style) for line, style in _score_lines(state) for part in wrap(line, width) or [""]]
+
+
+def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width: int) -> Lines:
+    """Return the lines of a help: each section's title, keys and what they do."""
+    lines: list[tuple[str, Style]] = []
+    for title, keys in sections:
+        lines += [("", PLAIN)] if lines else []
+        lines.append((title, BOLD))
+        for key, description in keys:
+            lines += [(line, PLAIN) for line in _wrapped(f"  {key:<17} ", description, width)]
+    return lines
+
+
+def _check_lines(checks: Sequence[Check], width: int) -> Iterator[tuple[str, Style]]:
+    for check in checks:
+        first, *others = _wrapped(f"{'✓' if check.holds else '✗'} {check.name:<12} ", check.text, width)
+        yield first, GOOD if check.holds else BAD
+        yield from ((other, PLAIN) for other in others)
+
+
+def _score_lines(state: RaceState) -> Iterator[tuple[str, Style]]:
+    """Yield the scores of the evening, your records against the other racers, and your own scores."""
+    yield "This evening", BOLD
+    rows = state.evening.table if state.evening else ()
+    for row in rows:
+        races = f"{counted(row.races, 'race')}, {row.wins} won"
+        yield f"{row.place:>2}. {row.name}{bot_mark(row.bot)}: {counted(row.points, 'point')}, {races}", PLAIN
+    if not rows:
+        yield "No race with several racers is over yet.", PLAIN
+    if state.records:
+        yield from (("", PLAIN), ("You against the other racers", BOLD))
+        yield from ((versus_phrase(record, "You"), PLAIN) for record in state.records)
+    if scores := state.scores:
+        yield from (("", PLAIN), ("You", BOLD))
+        yield from ((text, PLAIN) for text in personal_phrases(scores))
+        for game in scores.games:
+            yield f"{GAMES[game.game].title if game.game in GAMES else game.game}: {game_scores_phrase(game)}", PLAIN
+
+
+def _wrapped(label: str, text: str, width: int) -> list[str]:
+    """Wrap a text beside a label."""
+    first, *others = wrap(text, width - len(label)) or [""]
+    return [label + first, *(" " * len(label) + other for other in others)]

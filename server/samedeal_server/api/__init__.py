@@ -1,0 +1,1 @@
+"""The HTTP API: one module per resource, admission, the page, and the OpenAPI and AsyncAPI documents."""

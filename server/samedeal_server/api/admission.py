@@ -1,0 +1,124 @@
+"""Admission: limits that every request and handshake passes before any work is done for it."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from random import uniform
+from typing import Final
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from samedeal.errors import Refused
+from samedeal_server.addresses import is_forwarded, is_private, network
+from samedeal_server.net.limits import REFUSAL_DELAY_S, TAKE, Count, RateLimits, Turns
+from samedeal_server.net.origins import check_origin
+from samedeal_server.net.requests import bearer_token, wait_for_disconnect
+from samedeal_server.net.responses import problem_response
+from samedeal_server.net.root_path import route_path
+from samedeal_server.settings import Settings
+from samedeal_server.store.bans import Bans
+from samedeal_server.store.guest_tokens import digest
+
+HEALTH_CHECKS: Final = ("/healthz", "/readyz")
+"""Paths that are answered at once for private addresses: a proxy that gets no answer disconnects all clients."""
+HANDSHAKE_COST: Final = 5
+"""The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
+LONG_PASS_S: Final = 0.001
+"""How long a pass of the event loop may take before requests make room for moves."""
+
+
+class Admission:
+    """Identifies the client of each request and enforces the limits of each client."""
+
+    def __init__(
+        self,
+        rate_limits: RateLimits,
+        settings: Settings,
+        bans: Bans | None = None,
+        is_file: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """`is_file` returns whether a path is that of a current file of the page."""
+        self._requests, self._files = rate_limits.requests, rate_limits.files
+        self._settings, self._is_file = settings, is_file
+        self._in_progress = Count(
+            "http_connections_per_address",
+            settings.http_connections_per_address,
+            "Too many requests in progress from this address.",
+        )
+        self._starts, self._bans = Turns(queue="requests"), bans or Bans()
+
+    async def __call__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a connection with the application, or refuse it."""
+        path = route_path(scope) if scope.get("method") in ("GET", "HEAD") else ""
+        if path in HEALTH_CHECKS and not is_forwarded(scope) and is_private(scope["client"][0]):
+            await app(scope, receive, send)
+            return
+        self._settings.trusted_proxies.resolve(scope)
+        host: str = scope["client"][0] if scope.get("client") else ""
+        token = bearer_token(HTTPConnection(scope))
+        take = partial(self._requests.take, host, digest(token) if token else "")
+        if scope["type"] == "websocket":
+            try:
+                self._bans.check_address(host)
+                check_origin(scope, self._settings.public_url)
+                delay_s = take(HANDSHAKE_COST)
+            except Refused as refused:
+                await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
+            else:
+                await self._start(host, delay_s)
+                await app(scope, receive, send)
+            return
+        scope[TAKE] = take
+        try:
+            uncount = self._in_progress.add(host)
+        except Refused as refused:
+            await problem_response(refused)(scope, receive, send)
+            return
+        try:
+            await self._serve(
+                app, scope, receive, send, host, partial(self._files.take, host) if self._is_file(path) else take
+            )
+        finally:
+            uncount()
+
+    async def _start(self, host: str, delay_s: float) -> None:
+        """Wait until a request may start: after its delay, one per pass of the event loop, clients in rotation.
+
+        After a long pass, nothing starts for as long again, so that moves are served in between, however many requests
+        arrive at once.
+        """
+        await asyncio.sleep(delay_s)
+        now_s = asyncio.get_running_loop().time
+        with self._starts.place(network(host)) as place:
+            async with place.turn():
+                began_s = now_s()
+                await asyncio.sleep(0)
+                if (took_s := now_s() - began_s) > LONG_PASS_S:
+                    await asyncio.sleep(took_s)
+
+    async def _serve(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, take: Callable[[], float]
+    ) -> None:
+        try:
+            delay_s = take()
+            self._bans.check_address(host)
+            check_origin(scope, self._settings.public_url)
+        except Refused as refused:
+            await delay_refusal(refused, receive)
+            await problem_response(refused)(scope, receive, send)
+        else:
+            await self._start(host, delay_s)
+            await app(scope, receive, send)
+
+
+async def delay_refusal(refused: Refused, receive: Receive) -> None:
+    """Delay a refusal by a rate limit, unless the client disconnects."""
+    if refused.retry_after_s is None:
+        return
+    try:
+        async with asyncio.timeout(uniform(*REFUSAL_DELAY_S)):  # noqa: S311 - not a secret
+            await wait_for_disconnect(receive)
+    except TimeoutError:
+        pass

@@ -1,0 +1,40 @@
+"""Deal codes in paths: a game and a seed, with the game's own options in the query."""
+
+from typing import Final
+
+from msgspec import Struct, defstruct
+from starlette.requests import Request
+
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Seed
+from samedeal_server.api.race_bodies import variant_fields
+from samedeal_server.live.opening import check_visible, checked_game, chosen_variant
+from samedeal_server.net.requests import validate
+
+
+class _SeedField(Struct, frozen=True):
+    """The seed of a deal code, for validation."""
+
+    seed: Seed
+
+
+VARIANTS: Final = {
+    slug: defstruct(f"{game.__name__}Query", variant_fields(game.options, text=True), forbid_unknown_fields=True)
+    for slug, game in GAMES.items()
+}
+"""The options of each game as query parameters."""
+
+
+def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
+    """Return the deal in the path of a request, with the variant in its query. Raises Refused."""
+    slug, _, seed = request.path_params["deal"].partition(":")
+    game, variant = checked_game(slug), dict[str, str | bool]()
+    for option, text in request.query_params.multi_items():
+        choices = {f"{choice}".lower(): choice for choice in game.options.get(option, ())}
+        if choices and (text not in choices or option in variant):
+            raise Refused("bad-request", f"{option} must be given once, as {' or '.join(choices)}.")
+        variant[option] = choices.get(text, text)
+    check_visible(validate({"seed": seed}, _SeedField).seed)
+    return game, seed, chosen_variant(game, variant)

@@ -1,0 +1,173 @@
+"""Races: create, list and view."""
+
+from typing import Annotated, Final
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response
+
+from samedeal.errors import Refused
+from samedeal.race.events import Header, RaceId, Seed
+from samedeal.scores.evening import Evening
+from samedeal.wire.documents import Opened, RaceList, Slug
+from samedeal.wire.messages import View
+from samedeal_server.api.endpoint import V1, BodySpec, Link, ResponseSpec, race_links, route
+from samedeal_server.api.race_bodies import OPENINGS
+from samedeal_server.live.opening import Quotas, checked_game, deal_of_races, race_options
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net.requests import base_url, bearer_token, client_network, read_json
+from samedeal_server.net.responses import json_response
+from samedeal_server.settings import Settings
+from samedeal_server.store.guest_tokens import Guest, Guests
+from samedeal_server.store.live_races import RaceFilter
+
+MAX_OPENING_BYTES: Final = 16_384
+
+
+class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
+    """A race to create."""
+
+    game: Slug | UnsetType = UNSET
+    """Required except for a rematch."""
+    again: RaceId | UnsetType = UNSET
+    """The finished race to open a rematch of, with the token of a guest who had a seat in it. A rematch inherits the
+    options and permits only another `game`. If there is one already, it is returned."""
+    seed: Seed | None = None
+    """The seed of an open deal. Without a seed, the deal is sealed or daily."""
+    daily: bool = False
+    """Whether to race today's deal, which permits only the options `max_racers`, `start_delay_ms` and `unlisted`, and
+    no variant."""
+    ghosts: Annotated[tuple[RaceId, ...], Meta(max_length=8)] = ()
+    """Finished races on the same deal, which is public: the new race is on that deal, and their racers take part as
+    ghosts. It permits only `options`."""
+    variant: dict[str, str | bool] = {}
+    """The options of the game that differ from their defaults."""
+    options: dict[str, int | float | bool | str] = {}
+    """The options of the race that differ from their defaults. The default of `limit_ms` is the game's."""
+
+
+class Races:
+    """The endpoints of live races."""
+
+    def __init__(
+        self, registry: Registry, rematches: Rematches, guests: Guests, quotas: Quotas, settings: Settings
+    ) -> None:
+        self._registry, self._rematches, self._guests = registry, rematches, guests
+        self._quotas, self._settings = quotas, settings
+
+    @route(
+        "GET",
+        f"{V1}/races",
+        ResponseSpec(
+            kind=RaceList,
+            links=(*race_links("/races/0/race"), Link(f"{V1}/races", {"before": "$response.body#/next"})),
+        ),
+        refuses=("store-unavailable",),
+        cost=5,
+    )
+    async def all(self, request: Request, query: RaceFilter) -> RaceList:
+        """List the live races that are not unlisted, newest first."""
+        return RaceList(*await self._registry.live.page(query))
+
+    @route(
+        "POST",
+        f"{V1}/races",
+        ResponseSpec(
+            201,
+            Opened,
+            headers={"Location": "The URL of the race in this API."},
+            links=race_links("/race"),
+        ),
+        ResponseSpec(
+            200,
+            Opened,
+            headers={"Location": "The URL of the race in this API."},
+            links=race_links("/race"),
+            description="The rematch that was open already.",
+        ),
+        body=BodySpec(OPENINGS),
+        refuses=(
+            *("not-found", "bad-token", "not-seated", "untimely", "foreign-page", "draining"),
+            *("not-allowed", "replay-sealed"),
+            *("unsupported-version", "withdrawn", "store-unavailable"),
+        ),
+        cost=20,
+    )
+    async def open(self, request: Request) -> Response:
+        """Create a race, or return the rematch of a finished one.
+
+        The guest whose token is sent is the host, and the race counts towards the guest's limit.
+        """
+        opening = await read_json(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
+        guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
+        if opening.again is not UNSET:
+            return await self._open_rematch(request, opening, opening.again, guest)
+        if opening.ghosts:
+            opening = await self._with_deal_of_ghosts(opening)
+        if opening.game is UNSET:
+            raise Refused("bad-request", "A race needs a `game`.")
+        game = checked_game(opening.game)
+        variant, options = race_options(
+            game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
+        )
+        client = client_network(request)
+        if not opening.daily:
+            self._registry.deal_finder.check(game, options.filter, client)
+        owners = self._quotas.take(client, guest.player if guest else None)
+        room = await self._registry.create(
+            game,
+            variant,
+            opening.seed,
+            options,
+            daily=opening.daily,
+            ghosts=opening.ghosts,
+            owners=owners,
+            host=guest,
+        )
+        return self._opened(request, room.race.header, new=True)
+
+    async def _with_deal_of_ghosts(self, opening: CreateRace) -> CreateRace:
+        """Return an opening that names ghosts with their game, variant and seed."""
+        if opening != CreateRace(ghosts=opening.ghosts, options=opening.options):
+            raise Refused("bad-request", "A race with ghosts takes its deal from theirs.")
+        ghosts = tuple(dict.fromkeys(opening.ghosts))
+        registry, unlisted = self._registry, opening.options.get("unlisted") is True
+        deal = await deal_of_races(registry.archive, ghosts, registry.clock.now(), unlisted=unlisted)
+        return replace(opening, game=deal.game.slug, variant=deal.variant, seed=deal.seed, ghosts=ghosts)
+
+    async def _open_rematch(self, request: Request, opening: CreateRace, again: str, guest: Guest | None) -> Response:
+        if guest is None:
+            raise Refused("bad-token", "A rematch needs the token of a guest who had a seat in the race.")
+        if opening != CreateRace(game=opening.game, again=again):
+            raise Refused("bad-request", "A rematch inherits everything except the game.")
+        game = None if opening.game is UNSET else opening.game
+        room, new = await self._rematches.ask(again, guest, client_network(request), game=game)
+        return self._opened(request, room.race.header, new=new)
+
+    def _opened(self, request: Request, header: Header, *, new: bool) -> Response:
+        link = f"{base_url(request, self._settings)}/r/{header.race}"
+        location = {"Location": f"{self._settings.root_path}{V1}/races/{header.race}"}
+        return json_response(Opened(header.race, link, header), 201 if new else 200, location)
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}",
+        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
+        cost=5,
+    )
+    async def one(self, request: Request) -> View:
+        """Return a race as a spectator sees it, with its header."""
+        room = await self._registry.room(request.path_params["race"], client_network(request))
+        return room.view(None, header=True)
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/evening",
+        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
+        cost=5,
+    )
+    async def evening(self, request: Request) -> Evening:
+        """Return the scores over the finished races that this one follows or that follow it, and over this one."""
+        return await self._rematches.evenings.get(request.path_params["race"], client_network(request))

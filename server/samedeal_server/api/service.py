@@ -1,0 +1,108 @@
+"""The service: public information, health checks, metrics and descriptions of problems."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from samedeal.errors import CODES, Refused
+from samedeal.replays.replay import MAX_BYTES
+from samedeal.wire.decoding import SUBPROTOCOLS
+from samedeal_server.addresses import is_forwarded
+from samedeal_server.api.endpoint import ResponseSpec, route
+from samedeal_server.live.registry import Registry
+from samedeal_server.net import metrics
+from samedeal_server.net.responses import PROGRAM, TEXT
+from samedeal_server.settings import Settings
+from samedeal_server.store.connection import Store
+from samedeal_server.store.signing_keys import PublicKey
+
+CHECK_EVERY_S: Final = 1.0
+"""The minimum interval at which health checks query a healthy store (s)."""
+
+
+class Limits(Struct, frozen=True):
+    """Limits for clients; see the settings of the same names."""
+
+    message_bytes: int
+    rate: float
+    burst: int
+    connections_per_address: int
+    hello_timeout_ms: int
+    away_seconds: float
+    """How long a seat is reserved before the countdown after its racer disconnects."""
+    ready_seconds: float
+    """How long racers have to get ready once two others are, before their seats are released; 0 for no limit."""
+    replay_bytes: int
+    """The largest replay that can be verified."""
+
+
+class WellKnown(Struct, frozen=True):
+    """Public information about a server."""
+
+    server: str
+    subprotocols: tuple[str, ...]
+    limits: Limits
+    keys: Sequence[PublicKey]
+    """All public keys that replays of this service were ever signed with, newest first."""
+    time: int
+    """The current time, in milliseconds since 1970-01-01 UTC."""
+
+
+class Service:
+    """The endpoints of the server itself."""
+
+    def __init__(self, registry: Registry, settings: Settings, store: Store) -> None:
+        self._registry, self._settings, self._store = registry, settings, store
+        self._check: asyncio.Task[Refused | None] | None = None
+        self._check_again_s = 0.0
+
+    @route("GET", "/.well-known/samedeal", refuses=("store-unavailable",))
+    async def info(self, request: Request) -> WellKnown:
+        """Return public information: the server's version, its limits and the keys that sign replays."""
+        limits = msgspec.convert(msgspec.structs.asdict(self._settings) | {"replay_bytes": MAX_BYTES}, Limits)
+        keys = await self._registry.archive.signing_keys.published()
+        return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, self._registry.clock.now())
+
+    @route("GET", "/healthz", ResponseSpec(media=(TEXT,)))
+    async def healthz(self, request: Request) -> Response:
+        """Return whether the process is alive."""
+        return PlainTextResponse("ok\n")
+
+    @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", "store-unavailable"))
+    async def readyz(self, request: Request) -> Response:
+        """Return whether the server can serve races."""
+        self._registry.check_open()
+        now_s = asyncio.get_running_loop().time()
+        if self._check is None or (self._check.done() and (now_s >= self._check_again_s or self._store.health.cause)):
+            self._check, self._check_again_s = asyncio.create_task(self._refusal()), now_s + CHECK_EVERY_S
+        if refused := await asyncio.shield(self._check):
+            raise Refused(refused.code, refused.text)  # not the same exception for several requests
+        return PlainTextResponse("ready\n")
+
+    async def _refusal(self) -> Refused | None:
+        try:
+            await self._store.check()
+        except Refused as refused:
+            return refused
+        return None
+
+    @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=5)
+    async def export_metrics(self, request: Request) -> Response:
+        """Return the metrics for Prometheus, if they are enabled, but not through a proxy."""
+        if self._settings.metrics == "off" or is_forwarded(request.scope):
+            raise Refused("not-found", "Not found.")
+        return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
+
+    @route("GET", "/problems/{problem}", ResponseSpec(media=(TEXT,)), refuses=("not-found",))
+    async def problem(self, request: Request) -> Response:
+        """Describe the code of a problem."""
+        code = request.path_params["problem"]
+        if code not in CODES:
+            raise Refused("not-found", "Unknown problem code.")
+        status, title = CODES[code]
+        return PlainTextResponse(f"{code} ({status}): {title}.\n")

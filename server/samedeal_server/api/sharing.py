@@ -1,0 +1,156 @@
+"""Sharing: a race as a picture for link previews, and as a line of text."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+from msgspec import Struct, json, msgpack
+from starlette.requests import Request
+from starlette.responses import Response
+
+from samedeal.errors import Refused
+from samedeal.race.events import SeatNumber
+from samedeal.race.race import Race
+from samedeal.share import text as share_text
+from samedeal.share.shared_race import SharedRace
+from samedeal_server.api.endpoint import V1, ResponseSpec, route
+from samedeal_server.api.replays import CONDITIONS, FOR_AN_HOUR, UNCHANGED, render
+from samedeal_server.live.analyses import AnalysisService
+from samedeal_server.live.pars import ParProgress, ParService
+from samedeal_server.live.registry import Registry
+from samedeal_server.net.requests import base_url, client_network
+from samedeal_server.net.responses import MEDIA, TEXT, if_none_match_matches
+from samedeal_server.settings import Settings
+from samedeal_server.work.pool import Task
+
+LIVE: Final = {"Cache-Control": "public, max-age=30"}
+"""A card is soon out of date, unless it shows the turning points of a finished race."""
+INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff"}
+"""A card contains names, and nothing in it may run or load."""
+LINK: Final = {"Cache-Control": "public, max-age=86400"}
+QUIET_ZONE: Final = 4
+"""The empty modules around a QR code."""
+REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
+CARD_HEADERS: Final = {
+    "Cache-Control": "The card of an analysed race never changes, but the race can be withdrawn.",
+    "ETag": "Identifies this card.",
+}
+
+
+class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose result to share."""
+
+    seat: SeatNumber | None = None
+    """The seat of a racer; by default, all racers."""
+
+
+class Sharing:
+    """The endpoints with which a race is shared."""
+
+    def __init__(self, registry: Registry, pars: ParService, analyses: AnalysisService, settings: Settings) -> None:
+        self._registry, self._renderings, self._settings = registry, registry.renderings, settings
+        self._pars, self._analyses = pars, analyses
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/card.svg",
+        ResponseSpec(media=(MEDIA["svg"],), headers=CARD_HEADERS),
+        UNCHANGED,
+        headers=CONDITIONS,
+        refuses=REFUSALS,
+        cost=5,
+    )
+    async def svg(self, request: Request) -> Response:
+        """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards."""
+        return await self._card(request, "card", MEDIA["svg"])
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/card.png",
+        ResponseSpec(media=(MEDIA["png"],), headers=CARD_HEADERS),
+        UNCHANGED,
+        headers=CONDITIONS,
+        refuses=REFUSALS,
+        cost=40,
+    )
+    async def png(self, request: Request) -> Response:
+        """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
+        return await self._card(request, "card-png", MEDIA["png"])
+
+    @route(
+        "GET",
+        f"{V1}/races/{{race}}/qr.svg",
+        ResponseSpec(media=(MEDIA["svg"],), headers={"Cache-Control": "The link does not change."}),
+        refuses=REFUSALS,
+        cost=10,
+    )
+    async def qr(self, request: Request) -> Response:
+        """Return the link to a race as a QR code."""
+        race_id = (await self._registry.summary(request.path_params["race"])).race
+        link = f"{base_url(request, self._settings)}/r/{race_id}"
+        rows = json.decode(await render(self._renderings, request, "qr", link.encode()), type=list[str])
+        return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
+
+    @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=REFUSALS, cost=10)
+    async def text(self, request: Request, query: ShareQuery) -> Response:
+        """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
+        once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
+        """
+        race = (await self._registry.room(request.path_params["race"], client_network(request))).race
+        shared, seat = SharedRace.of(race), query.seat
+        if seat not in (None, *(standing.seat for standing in shared.standings)):
+            raise Refused("not-found", f"Nobody has seat {seat}.")
+        boast, pace = "", ""
+        if seat is not None and race.stage == "over":
+            boast = await self._boast(race, seat, client_network(request))
+            if data := await self._replay(race):
+                paces = await render(self._renderings, request, "pace", data)
+                pace = msgpack.decode(paces, type=dict[int, str]).get(seat, "")
+        link = f"{base_url(request, self._settings)}/r/{race.id}"
+        line = share_text.text(shared, link, seat, pace=pace, boast=boast)
+        return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
+
+    async def _card(self, request: Request, task: Task, media: str) -> Response:
+        room = await self._registry.room(request.path_params["race"], client_network(request))
+        race = room.race
+        analysis = await self._analyses.known(race) if race.closed else None
+        shared = SharedRace.of(race, room.host.name if room.host else None, analysis)
+        data = await render(self._renderings, request, task, msgpack.encode(shared))
+        headers = (
+            INERT
+            | (FOR_AN_HOUR if analysis or race.stage == "cancelled" else LIVE)
+            | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
+        )
+        if if_none_match_matches(request, headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=media, headers=headers)
+
+    async def _boast(self, race: Race, seat: int, address: str) -> str:
+        """Return how a result compares with the computer's, or "" if that is not known, not public or no boast."""
+        try:
+            par = await self._pars.of_race(race.id, address)
+        except Refused:
+            return ""
+        return "" if isinstance(par, ParProgress) else next((each.boast for each in par[1] if each.seat == seat), "")
+
+    async def _replay(self, race: Race) -> bytes | None:
+        """Return the stored replay, or None if it is not stored yet or not public."""
+        try:
+            return await self._registry.archive.render_input(race.id, self._registry.clock.now())
+        except Refused:
+            return None
+
+
+def qr_svg(rows: Sequence[str]) -> str:
+    """Draw rows of modules, ``1`` for dark, as a QR code with its quiet zone."""
+    size = len(rows) + 2 * QUIET_ZONE
+    dark = "".join(
+        f"M{x} {y}h1v1h-1z"
+        for y, row in enumerate(rows, QUIET_ZONE)
+        for x, module in enumerate(row, QUIET_ZONE)
+        if module == "1"
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" shape-rendering="crispEdges">'
+        f'<path fill="#fff" d="M0 0h{size}v{size}H0z"/><path d="{dark}"/></svg>\n'
+    )

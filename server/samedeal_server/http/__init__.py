@@ -1,1 +1,0 @@
-"""The HTTP API: one module per resource, and the OpenAPI and AsyncAPI documents."""

@@ -1,0 +1,98 @@
+"""Broadcast: notifies a race's listeners of new entries, and caches the encodings that they share."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal, Protocol
+
+from samedeal.race.events import Entry
+from samedeal.race.race import Race
+from samedeal_server.store.clock import Clock
+
+PROGRESS_EVERY_S = 0.25
+"""Minimum interval between updates that only report the progress of others (s)."""
+MAX_STALENESS_MS = 50
+"""Maximum clock staleness in an encoded view that spectators share (ms)."""
+
+Update = Literal["progress", "view"]
+
+
+class Listener(Protocol):
+    """A subscriber to a race."""
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether it counts as somebody who watches the race without a seat."""
+        ...
+
+    def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Handle new entries; `race` is the race after them. Must return immediately and must not raise.
+
+        Without entries, something besides the log has changed.
+        """
+
+    def on_progress(self, race: Race) -> None:
+        """Handle a change of a ghost or of the number of watchers. Must return immediately and must not raise."""
+
+    def on_dropped(self) -> None:
+        """Handle the end of updates: this process cannot continue the race. Must return immediately."""
+
+
+class Broadcast:
+    """The listeners of one race."""
+
+    __slots__ = ("_clock", "_encodings", "_encodings_key", "_listeners")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._listeners = dict[Listener, str | None]()
+        self._encodings: dict[Hashable, bytes] = {}
+        self._encodings_key: tuple[str, int] | None = None
+
+    @property
+    def has_listeners(self) -> bool:
+        return bool(self._listeners)
+
+    @property
+    def watchers(self) -> int:
+        """The number of listeners that watch the race without a seat."""
+        return sum(listener.is_watching for listener in self._listeners)
+
+    @property
+    def players(self) -> set[str]:
+        """The public ids of the guests whose connections listen."""
+        return {player for player in self._listeners.values() if player}
+
+    def add(self, listener: Listener, player: str | None = None) -> None:
+        """Add a listener, which can be the connection of a guest with a public id."""
+        self._listeners[listener] = player
+
+    def remove(self, listener: Listener) -> None:
+        """Remove a listener if it is subscribed."""
+        self._listeners.pop(listener, None)
+
+    def publish(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Pass new entries to all listeners; `race` is the race after them. Without entries, see ``Listener``."""
+        if not entries:
+            self._encodings_key = None
+        for listener in tuple(self._listeners):
+            listener.on_entries(race, entries)
+
+    def publish_progress(self, race: Race) -> None:
+        """Tell all listeners that a ghost or the number of watchers has changed."""
+        self._encodings_key = None
+        for listener in tuple(self._listeners):
+            listener.on_progress(race)
+
+    def drop(self) -> None:
+        """Tell all listeners that there are no more updates."""
+        for listener in tuple(self._listeners):
+            listener.on_dropped()
+
+    def shared_encoding(self, race: Race, kind: Hashable, encode: Callable[[], bytes]) -> bytes:
+        """Return what `encode` returns, cached by `kind` until the race changes or MAX_STALENESS_MS have passed."""
+        key = race.digest, self._clock.now() // MAX_STALENESS_MS
+        if key != self._encodings_key:
+            self._encodings, self._encodings_key = {}, key
+        data = self._encodings.get(kind)
+        if data is None:
+            data = self._encodings[kind] = encode()
+        return data

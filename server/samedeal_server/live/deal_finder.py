@@ -1,0 +1,165 @@
+"""The deal finder: searches, in a separate process, for the first deal of a root that passes a filter."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from itertools import count
+from typing import Final
+
+from msgspec import msgpack
+
+from samedeal.computer.deal_filters import has_filter
+from samedeal.game import Game, Variant
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Header
+from samedeal.race.race import Race
+from samedeal_server.net.limits import Place
+from samedeal_server.net.logs import about
+from samedeal_server.work.pool import Jobs
+
+logger = logging.getLogger(__name__)
+
+MAX_SEARCHES: Final = 96
+"""Maximum number of searches in the queue of this process. A search takes 0.3 s on average."""
+MAX_SEARCHES_PER_ADDRESS: Final = 8
+"""Maximum per address. At 0.3 s each they all finish within the usual countdown of 5 s."""
+FULL: Final = "Too many races are waiting for their deal; wait a few seconds and try again."
+SETTLE_S: Final = 0.5
+"""How long a search waits for more nonces while some are missing, so that not every late one restarts it (s)."""
+MAX_RETRY_S: Final = 60.0
+MAX_KNOWN: Final = 1_000
+"""Maximum number of cached daily deals."""
+
+
+class DealFinder:
+    """Searches for the numbers of deals; only once for each daily deal, however many races are on it."""
+
+    def __init__(self) -> None:
+        self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, queue="deals")
+        """The queue of searches."""
+        self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
+
+    async def stop(self) -> None:
+        """Stop the searches for daily deals, and the process."""
+        for search in self._daily.values():
+            search.cancel()
+        await asyncio.gather(*self._daily.values(), return_exceptions=True)
+        await self.jobs.stop()
+
+    def check(self, game: type[Game], name: str, address: str) -> None:
+        """Raise Refused("too-many") if the queue has no place for a search of a client address."""
+        if has_filter(game, name):
+            self.jobs.turns.check(address)
+
+    async def number(self, race: Race, place: Place) -> int:
+        """Return the number of the deal that a race's root and filter lead to."""
+        query = race.header.game, race.root or "", race.header.variant, race.options.filter
+        return await self._search(place, *query, race_id=race.id)
+
+    def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
+        """Return the search for the number of a daily deal, which may already be done."""
+        search = self._daily.get((root, name))
+        if search is None or search.cancelled():
+            search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
+            self._daily[root, name] = search
+            for key in [key for key, search in self._daily.items() if search.done()][:-MAX_KNOWN]:
+                del self._daily[key]
+        return search
+
+    def can_search_daily(self, root: str, name: str) -> bool:
+        """Return whether this daily deal has been searched for, or else no search for another one is running."""
+        return (root, name) in self._daily or all(search.done() for search in self._daily.values())
+
+    async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
+        if not has_filter(game, name):
+            return 0
+        with self.jobs.turns.place("", always=True) as place:
+            return await self._search(place, game.slug, root, {}, name)
+
+    async def _search(
+        self, place: Place, game: str, root: str, variant: Variant, name: str, *, race_id: str | None = None
+    ) -> int:
+        """Return the result of a search. Failures are retried with exponential backoff."""
+        query = msgpack.encode((game, root, variant, name))
+        for failures in count():
+            try:
+                return int(await self.jobs.run(place, "deal", query))
+            except Exception as error:
+                pause_s = min(MAX_RETRY_S, 2.0**failures)
+                message = f"the search for a deal of {game} failed; retrying in {pause_s:g} s"
+                logger.error("%s: %s", message, error, extra=about(race=race_id))
+                await asyncio.sleep(pause_s)
+        raise AssertionError("unreachable")
+
+
+class DealSearch:
+    """The search for one race's deal: at most one at a time, for the current root."""
+
+    def __init__(self, deal_finder: DealFinder, on_done: Callable[[], object]) -> None:
+        """`on_done` is called when the number is known."""
+        self._finder, self._on_done = deal_finder, on_done
+        self._address = ""
+        self._place: Place | None = None
+        self._root: str | None = None
+        self._search: asyncio.Task[int] | None = None
+
+    def reserve(self, race: Race, address: str) -> None:
+        """Reserve a place in the queue for a race that is about to start its countdown, if it needs one.
+
+        `address` is the client's, empty if unknown. Raises Refused("too-many") if the queue is full.
+        """
+        self._address = address
+        if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.daily:
+            self._place = self._finder.jobs.turns.place(address)
+
+    def number(self, race: Race) -> int | None:
+        """Return which deal of the root to deal, or None while the search is running.
+
+        Cancels a search for another root. While nonces are missing, a search starts after SETTLE_S without new ones.
+        """
+        if race.root is None or not is_searched(race.header):
+            return 0
+        if self._search is None or self._root != race.root:
+            delay_s = 0.0 if race.has_all_nonces else SETTLE_S
+            self._cancel()
+            self._root = race.root
+            self._search = asyncio.get_running_loop().create_task(self._find(race, delay_s))
+            self._search.add_done_callback(lambda _: self._on_done())
+        return self._search.result() if self._search.done() else None
+
+    def end(self) -> None:
+        """Cancel the search and release the place in the queue."""
+        self._cancel()
+        self._root = self._search = None
+        self._release()
+
+    async def close(self) -> None:
+        """Do the same as ``end``, and wait until the search has ended."""
+        search = self._search
+        self.end()
+        if search:
+            await asyncio.gather(search, return_exceptions=True)
+
+    async def _find(self, race: Race, delay_s: float) -> int:
+        await asyncio.sleep(delay_s)
+        if race.header.daily:
+            return await asyncio.shield(self._finder.daily(race.game, race.root or "", race.options.filter))
+        # A race in its countdown always gets a place, even if none was reserved in this process.
+        self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)
+        number = await self._finder.number(race, self._place)
+        self._release()
+        return number
+
+    def _cancel(self) -> None:
+        if self._search:
+            self._search.cancel()
+
+    def _release(self) -> None:
+        if self._place:
+            self._place.release()
+            self._place = None
+
+
+def is_searched(header: Header) -> bool:
+    """Return whether a race's deal requires a search: not if the deal is open or has no filter."""
+    return header.seed is None and header.game in GAMES and has_filter(GAMES[header.game], header.options.filter)

@@ -1,0 +1,113 @@
+"""Rematch lobbies: what rematches and the finished races before them tell each other, in all processes.
+
+Each process announces who is connected to a finished race with an open rematch. The rematch announces who is in, for
+whom it waits and when it starts.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+from secrets import token_hex
+from typing import Final
+
+from msgspec.structs import replace
+
+from samedeal.errors import Refused
+from samedeal.race.events import Header
+from samedeal.race.race import Race
+from samedeal.wire.messages import Rematch
+from samedeal_server.live.awaited_players import AWAY_MS, AwaitedPlayers
+from samedeal_server.live.room import Room
+from samedeal_server.store.announcements import Announcement, Present
+from samedeal_server.store.race_store import RaceStore
+
+INTERVAL_S: Final = 1.0
+"""Interval between two looks at who is connected (s)."""
+
+
+class RematchLobbies:
+    """The rematches of this process that have not started, and the finished races before them."""
+
+    def __init__(self, rooms: Mapping[str, Room], room: Callable[[str], Awaitable[Room]], store: RaceStore) -> None:
+        """``rooms`` are the rooms of this process, by race; the owner adds and removes them. ``room`` returns any."""
+        self._rooms, self._room = rooms, room
+        self._announcements, self._archive, self._clock = store.announcements, store.archive, store.clock
+        self._process = token_hex(8)
+        self._elsewhere = dict[tuple[str, str], tuple[Collection[str], int]]()  # by race and process: who, until when
+        self._announced = dict[str, Rematch]()
+
+    async def rejoining(self, header: Header) -> AwaitedPlayers:
+        """Return for whom a race waits if it is a rematch."""
+        if (before := await self._before(header)) is None:
+            return AwaitedPlayers()
+        return AwaitedPlayers(
+            before, await self._before(before.header), lambda: self._connected(before.id), self._clock.now
+        )
+
+    async def successor(self, race_id: str) -> Rematch | None:
+        """Return the rematch of a finished race. Raises Refused("store-unavailable")."""
+        if (successor := await self._archive.successors.get(race_id)) is None:
+            return None
+        if room := self._rooms.get(successor.header.race):
+            return as_rematch(room)
+        is_over = await self._archive.has(successor.header.race)
+        return replace(successor.rematch, stage="over" if is_over else "open")
+
+    async def announce(self, race_id: str, rematch: Rematch) -> None:
+        """Tell everybody who has a finished race open about its rematch, in all processes."""
+        room = self._rooms.get(race_id)
+        if room and room.rematch == rematch:
+            return
+        if room:
+            room.announce(rematch)
+        await self._announcements.post(Announcement(race_id, next=rematch))
+
+    def receive(self, announcement: Announcement) -> None:
+        """Remember who is connected to a finished race in another process."""
+        present = announcement.present
+        if present and present.process != self._process:
+            until = announcement.sent_at + AWAY_MS
+            self._elsewhere[announcement.race, present.process] = present.players, until
+
+    async def update(self) -> None:
+        """Announce who is connected, and what has changed in rematches. Raises Refused("store-unavailable")."""
+        now = self._clock.now()
+        self._elsewhere = {key: present for key, present in self._elsewhere.items() if now < present[1]}
+        self._announced = {race_id: told for race_id, told in self._announced.items() if race_id in self._rooms}
+        news = list[Announcement]()
+        for race_id, room in [*self._rooms.items()]:
+            if room.rematch and room.rematch.stage == "open" and (players := room.broadcast.players):
+                present = Present(self._process, tuple(sorted(players)))
+                news.append(Announcement(race_id, present=present, sent_at=now))
+            before_id, told = room.race.header.follows, self._announced.get(race_id)
+            if before_id and (told or room.race.stage == "open") and told != (rematch := as_rematch(room)):
+                self._announced[race_id] = rematch
+                if rematch.stage == "open":
+                    room.broadcast.publish(room.race, ())
+                    room.wake()
+                await self.announce(before_id, rematch)
+        await self._announcements.post(*news)
+
+    def _connected(self, race_id: str) -> set[str]:
+        """Return the public ids of the players who are connected to a finished race, in any process."""
+        room, now = self._rooms.get(race_id), self._clock.now()
+        elsewhere = (who for (race, _), (who, end) in self._elsewhere.items() if race == race_id and now < end)
+        return set(room.broadcast.players if room else ()).union(*elsewhere)
+
+    async def _before(self, header: Header) -> Race | None:
+        with suppress(Refused):  # it may have expired
+            return (await self._room(header.follows)).race if header.follows else None
+        return None
+
+
+def as_rematch(room: Room) -> Rematch:
+    """Return a rematch as the players of the race before see it."""
+    race = room.race
+    return Rematch(
+        race=race.id,
+        game=race.header.game,
+        by=room.host.name if room.host else "",
+        stage=race.stage,
+        players=tuple(seat.name for seat in race.roster) if race.stage == "open" else (),
+        awaited=room.awaited,
+        starts_at=room.starts_at,
+    )

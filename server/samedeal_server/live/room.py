@@ -1,0 +1,400 @@
+"""Room: the actor that owns a live race in this process.
+
+One task does all the writing: it applies commands to the race, commits the new entries to the log, and then publishes
+them. Nothing is acknowledged or published before the log has it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from samedeal.errors import Refused
+from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
+from samedeal.race.race import Race
+from samedeal.race.server_bots import bots_playing
+from samedeal.wire.messages import Host, Progress, Rematch, View
+from samedeal.wire.requests import check_entries
+from samedeal.wire.views import progress, view
+from samedeal_server.live.awaited_players import AwaitedPlayers
+from samedeal_server.live.bot_moves import BotMoves
+from samedeal_server.live.broadcast import Broadcast
+from samedeal_server.live.commands import Command, Commands, Outcome, Proposal, set_outcome
+from samedeal_server.live.deal_finder import DealFinder, DealSearch
+from samedeal_server.live.ghosts import GhostLoader, Ghosts
+from samedeal_server.live.presence import Presence
+from samedeal_server.live.reactions import Reactions
+from samedeal_server.live.recovery import Recovery
+from samedeal_server.live.schedule import Schedule
+from samedeal_server.net.logs import about
+from samedeal_server.net.waiting import Flag
+from samedeal_server.store.compact_log import CompactLog
+from samedeal_server.store.group_commits import Behind, Lost
+from samedeal_server.store.guest_tokens import Guest
+from samedeal_server.store.race_store import RaceStore
+from samedeal_server.work.pool import Jobs
+
+logger = logging.getLogger(__name__)
+
+LOGGED_AT_INFO = (Dealt, Closed)
+"""Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
+
+LONG = 2_000
+"""The number of entries at which a running race stays in memory, because reopening its room would take too long."""
+
+
+class Room:
+    """A live race with its log so far and its listeners."""
+
+    __slots__ = (
+        "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_pins", "_presence",
+        "_recovery", "_schedule", "_store", "_task", "_wakeup", "broadcast", "deal_search", "host", "is_archived",
+        "is_writing", "race", "reactions", "rejoining", "rematch", "watching",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        race: Race,
+        entries: Sequence[Entry],
+        store: RaceStore,
+        deal_finder: DealFinder,
+        presence: Presence,
+        ghosts: GhostLoader,
+        bot_jobs: Jobs,
+        *,
+        archived: bool = False,
+        rematch: Rematch | None = None,
+        host: Guest | None = None,
+        ready_ms: int = 0,
+        rejoining: AwaitedPlayers | None = None,
+    ) -> None:
+        """`race` is the race after `entries`, which are the whole log; none if the race is `archived`.
+
+        `ready_ms` is how long players have to get ready once enough others are; 0 for no limit.
+        """
+        self.race = race
+        self.rematch, self.host = rematch, host
+        self.rejoining = rejoining = rejoining or AwaitedPlayers()
+        self.is_writing = False
+        """Whether a write to the log is in progress. If another process has written first, the write reports it."""
+        self.watching = 0
+        """The number of connections in all processes that watch the race without a seat."""
+        self.broadcast = Broadcast(store.clock)
+        self.reactions = Reactions()
+        self.deal_search = DealSearch(deal_finder, self.wake)
+        self._bot_moves = BotMoves(bot_jobs, self.wake)
+        self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
+        self._entries = CompactLog(race.secret, entries)
+        self._store, self._presence = store, presence
+        self._schedule = Schedule(
+            race, store, presence, self.deal_search, self._bot_moves, self.wake, ready_ms=ready_ms, rejoining=rejoining
+        )
+        self._recovery = Recovery(store, host, self._schedule.forget_saved)
+        self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
+        self.is_archived = archived
+        self._closing = False
+        self._pins = 0
+        self._commands = Commands(self._schedule.extend_nonce_grace)
+        self._wakeup = Flag()
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(self._work())
+        self.wake()
+
+    async def submit(self, proposal: Proposal) -> Race:
+        """Return the race once the proposed events are in the log. Raises Refused.
+
+        After Refused("store-unavailable") the events may or may not be in the log; it is safe to propose them again.
+        Cancelling the caller does not cancel a write in progress.
+        """
+        result = self._loop.create_future()
+        command = self.propose(proposal, partial(set_outcome, result))
+        try:
+            race: Race = await result
+            return race
+        finally:
+            command.is_done = True
+
+    def propose(self, proposal: Proposal, on_done: Callable[[Outcome], None]) -> Command:
+        """Do the same as ``submit``, but pass the outcome to a callback, which must not raise. Raises Refused."""
+        if self._closing:
+            raise Refused("race-over" if self.race.closed else "store-unavailable")
+        command = self._commands.add(proposal, on_done)
+        self._wakeup.set()
+        return command
+
+    def view(
+        self,
+        seat: int | None,
+        *,
+        re: int | None = None,
+        legal: bool = False,
+        guidance: bool = False,
+        header: bool = False,
+    ) -> View:
+        """Return the view of the race for a seat, or for a spectator (None)."""
+        now = self._store.clock.now()
+        return view(
+            self.race,
+            seat,
+            now,
+            re=re,
+            legal=legal,
+            guidance=guidance,
+            header=header,
+            rematch=self.rematch,
+            ghosts=self._ghosts.at(now),
+            host=self._public_host(),
+            ready_by=self.starts_at,
+            awaited=self.awaited,
+            watching=self.watching,
+        )
+
+    def progress(self, seat: int | None) -> Progress:
+        """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
+        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()), self.watching)
+
+    def _public_host(self) -> Host | None:
+        if self.host is None:
+            return None
+        seat = self.race.seat_of(self.host.player)
+        return Host(name=self.host.name, seat=seat.number if seat else None)
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """The names of the players of the race before for whom an open rematch waits."""
+        return tuple(self.rejoining.awaited(self.race).values()) if self.race.stage == "open" else ()
+
+    @property
+    def starts_at(self) -> int | None:
+        """When an open race starts without those who are missing or not ready, if it does."""
+        return self._schedule.ready_by(self.race) if self.race.stage == "open" else None
+
+    def announce(self, rematch: Rematch) -> None:
+        """Tell the listeners that the race has a rematch, unless they know it."""
+        if rematch != self.rematch:
+            self.rematch = rematch
+            self.broadcast.publish(self.race, ())
+
+    def forget_player(self, player: str) -> None:
+        """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
+        if self.host and self.host.player == player:
+            self.host = None
+        self._ghosts.load()
+
+    def wake(self) -> None:
+        """Check whether anything is due."""
+        self._wakeup.set()
+
+    def connect(self, seat: int, taken: int) -> None:
+        """Mark a seat as connected to this process, by the connection that took it with the entry ``taken``."""
+        self._presence.connect(seat, taken)
+        self.wake()
+
+    def disconnect(self, seat: int, taken: int) -> None:
+        """Undo ``connect``. Before the countdown the seat is released if the player stays away."""
+        self._presence.disconnect(seat, taken)
+        self.wake()
+
+    def follow(self, entries: Sequence[Entry]) -> bool:
+        """Apply entries read from the log. Return whether any were new; this process may have written them."""
+        news = [entry for entry in entries if entry.n > self.race.n]
+        if not news:
+            return False
+        try:
+            self._advance(self.race.after_all(news), news)
+        except Refused:
+            logger.exception("the log does not continue the race in memory", extra=about(race=self.race.id))
+            self._needs_resync = True
+        self.wake()
+        return True
+
+    @contextmanager
+    def pinned(self) -> Iterator[None]:
+        """Keep the room from being dropped as idle, because a session is about to use it."""
+        self._pins += 1
+        try:
+            yield
+        finally:
+            self._pins -= 1
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
+        if self._pins or self.broadcast.has_listeners or not self._commands.is_empty:
+            return False
+        is_attended = self.race.stage == "open" and self._presence.attended(self.race)
+        is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)
+        return self.is_archived or is_running or is_attended
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the race has been empty, with no listeners in this process, for so long that it can be deleted."""
+        return not self.broadcast.has_listeners and self._schedule.is_expired(self.race)
+
+    async def is_persisted(self) -> bool:
+        """Return whether the store has everything that this room has. If not, it is written again.
+
+        Raises Refused("store-unavailable").
+        """
+        race = self.race
+        if self.is_archived:
+            persisted = not self._entries or await self._store.archive.has(race.id)
+        else:
+            persisted = await self._store.log.head(race.id) == (race.n, race.digest)
+        if not persisted:
+            self.is_archived, self._needs_resync = False, True
+            self.wake()
+        return persisted
+
+    def mark_saved(self, due_at: int) -> None:
+        """Remember that the store's lists already have the race, due at `due_at`."""
+        self._schedule.mark_saved(self.race, due_at)
+
+    async def finish_archiving(self) -> None:
+        """Repeat the steps that follow archiving: the process that archived the race may have died in between."""
+        await self._store.archive.index(self.race)
+        await self._remove_live()
+
+    async def close(self) -> None:
+        """Stop the room after the write in progress, which is never cancelled."""
+        self._closing = True
+        self.wake()
+        await self._task
+        self._schedule.cancel_timer()
+        await self._ghosts.close()
+        await self._bot_moves.close()
+        await self.deal_search.close()
+
+    # The room's task.
+
+    async def _work(self) -> None:
+        while not self._closing:
+            await self._wakeup.wait()
+            self._wakeup.clear()
+            commands = self._commands.take()
+            try:
+                await self._commit(commands)
+            except Exception as error:
+                if not isinstance(error, Refused):
+                    logger.exception("internal error", extra=about(race=self.race.id))
+                self._needs_resync = True
+                self._schedule.extend_nonce_grace()
+                for command in commands:
+                    command.resolve(error)
+            if self.race.stage != "countdown":
+                self.deal_search.end()
+            if self.is_archived:
+                self._schedule.cancel_timer()
+            else:
+                self._schedule.set_timer(self.race, failed=self._needs_resync)
+            del commands  # they keep races in memory, and the next wakeup may be far away
+        self._commands.close()
+
+    async def _commit(self, commands: Sequence[Command]) -> None:
+        """Apply commands and whatever is due, write the entries, publish them, and resolve the commands."""
+        while True:
+            try:
+                if self._needs_resync:
+                    await self._resync()
+                if self._schedule.releases_seat(self.race):
+                    await self._presence.note(self.race)  # another process may have seen the player
+                commands = [command for command in commands if not command.is_done]
+                race, entries, outcomes = self._apply(commands)
+                if entries:
+                    if race.closed:  # if this process dies before it archives the race, another one does
+                        self._schedule.forget_saved()
+                        clock = self._store.clock
+                        await self._store.live.set_due(race.id, clock.now() + clock.behind_ms)
+                    self.is_writing = True
+                    await self._store.log.append(self.race.id, self.race.digest, entries)
+            except (Behind, Lost):
+                self._needs_resync = True
+            else:
+                break
+            finally:
+                self.is_writing = False
+        if entries:
+            self._advance(race, entries)
+            self._log_events(entries)
+        for command, outcome in zip(commands, outcomes, strict=True):
+            command.resolve(outcome)
+        if not self.race.closed:
+            await self._schedule.save(self.race, watched=self.broadcast.has_listeners)
+        elif not self.is_archived:
+            await self._archive_race()
+
+    def _apply(self, commands: Sequence[Command]) -> tuple[Race, list[Entry], list[Outcome]]:
+        """Return the race after all commands that succeed and whatever is due, the new entries, and the outcomes."""
+        race = self.race
+        entries: list[Entry] = []
+        outcomes: list[Outcome] = []
+        now = self._store.clock.reach(race.at)
+        for command in commands:
+            before, new = race, list[Entry]()
+            try:
+                for event in command.proposal(race):
+                    check_entries(race, event)
+                    race, entry = race.extended(now, event)
+                    new.append(entry)
+                outcomes.append(race)
+                entries += new
+            except Exception as error:
+                race = before
+                if not isinstance(error, Refused):
+                    logger.exception("internal error", extra=about(race=race.id))
+                outcomes.append(error)
+        try:
+            while due := self._schedule.due_event(race, now):
+                race, entry = race.extended(now, due)
+                entries.append(entry)
+        except Exception:
+            logger.exception("cannot write a due event; trying again", extra=about(race=race.id))
+            self._needs_resync = True
+        return race, entries, outcomes
+
+    def _advance(self, race: Race, entries: Sequence[Entry]) -> None:
+        """Advance to a later race. The same entries can arrive twice, from writing and from following the log."""
+        news = [entry for entry in entries if entry.n > self.race.n]
+        if news:
+            is_dealt = self.race.started_at is None and race.started_at is not None
+            self._store.clock.reach(race.at)  # before listeners see the length of a countdown
+            self.race = race
+            self._entries.extend(news)
+            if is_dealt:
+                self._ghosts.on_dealt()
+            self.broadcast.publish(race, news)
+
+    async def _resync(self) -> None:
+        """Make memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
+        recovered = await self._recovery.reconcile(self.race, self._entries)
+        if recovered.replaces_memory:
+            self.race = Race.opened(self.race.header, self.race.secret)
+            self._entries = CompactLog(self.race.secret)
+        self._advance(recovered.race, recovered.entries)
+        self._needs_resync = False
+
+    async def _archive_race(self) -> None:
+        await self._store.archive.add(self.race, self._entries)
+        await self._remove_live()
+        self.is_archived = True
+
+    async def _remove_live(self) -> None:
+        """Remove everything that the store has about the live race, once it is archived and indexed."""
+        await self._store.log.discard(self.race.id)
+        await self._store.live.remove_from_deal(self.race.header)
+        await self._store.live.forget(self.race.id)
+
+    def _log_events(self, entries: Sequence[Entry]) -> None:
+        """Write the names of events to the server's log."""
+        for entry in entries:
+            level = logging.INFO if isinstance(entry.event, LOGGED_AT_INFO) else logging.DEBUG
+            if logger.isEnabledFor(level):
+                seat: int | None = getattr(entry.event, "seat", None)
+                extra = about(race=self.race.id, seat=seat, connection=self._connection(seat))
+                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=extra)
+
+    def _connection(self, seat: int | None) -> str | None:
+        """Return the connection that took a seat, as named by the entry that took it."""
+        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
+        return taken.by if isinstance(taken, Joined | Taken) else None

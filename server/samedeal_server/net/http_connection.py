@@ -1,0 +1,248 @@
+"""HTTP connections with limits on headers, pipelining, slow requests and slow readers."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from random import uniform
+from typing import cast
+
+from httptools import HttpParserError, HttpParserUpgrade
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from samedeal import codec
+from samedeal.errors import Refused
+from samedeal_server.addresses import network
+from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.limits import REFUSAL_DELAY_S, count_refusal, too_many
+from samedeal_server.net.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+
+HTTP_SENT_BYTES = 16_384
+"""The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
+MAX_PIPELINED = 8
+MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
+LISTS = frozenset(
+    {b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"}
+    | {b"sec-websocket-extensions", b"sec-websocket-protocol"}
+)
+"""The headers that are parsed as lists. Their elements and parameters count towards MAX_ELEMENTS."""
+SMALL_BYTES, MAX_SMALL, PAUSE_S = 1024, 10, 0.05
+"""Beyond MAX_SMALL pieces of a body below SMALL_BYTES, reading pauses after each, so that the next arrive together
+and clients that send bytes one by one cost little."""
+CHUNK_OVERHEAD = 9
+"""Bytes on the wire allowed per byte of a body; the smallest possible chunks take six."""
+
+
+class LimitedHttpConnection(HttpToolsProtocol):
+    """An HTTP connection, until it becomes a WebSocket."""
+
+    config: LimitedConfig
+    flow: "_FlowControl"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast(asyncio.Transport, transport))
+        self.flow = _FlowControl(self.transport)
+        limit_buffers(self.transport, sent=HTTP_SENT_BYTES)
+        # Makes the kernel drop unread data even after the connection is closed.
+        set_user_timeout(self.transport, self.config.settings.unread_seconds)
+        now = self.loop.time()
+        self._unread, self._idle_since = UnreadTimer(now), now
+        self._head_bytes = 0
+        self._refusal: Refused | None = None
+        self._upgraded = False
+        self._head_end = 0  # where the head of an upgrade ends in the piece of data that completes it
+        self._early: bytes | None = None  # what was received after the head of an upgrade
+        self._is_refused = False
+        self._current: RequestResponseCycle | None = None  # the request being served, or the last one
+        host = self.client[0] if self.client else ""
+        # Admission checks the limits of each client behind a proxy.
+        self._network: str | None = None if self.config.settings.trusted_proxies.trusts(host) else network(host)
+        self._remove: Callable[[], None] | None = None  # from the counted connections
+        try:
+            if len(self.connections) > self.config.max_connections:
+                raise too_many("connections", "The server has reached its maximum number of connections.", host)
+            if self._network is not None:
+                self._remove = self.config.http_connections.add(host)
+        except Refused as refused:
+            self._respond_with(refused)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._uncount()
+        if self._current is not None:
+            self._current.disconnected = True  # of several pipelined requests, uvicorn marks only the last
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        self._upgraded = True
+        self._head_end = cast(HttpParserUpgrade, sys.exception()).args[0]
+
+    def check_timeouts(self, now: float) -> None:
+        """Close the connection if its client takes too long to send a request or to read a response."""
+        if self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds:
+            self.abort()
+        elif not (self._is_serving or self._is_refused) and now - self._idle_since > self.config.request_s:
+            self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), PIECE_BYTES):
+            if self._upgraded or self._is_refused or self.transport.is_closing():
+                return
+            piece = data[start : start + PIECE_BYTES]
+            self._head_bytes += len(piece)
+            super().data_received(piece)
+            if self._head_bytes > self.config.settings.header_bytes + PIECE_BYTES:
+                self._refuse(self._head_too_large())
+            elif self._head_end:
+                self._early = data[start + self._head_end :]
+                self._upgrade()
+
+    def on_message_begin(self) -> None:
+        self._head_bytes = self._small_pieces = 0
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if len(self.headers) >= self.config.settings.headers:
+            self._refusal = self._head_too_large()
+            raise HttpParserError("too many headers")
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= MAX_PIPELINED:
+            self._refusal = too_many(
+                "pipelined_requests", "Too many pipelined requests on one connection.", self._network
+            )
+            raise HttpParserError("too many requests")
+        if not self._is_quick_to_parse():
+            count_refusal("header_bytes", self._network)
+            self._refusal = Refused(
+                "too-large",
+                f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, lists in headers at "
+                f"most {MAX_ELEMENTS} elements in total, and a host at most {MAX_HOST_BYTES} bytes.",
+            )
+            raise HttpParserError("too much to parse")
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = max(0, self._head_bytes - CHUNK_OVERHEAD * len(body))
+        super().on_body(body)
+        self._small_pieces += len(body) < SMALL_BYTES
+        if self._small_pieces > MAX_SMALL:
+            self.flow.pause_for(PAUSE_S, self.loop)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._current = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+        if self._early is not None and not self.transport.is_closing():
+            self._upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(self._refusal or Refused("bad-request", "Invalid HTTP request."))
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if self._current is not None:
+            self._current.disconnected = True  # uvloop raises errors for writes to a closed transport
+        self.pipeline.clear()
+        reset(self.transport)
+
+    @property
+    def _is_serving(self) -> bool:
+        return self._current is not None and not self._current.response_complete
+
+    def _is_quick_to_parse(self) -> bool:
+        """Return whether the URL and the headers are short enough to be parsed in well under a millisecond."""
+        lists = (value for name, value in self.headers if name in LISTS)
+        return (
+            len(self.url) <= MAX_URL_BYTES
+            and self.url.count(b"&") < MAX_PARAMETERS
+            and sum(value.count(b",") + value.count(b";") for value in lists) < MAX_ELEMENTS
+            and all(len(value) <= MAX_HOST_BYTES for name, value in self.headers if name == b"host")
+        )
+
+    def _head_too_large(self) -> Refused:
+        settings = self.config.settings
+        count_refusal("header_bytes", self._network)
+        return Refused(
+            "too-large",
+            f"A request may have at most {settings.headers} headers, which take at most {settings.header_bytes} bytes.",
+        )
+
+    def _refuse(self, refused: Refused) -> None:
+        """Close the connection with an error response after a while, or at once if another response is being sent.
+
+        The delay limits how often that can happen: no client pays tokens for a request that is refused here.
+        """
+        if self._is_serving:
+            self.abort()
+        elif not self._is_refused:
+            self._is_refused = True
+            self.flow.pause_reading()
+            self.loop.call_later(uniform(*REFUSAL_DELAY_S), self._respond_with, refused)  # noqa: S311 - not a secret
+
+    def _respond_with(self, refused: Refused) -> None:
+        if not self.transport.is_closing():
+            body = codec.encode(refused.problem(), "json")
+            head = b"content-type: application/problem+json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+            self.transport.write(STATUS_LINE[refused.status] + head % len(body) + body)
+            self.transport.close()
+
+    def _upgrade(self) -> None:
+        """Continue as a WebSocket, here or in another process, after the responses to earlier requests."""
+        early = self._early or b""
+        self.flow.is_held = self._is_serving
+        if self._is_serving:
+            self.flow.pause_reading()
+        elif not self.url.isascii():
+            self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
+        elif any(name in (b"content-length", b"transfer-encoding") and value != b"0" for name, value in self.headers):
+            self._refuse(Refused("bad-request", "A WebSocket handshake has no body."))
+        elif self._hand_over(early):
+            self.transport.abort()  # the other process has the connection open
+        else:
+            self._uncount()
+            self._unset_keepalive_if_required()
+            self.flow.resume_reading()
+            super().handle_websocket_upgrade()
+            del self.parser  # ends a cycle of references, which would take memory until the next garbage collection
+            if early:
+                cast(asyncio.Protocol, self.transport.get_protocol()).data_received(early)
+
+    def _hand_over(self, early: bytes) -> bool:
+        """Return whether another process has the connection now, with the head of the request and what followed it."""
+        if self.config.hand_over is None or self.transport.get_write_buffer_size():
+            return False
+        lines = [b"%s %s HTTP/1.1" % (self.scope["method"].encode(), self.url)]
+        lines += [b"%s: %s" % header for header in self.headers]
+        received = b"\r\n".join([*lines, b"", early])
+        return self.config.hand_over(self.url, received, self.transport.get_extra_info("socket"))
+
+    def _uncount(self) -> None:
+        remove, self._remove = self._remove, None
+        if remove is not None:
+            remove()
+
+
+class _FlowControl(FlowControl):
+    """uvicorn's flow control, without resuming a transport that is closing: uvloop raises an error for that."""
+
+    is_held = False
+    """Whether reading remains paused."""
+
+    def pause_for(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
+        if not self.is_held:
+            self.is_held = True
+            self.pause_reading()
+            loop.call_later(seconds, self._release)
+
+    def _release(self) -> None:
+        self.is_held = False
+        self.resume_reading()
+
+    def resume_reading(self) -> None:
+        if not self.is_held and not self._transport.is_closing():
+            super().resume_reading()

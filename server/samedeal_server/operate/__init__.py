@@ -1,0 +1,1 @@
+"""Programs for operators: backups, and the doctor of an installation."""

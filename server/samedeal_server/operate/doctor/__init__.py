@@ -1,0 +1,1 @@
+"""The doctor of an installation: settings, files, store, port and public URL (``samedeal doctor``)."""

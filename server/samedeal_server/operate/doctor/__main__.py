@@ -1,0 +1,51 @@
+"""The program behind ``samedeal doctor --server-side``: writes its findings as JSON."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import click
+from msgspec import json
+
+from samedeal_server.operate.doctor import machine
+from samedeal_server.operate.doctor.finding import Finding
+from samedeal_server.operate.doctor.public_url import public_url
+from samedeal_server.operate.doctor.store_findings import store
+from samedeal_server.settings import Settings, SettingsError, removed
+
+
+@click.command()
+@click.option("--backups", type=click.Path(path_type=Path))
+@click.option("--port", "ports", multiple=True, type=int)
+def main(backups: Path | None, ports: tuple[int, ...]) -> None:
+    """Write the findings as a JSON array."""
+    logging.disable()  # the findings say the same
+    click.echo(json.encode(findings(backups, ports)))
+
+
+def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
+    """Check the installation of a server with the settings in the environment, and its folder of backups, if any.
+
+    Servers must be running on all `ports`. Without any, the configured port is checked, which may also be free.
+    """
+    try:
+        settings = Settings.from_env(os.environ)
+    except SettingsError as error:
+        return [Finding("settings", "valid", False, f"{error}")]
+    of_store, condition = asyncio.run(store(settings))
+    return [
+        *machine.settings_findings(settings),
+        *(Finding("settings", name, reason) for name, reason in removed(os.environ).items()),
+        *machine.directory_findings(settings),
+        machine.open_files(settings),
+        *(machine.port(settings.host, number, expected=bool(ports)) for number in ports or [settings.port]),
+        *of_store,
+        *public_url(settings, condition.signing_keys if condition else ()),
+        *(machine.backups(backups) if backups else ()),
+    ]
+
+
+if __name__ == "__main__":
+    main()

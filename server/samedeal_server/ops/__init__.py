@@ -1,1 +1,0 @@
-"""Operations: metrics, logging and supervised loops."""

@@ -1,0 +1,149 @@
+"""The WebSocket endpoint: accepts connections within their limits, and runs a session for each."""
+
+import asyncio
+from collections.abc import Callable, Collection
+
+from starlette.requests import HTTPConnection
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from samedeal.codec import Form
+from samedeal.errors import Refused
+from samedeal.wire import messages as m
+from samedeal.wire.decoding import SUBPROTOCOLS
+from samedeal_server.live.registry import RACE_ID, Registry
+from samedeal_server.live.rematches import Rematches
+from samedeal_server.net import metrics
+from samedeal_server.net.limits import Count, RateLimits
+from samedeal_server.net.request_log import ENDPOINT, REQUEST_ID
+from samedeal_server.net.requests import bearer_token
+from samedeal_server.net.responses import problem_response
+from samedeal_server.net.root_path import route_path
+from samedeal_server.net.websocket_connection import OFFERED, SENT_NOW
+from samedeal_server.settings import Settings
+from samedeal_server.socket.session import Session
+from samedeal_server.store.guest_tokens import Guests
+
+MAX_ENTERING = 24
+"""How many sessions may handle a hello at once, and how many a join or watch. The rest of the store's capacity is for
+moves."""
+
+
+class WebSocketEndpoint:
+    """An ASGI application. Messages bypass Starlette's middleware."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        rematches: Rematches,
+        guests: Guests,
+        rate_limits: RateLimits,
+        connections: Count,
+        settings: Settings,
+    ) -> None:
+        self._registry, self._rematches, self._guests = registry, rematches, guests
+        self._rate_limits, self._connections, self._settings = rate_limits, connections, settings
+        into_races = asyncio.Semaphore(MAX_ENTERING)
+        self._entry_slots: dict[type, asyncio.Semaphore] = {
+            m.Hello: asyncio.Semaphore(MAX_ENTERING),
+            m.Join: into_races,
+            m.Watch: into_races,
+        }
+        self._sessions = set[Session]()
+
+    def close_revoked(self, token_digests: Collection[str]) -> None:
+        """Close the connections that use revoked tokens."""
+        for session in self._sessions:
+            session.revoke(token_digests)
+
+    def expel(self, why: Refused, subject: str, *, resigns: bool) -> None:
+        """Close the connections of the clients that a subject means. The arguments are those of ``Session.expel``."""
+        for session in self._sessions:
+            session.expel(why, subject, resigns=resigns)
+
+    def seat_count(self) -> int:
+        """Return how many connections have a seat."""
+        return sum(not session.is_watching for session in self._sessions)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ENDPOINT] = "GET /ws"
+        socket = WebSocket(scope, receive, send)
+        address = socket.client.host if socket.client else ""
+        offered: list[str] = scope.get("subprotocols", [])
+        subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
+        try:
+            self._registry.check_open()
+            path = route_path(scope)
+            if path != "/ws" and not RACE_ID.fullmatch(path.removeprefix("/ws/")):
+                raise Refused("bad-request", "The URL is /ws, or /ws/ and the name of a race.")
+            if offered and subprotocol is None:
+                raise Refused("unsupported-version", f"Supported subprotocols: {', '.join(SUBPROTOCOLS)}.")
+            uncount = self._connections.add(address)
+        except Refused as refused:
+            return await socket.send_denial_response(problem_response(refused))
+        try:
+            await socket.accept(subprotocol)
+            bearer = bearer_token(HTTPConnection(scope))
+            scope["headers"] = []  # they would take 1 KiB of memory
+            connection = WebSocketConnection(scope, receive, send)
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection, bearer)
+        finally:
+            uncount()
+
+    async def _serve(
+        self, socket: WebSocket, form: Form, connection: "WebSocketConnection", bearer: str | None
+    ) -> None:
+        session = Session(
+            connection,
+            form,
+            self._registry,
+            self._rematches,
+            self._guests,
+            self._rate_limits,
+            self._entry_slots,
+            self._settings,
+            address=socket.client.host if socket.client else "",
+            request_id=socket.scope.get(REQUEST_ID, ""),
+            bearer=bearer,
+        )
+        self._sessions.add(session)
+        with metrics.Connected() as connected:
+            try:
+                connected.code = await session.run()
+            finally:
+                self._sessions.discard(session)
+
+
+class WebSocketConnection:
+    """An accepted WebSocket. It uses the server's extensions for messages without waiting, if there are any."""
+
+    __slots__ = ("_send", "offer_to", "receive", "send_now")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.receive, self._send = receive, send
+        extensions = scope.get("extensions", {})
+        self.send_now: Callable[..., bool] = extensions.get(SENT_NOW, _never_send_now)
+        self.offer_to: Callable[[Callable[[bytes], bool]], None] = extensions.get(OFFERED, _never_offer)
+
+    async def send(self, data: bytes, *, text: bool) -> None:
+        await self._send_message({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
+
+    async def close(self, code: int, reason: str) -> None:
+        await self._send_message({"type": "websocket.close", "code": code, "reason": reason})
+
+    async def _send_message(self, message: dict[str, object]) -> None:
+        try:
+            await self._send(message)
+        except OSError as error:
+            raise WebSocketDisconnect(1006) from error
+
+
+# These stand in for the extensions on other ASGI servers, where messages take the usual, slower way.
+
+
+def _never_send_now(data: bytes, *, text: bool) -> bool:
+    return False
+
+
+def _never_offer(take: Callable[[bytes], bool]) -> None:
+    pass

@@ -1,0 +1,281 @@
+"""For whom a rematch waits, and for whom it reserves seats."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from redis import Redis
+
+from samedeal.commitments import nonce_commitment
+from samedeal.race.due import NEVER, REJOIN_MS
+from samedeal.race.events import Left
+from samedeal.race.race import Race
+from samedeal.wire import messages as m
+from samedeal_server.live.awaited_players import AWAY_MS, AwaitedPlayers
+from samedeal_server.live.rematch_lobbies import RematchLobbies
+from samedeal_server.store.announcements import Announcement, Present
+from support.finished_races import Logged
+from support.races_by_hand import joined, opened, running
+from support.rooms import finished
+from support.servers import Racer, Server, racers, resign_all
+from support.sessions import refused, viewed
+from support.stores import Heard, calls, process, stored_races
+from support.timed_server import HOUR_MS, TimedServer
+
+pytestmark = pytest.mark.tier(2)
+
+OPTIONS: dict[str, Any] = {"limit_ms": 400_000, "start_delay_ms": 0}
+
+
+@dataclass
+class Players:
+    """Who is connected, and the time (ms)."""
+
+    connected: set[str] = field(default_factory=set)
+    time: int = 1_000_000
+
+    def now(self) -> int:
+        return self.time
+
+    def rejoining(self, before: Race, second_last: Race | None = None) -> AwaitedPlayers:
+        return AwaitedPlayers(before, second_last, lambda: self.connected, self.now)
+
+
+def seated(*seats: int, **options: Any) -> Logged:
+    log = opened(follows="first-race", **options)
+    for seat in seats:
+        log.say(joined(log, seat))
+    return log
+
+
+def test_a_rematch_waits_for_those_who_are_connected_and_ten_seconds_for_others() -> None:
+    players = Players({"player-2"})
+    awaited_players, race = players.rejoining(running(3).race), seated(1).race
+    assert awaited_players.until() == {
+        "player-1": players.time + AWAY_MS,
+        "player-2": NEVER,
+        "player-3": players.time + AWAY_MS,
+    }
+    assert awaited_players.awaited(race) == {"player-2": "Name 2", "player-3": "Name 3"}
+    players.time += AWAY_MS
+    assert awaited_players.awaited(race) == {"player-2": "Name 2"}
+    players.connected = {"player-3", "stranger"}
+    assert awaited_players.until()["player-2"] == players.time + AWAY_MS
+    players.time += AWAY_MS
+    assert awaited_players.awaited(race) == {"player-3": "Name 3"}
+    log = seated(1, 2, 3)
+    log.say(Left(seat=3))
+    assert awaited_players.awaited(log.race) == {}
+
+
+def test_programs_have_ten_seconds_if_they_are_connected() -> None:
+    players, before = Players({"player-2"}), running(3).race
+    seats = (before.seats[0], *(structs.replace(seat, bot=True) for seat in before.seats[1:]))
+    awaited_players, race = players.rejoining(structs.replace(before, seats=seats)), seated(1).race
+    assert awaited_players.awaited(race) == {"player-2": "Name 2"}
+    players.time += AWAY_MS
+    assert awaited_players.awaited(race) == {}
+
+
+def test_seats_are_reserved_for_the_people_of_the_race_before_whether_connected_or_not() -> None:
+    players = Players()
+    awaited_players, log = players.rejoining(running(3).race), seated(1, max_racers=4)
+    players.time += AWAY_MS
+    assert [awaited_players.free_seats(log.race, player) for player in (None, "stranger", "player-3")] == [1, 1, 2]
+    log.say(joined(log, 2))
+    log.say(Left(seat=2))
+    assert awaited_players.free_seats(log.race) == 2  # they do not want it any more
+    assert AwaitedPlayers().free_seats(log.race) == 3
+
+
+def test_those_who_missed_the_race_before_have_a_seat_as_long_as_they_watch_it() -> None:
+    players = Players()
+    awaited_players, race = players.rejoining(running(2).race, running(4).race), seated(1, 2, max_racers=4).race
+    assert (awaited_players.awaited(race), awaited_players.free_seats(race)) == ({}, 2)
+    players.connected = {"player-4"}
+    assert (awaited_players.awaited(race), awaited_players.free_seats(race)) == ({"player-4": "Name 4"}, 1)
+    assert awaited_players.free_seats(race, "player-4") == 2
+
+
+async def test_players_who_are_connected_to_another_process_are_forgotten_in_time(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room = await finished(parts)
+        header = structs.replace(room.race.header, follows=room.race.id)
+        lobbies = RematchLobbies({room.race.id: room}, parts.registry.room, stored_races(parts))
+        awaited_players = await lobbies.rejoining(header)
+        assert NEVER not in awaited_players.until().values()
+        present = Present("another process", ("player-2",))
+        lobbies.receive(Announcement(room.race.id, present=present, sent_at=parts.clock.now()))
+        assert awaited_players.until()["player-2"] == NEVER
+        lobbies.receive(Announcement(room.race.id, present=present, sent_at=parts.clock.now() - AWAY_MS))
+        assert awaited_players.until()["player-2"] < NEVER
+        await lobbies.update()
+        assert lobbies._elsewhere == {}
+        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"))
+        assert unknown.until() == {}
+
+
+async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        rooms = {room.race.id: room for room in [await finished(parts) for _ in range(3)]}
+        for room in rooms.values():
+            room.rematch = m.Rematch(race="calm-otter-42", game="corners", by="Name 1")
+            room.broadcast.add(Heard(), "player-1")
+        races = stored_races(parts)
+        with Redis.from_url(redis_url) as redis:
+            redis.config_resetstat()
+            await RematchLobbies(rooms, parts.registry.room, races).update()
+            assert (calls(redis, "xadd"), calls(redis, "xtrim")) == (3, 1)
+        assert {each.race for each in await races.announcements.follow() if each.present} == rooms.keys()
+
+
+# Real servers.
+
+
+@pytest.fixture(scope="module")
+def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
+    with Server(store_url) as one, Server(store_url) as other:
+        yield one, other
+
+
+async def raced(*players: Racer) -> str:
+    """Let players get ready and resign. Return the id of the rematch for which the first one asks."""
+    for player in players:
+        await player.ask(m.Ready)
+    await asyncio.gather(*(player.dealt() for player in players))
+    await resign_all(players)
+    for player in players:
+        await player.until(lambda view: view.stage == "over")
+    found = viewed(await players[0].ask(m.Again)).next
+    assert found
+    return found.race
+
+
+async def entered(player: Racer, race_id: str) -> m.View:
+    """Join a rematch, and be ready."""
+    viewed(await player.join(race_id))
+    return viewed(await player.ask(m.Ready))
+
+
+async def with_bot(server: Server, *players: Racer, **options: Any) -> str:
+    """Let players and a server bot race until all resign. Return the id of the rematch, in which the first one is."""
+    race_id = server.create("corners", **OPTIONS | options)
+    for player in players:
+        viewed(await player.join(race_id))
+    viewed(await players[0].ask(m.Bot))
+    race_id = await raced(*players)
+    await entered(players[0], race_id)
+    return race_id
+
+
+def names(view: m.View) -> list[str]:
+    return [standing.name for standing in view.standings]
+
+
+async def test_a_rematch_with_a_bot_waits_for_a_friend_who_looks_at_the_results(store_url: str, tmp_path: Path) -> None:
+    with TimedServer(store_url, tmp_path).start() as server:
+        async with racers(server, "Ada", "Ben") as (ada, ben):
+            race_id = await with_bot(server, ada, ben, best_of=3)
+            news = (await ben.until(lambda view: view.next is not None and len(view.next.players) == 2)).next
+            assert news == m.Rematch(race=race_id, game="corners", by="Ada", players=("Ada", "Trey"), awaited=("Ben",))
+            server.advance(HOUR_MS)
+            view = viewed(await ada.ask(m.Ready))
+            assert (view.stage, view.awaited, view.clock_ms) == ("open", ("Ben",), None)
+            await entered(ben, race_id)
+            for view in await asyncio.gather(ada.dealt(), ben.dealt()):
+                assert set(names(view)) == {"Ada", "Ben", "Trey"}
+
+
+async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rematch(
+    store_url: str, tmp_path: Path
+) -> None:
+    with TimedServer(store_url, tmp_path).start() as server:
+        async with racers(server, "Ada", "Ben", "Cy", "Dee") as (ada, ben, cy, dee):
+            race_id = await with_bot(server, ada, ben, cy, max_racers=4)
+            assert refused(await dee.join(race_id), "race-full", "reserved")
+            lobby = await entered(ben, race_id)
+            results = await cy.until(lambda view: view.next is not None and view.next.starts_at is not None)
+            assert results.next
+            assert (lobby.awaited, results.next.awaited) == (("Cy",), ("Cy",))
+            assert (results.next.players, results.stage) == (("Ada", "Trey", "Ben"), "over")
+            for view in (lobby, results):
+                assert view.clock_ms
+                assert 0 < view.clock_ms <= REJOIN_MS
+            server.advance(REJOIN_MS - 10_000)
+            assert viewed(await ada.ask(m.Ready)).stage == "open"
+            assert refused(await dee.join(race_id), "race-full", "reserved")
+            server.advance(10_000)
+            for view in await asyncio.gather(ada.dealt(), ben.dealt()):
+                assert names(view) == ["Ada", "Trey", "Ben"]
+            view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
+            assert view.next
+            assert (view.clock_ms, view.next.players) == (None, ())
+            assert refused(await cy.join(race_id), "untimely", "before the countdown")
+            viewed(await cy.ask(m.Watch, race=race_id))
+            for player in (ada, ben):
+                await player.ask(m.Resign)
+            await ada.until(lambda view: view.stage == "over")
+            found = viewed(await ada.ask(m.Again)).next
+            assert found
+            second = found.race
+            assert (await entered(ada, second)).awaited == ("Ben", "Cy")
+            assert refused(await dee.join(second), "race-full", "reserved")
+            for player in (cy, ben):
+                await entered(player, second)
+            view = await ada.until(lambda view: view.stage != "open")
+            assert set(names(view)) == {"Ada", "Trey", "Cy", "Ben"}
+
+
+@pytest.mark.parametrize("how", ["gone", "left", "started", "removed"])
+async def test_a_rematch_does_not_wait_for_those_who_do_not_want_one(how: str, store_url: str, tmp_path: Path) -> None:
+    with TimedServer(store_url, tmp_path).start() as server:
+        async with racers(server, "Ada", "Ben") as (ada, ben):
+            race_id = await with_bot(server, ada, ben)
+            if how == "gone":
+                await ben.close()
+                view = await ada.until(lambda view: view.clock_ms is not None)
+                assert view.clock_ms
+                assert (view.clock_ms <= AWAY_MS, view.awaited) == (True, ("Ben",))
+                server.advance(AWAY_MS)
+            elif how == "started":
+                assert viewed(await ada.ask(m.Start)).stage == "countdown"
+            else:
+                view = viewed(await ben.join(race_id))
+                assert view.awaited == ()
+                await (ben.ask(m.Leave) if how == "left" else ada.ask(m.Remove, seat=view.seat))
+            assert names(await ada.dealt()) == ["Ada", "Trey"]
+
+
+async def test_a_rematch_gives_programs_a_moment_to_follow(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "ann", "bob") as (ada, ann, bob):
+        race_id = one.create("corners", **OPTIONS)
+        viewed(await ada.join(race_id))
+        for program in (ann, bob):
+            promise = nonce_commitment(race_id, program.nonce)
+            viewed(await program.ask(m.Join, race=race_id, commitment=promise, bot=True))
+        race_id = await raced(ada, ann, bob)
+        await entered(ada, race_id)
+        view = await entered(ann, race_id)
+        assert (view.stage, view.awaited) == ("open", ("bob",))
+        assert view.clock_ms
+        assert 0 < view.clock_ms <= AWAY_MS
+        await entered(bob, race_id)
+        assert names(await ada.until(lambda view: view.stage != "open")) == ["Ada", "ann", "bob"]
+
+
+async def test_a_rematch_waits_for_people_who_are_connected_to_another_process(pair: tuple[Server, Server]) -> None:
+    one, other = pair
+    async with racers(one, "Ada") as (ada,), racers(other, "Ben") as (ben,):
+        race_id = await with_bot(one, ada, ben)
+        found = await ben.until(lambda view: view.next is not None and view.next.awaited == ("Ben",))
+        assert found.next
+        assert found.next.players == ("Ada", "Trey")
+        await ada.until(lambda view: view.awaited == ("Ben",) and view.clock_ms is None)  # Ben is there
+        await entered(ben, race_id)
+        view = await ada.until(lambda view: view.stage != "open")
+        assert set(names(view)) == {"Ada", "Ben", "Trey"}
