@@ -2,7 +2,7 @@
 # make test         tier 1: what convinces, in 2 minutes  make test ARGS="-k deal"
 # make test-more    tier 2: what else changes can break   make test-more ARGS=tests/server
 # make test-all     all tiers and campaigns, in parts     make test-all PART="torture fuzz"
-# make lint         formatting, ruff and mypy           also the page's JavaScript: oxlint, and tsc if npm is installed
+# make lint         formatting, ruff, layers and mypy   also the page's JavaScript: oxlint, and tsc if npm is installed
 # make format       fix the formatting
 # make generate     rewrite the generated files         review the diff
 # make bench        benchmarks, next to a plain echo      make bench ARGS="moves --quick --games corners"
@@ -116,6 +116,7 @@ bench: $(VENV)/has-server,store,fast,bench
 lint: $(VENV)/has-all,dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/oxlint --quiet
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; else \
@@ -134,7 +135,7 @@ format: $(VENV)/has-all,dev
 
 generate: $(VENV)/has-all,dev
 	@for file in cli/test_cli_docs cli/test_cli_screens cli/test_cli_text_table \
-			project/test_architecture protocol/test_replay_format web/test_web_files; do \
+			protocol/test_replay_format web/test_web_files; do \
 		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
 	done
 	$(BIN)/python tests/protocol/test_playthroughs.py --write
