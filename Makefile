@@ -77,7 +77,7 @@ pythons:
 coverage: $(VENV)/has-all,dev
 	rm -f .coverage*
 	# Only what is reported is measured: otherwise par and analyses take minutes.
-	COVERAGE_FILE=.coverage-library $(BIN)/coverage run --source samedeal -m pytest -n 2 tests/protocol
+	COVERAGE_FILE=.coverage-library $(BIN)/coverage run --source samedeal -m pytest -n 2 --timeout 300 tests/protocol
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
 	# All at the lowest priority: jobs of the servers, which have it, would starve beside measured tests.
 	COVERAGE_FILE=.coverage-rest nice -n 19 $(BIN)/coverage run --source samedeal_server,samedeal_cli \
