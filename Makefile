@@ -134,7 +134,7 @@ format: $(VENV)/has-all,dev
 	$(BIN)/ruff check --fix
 
 generate: $(VENV)/has-all,dev
-	@for file in cli/test_cli_docs cli/test_cli_screens cli/test_cli_text_table \
+	@for file in cli/test_cli_screens cli/test_cli_text_table \
 			protocol/test_replay_format web/test_web_files; do \
 		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
 	done
