@@ -28,6 +28,7 @@ from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
 from bench.same_work import same_work
+from tools.markdown import put_between
 
 Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
@@ -107,7 +108,7 @@ def main(
     click.echo(f"{took_s:.0f} s")
     if write:
         report.write()
-        report.put_between(report.PAGE, "\n".join(capacity(Found())), report.BEGIN_CAPACITY)
+        put_between(report.PAGE, "\n".join(capacity(Found())), report.BEGIN_CAPACITY)
     for name, why in figures.missing.items():
         click.echo(f"Missing: {name}: {why}", err=True)
     missed = [*misses(figures)]

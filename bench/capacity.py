@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from bench.found import Found
 from bench.racing import RACERS
-from bench.report import table
+from tools.markdown import table
 
 MOVE_EVERY_S = 2
 """How often a racer moves (s)."""

@@ -1,7 +1,7 @@
 """The report: saves results as a file, and renders them as tables and a plot for docs/operate/performance.md."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +12,10 @@ from bench.found import ROOT, Found, growing
 from bench.plan import Plan
 from bench.plot import bars
 from bench.targets import targets
+from tools.markdown import put_between, table
 
 PAGE, PLOT = ROOT / "docs/operate/performance.md", ROOT / "docs/operate/performance.svg"
-BEGIN, END = "<!-- from bench/results/latest.json -->", "<!-- to here -->"
+BEGIN = "<!-- from bench/results/latest.json -->"
 BEGIN_CAPACITY = "<!-- capacity from bench/results/latest.json -->"
 
 
@@ -37,24 +38,7 @@ def write() -> None:
     """Put the tables and the plot of the latest run into the docs. Raises OSError if there is no run."""
     found = Found()
     PLOT.write_text(_plot(found), encoding="utf-8")
-    put_between(PAGE, "\n".join(page(found)))
-
-
-def put_between(page: Path, text: str, begin: str = BEGIN) -> None:
-    """Replace the text between the two marks of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, mark, after = rest.partition(END)
-    if not mark:
-        raise ValueError(f"{page} has no place between {begin} and {END}")
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a Markdown table and an empty line."""
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "---|" * len(head)
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-    yield ""
+    put_between(PAGE, "\n".join(page(found)), BEGIN)
 
 
 def page(found: Found) -> Iterator[str]:

@@ -20,7 +20,7 @@ SOURCES = {
     for path in sorted(folder.rglob("*.py"))
 }
 """The file of each module."""
-FOLDERS = ("protocol", "server", "clients", "tests", "bench", "examples", "tools")
+FOLDERS = ("protocol", "server", "clients", "tests", "bench", "examples", "research", "tools")
 MAX_LINES = 400
 PURE = {"cryptography", "msgpack", "msgspec"} | {
     *(

@@ -23,6 +23,7 @@ from bench.peers import present
 from bench.plan import TINY, Plan
 from samedeal.games.catalogue import GAMES
 from support.waiting import LIMIT_S
+from tools import markdown
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(3)]
 
@@ -264,12 +265,12 @@ def test_report_names_a_saturated_load(tmp_path: Path) -> None:
 
 def test_page_is_updated_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{report.BEGIN}\nold\n{report.END}\nafter\n")
-    report.put_between(page, "new")
-    assert page.read_text() == f"before\n{report.BEGIN}\n\nnew\n\n{report.END}\nafter\n"
+    page.write_text(f"before\n{report.BEGIN}\nold\n{markdown.END}\nafter\n")
+    markdown.put_between(page, "new", report.BEGIN)
+    assert page.read_text() == f"before\n{report.BEGIN}\n\nnew\n\n{markdown.END}\nafter\n"
     page.write_text("nothing to be found")
     with pytest.raises(ValueError, match="has no place between"):
-        report.put_between(page, "new")
+        markdown.put_between(page, "new", report.BEGIN)
     text = report.PAGE.read_text()
     for begin in (report.BEGIN_CAPACITY, report.BEGIN):
-        assert report.END in text.partition(begin)[2]
+        assert markdown.END in text.partition(begin)[2]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = "protocol|server|clients|docs|tests|examples|bench|deploy"
+FOLDERS = "protocol|server|clients|docs|tests|examples|bench|research|tools|deploy"
 REFERENCE = re.compile(rf"`((?:{FOLDERS})/[\w./-]*|\.[\w.]+/[\w.]*)(?::([\w.]+))?`")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 

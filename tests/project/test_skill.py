@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from bench import skill
+from research import skill
 from samedeal.arena import players, playouts
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands import arena_races

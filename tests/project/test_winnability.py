@@ -6,12 +6,13 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from bench import report, winnability
-from bench.winnability import METHODS, Method, Results, Row, replayed
+from research import winnability
+from research.winnability import METHODS, Method, Results, Row, replayed
 from samedeal.games.catalogue import GAMES
 from samedeal.games.grid import Grid
 from samedeal.solver import grid_search as grid
 from samedeal.solver.solution import Solution
+from tools import markdown
 
 pytestmark = pytest.mark.tier(2)
 
@@ -55,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the results of a run that leaves the committed ones alone."""
     monkeypatch.setattr(winnability, "FOLDER", tmp_path / "results")
     monkeypatch.setattr(winnability, "PAGE", tmp_path / "page.md")
-    winnability.PAGE.write_text(f"before\n{winnability.BEGIN}\n{report.END}\nafter\n", encoding="utf-8")
+    winnability.PAGE.write_text(f"before\n{winnability.BEGIN}\n{markdown.END}\nafter\n", encoding="utf-8")
     return winnability.FOLDER
 
 

@@ -1,6 +1,6 @@
 """How many deals the solvers decide, and how fast, at several budgets.
 
-Run it with ``python -m bench.solving``. It prints a table in Markdown. The numbers of deals are the same everywhere;
+Run it with ``python -m research.solving``. It prints a table in Markdown. The numbers of deals are the same everywhere;
 deals per second are for one core.
 """
 

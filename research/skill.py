@@ -1,6 +1,6 @@
 """Whether skill counts: how often the stronger of two racers is ahead on the default deals of each game.
 
-Run it with ``python -m bench.skill``. The four players, weakest first, are those of ``samedeal arena``.
+Run it with ``python -m research.skill``. The four players, weakest first, are those of ``samedeal arena``.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Win rates with the stock known: how many deals of each game can be won, proved by winning lines and proofs of loss.
 
-Run it with ``python -m bench.winnability``. It searches for as long as you let it, continues from the results in
-bench/results/winnability, and writes the table in docs/reference/winnability.md.
+Run it with ``python -m research.winnability``. It searches for as long as you let it, continues from the results in
+research/results, and writes the table in docs/reference/winnability.md.
 """
 
 import string
@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
+from pathlib import Path
 from statistics import mean, median
 from typing import Any, Final, NamedTuple
 
 import click
 from msgspec.structs import replace
 
-from bench import found, report
 from samedeal.arena.arena_results import wilson
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
@@ -34,10 +34,12 @@ from samedeal.solver import (
 )
 from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
+from tools import markdown
 
-FOLDER: Final = found.ROOT / "bench/results/winnability"
-PAGE: Final = found.ROOT / "docs/reference/winnability.md"
-BEGIN: Final = "<!-- from bench/results/winnability -->"
+ROOT: Final = Path(__file__).parents[1]
+FOLDER: Final = ROOT / "research/results"
+PAGE: Final = ROOT / "docs/reference/winnability.md"
+BEGIN: Final = "<!-- from research/results -->"
 
 
 def _search_gallery(start: Gallery, budget: int) -> Solution:
@@ -164,7 +166,7 @@ def replayed(slug: str, row: Row) -> Game:
 def table(results: Iterable[Results]) -> Iterator[str]:
     """Yield the tables of the page."""
     found = [each for each in results if each.rows]
-    yield from report.table(HEAD, (_line(each) for each in found))
+    yield from markdown.table(HEAD, (_line(each) for each in found))
     for each in found:
         if each.slug == "gallery":
             yield from _scores(each)
@@ -191,7 +193,7 @@ def _scores(results: Results) -> Iterator[str]:
     yield f"The best score found in Gallery is {mean(scores):.1f} on average:"
     yield ""
     heads = ("Score at most", *map(str, SCORES))
-    yield from report.table(heads, [("Deals", *(f"{sum(score <= most for score in scores):,}" for most in SCORES))])
+    yield from markdown.table(heads, [("Deals", *(f"{sum(score <= most for score in scores):,}" for most in SCORES))])
 
 
 SCORES: Final = (0, 3, 6, 10, 15, 20, 30)
@@ -199,7 +201,7 @@ SCORES: Final = (0, 3, 6, 10, 15, 20, 30)
 
 def write() -> None:
     """Put the tables into the page."""
-    report.put_between(PAGE, "\n".join(table(map(Results, GAMES))).strip(), BEGIN)
+    markdown.put_between(PAGE, "\n".join(table(map(Results, GAMES))).strip(), BEGIN)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,0 +1,1 @@
+"""Studies of the games: scripts whose results are in the docs."""
