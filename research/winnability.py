@@ -1,7 +1,7 @@
 """Win rates with the stock known: how many deals of each game can be won, proved by winning lines and proofs of loss.
 
 Run it with ``python -m research.winnability``. It searches for as long as you let it, continues from the results in
-research/results, and writes the table in docs/reference/winnability.md.
+research/results, and writes the table in docs/bots/study.md.
 """
 
 import string
@@ -38,7 +38,7 @@ from tools import markdown
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / "research/results"
-PAGE: Final = ROOT / "docs/reference/winnability.md"
+PAGE: Final = ROOT / "docs/bots/study.md"
 BEGIN: Final = "<!-- from research/results -->"
 
 

@@ -25,8 +25,11 @@ from support.positions import position
 
 pytestmark = pytest.mark.tier(2)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
+DOCS = Path(__file__).parents[2] / "docs" / "bots"
+PAGE, CHECK_VALUES = ((DOCS / name).read_text(encoding="utf-8") for name in ("bots.md", "study.md"))
+ROWS = [
+    [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in CHECK_VALUES.splitlines() if line.startswith("| `")
+]
 PLAYS = [row for row in ROWS if len(row) == 8]
 EVERY_BOT = {bot.name: bot for bot in (*FIRST_BOTS.values(), *BOTS.values())}
 
@@ -40,7 +43,7 @@ def test_every_bot_has_a_version_and_is_documented() -> None:
         assert bot.name in (f"{slug}-bot/1", f"{slug}-bot/2")
     for name in EVERY_BOT:
         assert f"`{name}`" in PAGE, f"docs/bots/bots.md does not describe {name}"
-    assert {row[0] for row in PLAYS} == EVERY_BOT.keys(), "docs/bots/bots.md lists plays of every bot"
+    assert {row[0] for row in PLAYS} == EVERY_BOT.keys(), "docs/bots/study.md lists plays of every bot"
 
 
 @pytest.mark.parametrize("row", PLAYS, ids=lambda row: f"{row[0]}-{row[1]}-{row[2]}")

@@ -1,4 +1,4 @@
-"""Deal filters: they match docs/bots/bots.md, and claimed deals are checked."""
+"""Deal filters: they match docs/bots/bots.md and study.md, and claimed deals are checked."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,8 +26,11 @@ from samedeal.solver.solve import solve
 
 pytestmark = pytest.mark.tier(3)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
+DOCS = Path(__file__).parents[2] / "docs" / "bots"
+PAGE, CHECK_VALUES = ((DOCS / name).read_text(encoding="utf-8") for name in ("bots.md", "study.md"))
+ROWS = [
+    [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in CHECK_VALUES.splitlines() if line.startswith("| `")
+]
 FIRSTS = [row for row in ROWS if len(row) == 4 and row[0] in GAMES]
 GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
 CERTIFIED_FIRSTS = [row for row in ROWS if len(row) == 5]

@@ -1,4 +1,4 @@
-"""The deal filters of the JavaScript verifier agree with the library's, and with docs/bots/bots.md."""
+"""The deal filters of the JavaScript verifier agree with the library's, and with docs/bots/study.md."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from support.javascript_verifier import NODE, refused, verified
 from support.races_by_hand import closed, revealed
 
 pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(3)]
-PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "study.md").read_text(encoding="utf-8")
 ROWS = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| `")]
 FIRSTS = [row for row in ROWS if row[0] in GAMES and len(row) in (4, 5)]
 DEALS = {"corners": 4}
