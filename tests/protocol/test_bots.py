@@ -1,9 +1,11 @@
 """Bots: they play by the rules, as docs/bots/bots.md specifies, and reproducibly."""
 
+import json
 from hashlib import sha256
 from itertools import islice, product
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -25,12 +27,9 @@ from support.positions import position
 
 pytestmark = pytest.mark.tier(2)
 
-DOCS = Path(__file__).parents[2] / "docs" / "bots"
-PAGE, CHECK_VALUES = ((DOCS / name).read_text(encoding="utf-8") for name in ("bots.md", "study.md"))
-ROWS = [
-    [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in CHECK_VALUES.splitlines() if line.startswith("| `")
-]
-PLAYS = [row for row in ROWS if len(row) == 8]
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
+PLAYS: list[dict[str, Any]] = VECTORS["plays"]
 EVERY_BOT = {bot.name: bot for bot in (*FIRST_BOTS.values(), *BOTS.values())}
 
 every_game = pytest.mark.parametrize("game", [GAMES[slug] for slug in BOTS], ids=BOTS)
@@ -43,18 +42,17 @@ def test_every_bot_has_a_version_and_is_documented() -> None:
         assert bot.name in (f"{slug}-bot/1", f"{slug}-bot/2")
     for name in EVERY_BOT:
         assert f"`{name}`" in PAGE, f"docs/bots/bots.md does not describe {name}"
-    assert {row[0] for row in PLAYS} == EVERY_BOT.keys(), "docs/bots/study.md lists plays of every bot"
+    assert {each["bot"] for each in PLAYS} == EVERY_BOT.keys(), "tests/vectors.json has plays of every bot"
 
 
-@pytest.mark.parametrize("row", PLAYS, ids=lambda row: f"{row[0]}-{row[1]}-{row[2]}")
-def test_plays_match_the_documentation(row: list[str]) -> None:
-    name, deal, k, moves, number, digest, home, won = row
-    slug, _, seed = deal.partition(":")
-    run = play(GAMES[slug], seed, int(k), bot=EVERY_BOT[name])
-    assert (run.bot, run.k) == (name, int(k))
-    assert " ".join(run.moves[:8]) == moves
-    assert sha256(" ".join(run.moves).encode()).hexdigest()[:16] == digest
-    assert (len(run.moves), run.home, run.won) == (int(number), int(home), won == "yes")
+@pytest.mark.parametrize("check", PLAYS, ids=lambda check: f"{check['bot']}-{check['deal']}-{check['k']}")
+def test_plays_match_the_check_values(check: dict[str, Any]) -> None:
+    slug, _, seed = check["deal"].partition(":")
+    run = play(GAMES[slug], seed, check["k"], bot=EVERY_BOT[check["bot"]])
+    assert (run.bot, run.k) == (check["bot"], check["k"])
+    assert " ".join(run.moves[:8]) == check["begins"]
+    assert sha256(" ".join(run.moves).encode()).hexdigest()[:16] == check["digest"]
+    assert (len(run.moves), run.home, run.won) == (check["moves"], check["home"], check["won"])
 
 
 @every_game

@@ -1,7 +1,9 @@
-"""Deal filters: they match docs/bots/bots.md and study.md, and claimed deals are checked."""
+"""Deal filters: they match docs/bots/bots.md and its check values, and claimed deals are checked."""
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,43 +28,39 @@ from samedeal.solver.solve import solve
 
 pytestmark = pytest.mark.tier(3)
 
-DOCS = Path(__file__).parents[2] / "docs" / "bots"
-PAGE, CHECK_VALUES = ((DOCS / name).read_text(encoding="utf-8") for name in ("bots.md", "study.md"))
-ROWS = [
-    [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in CHECK_VALUES.splitlines() if line.startswith("| `")
-]
-FIRSTS = [row for row in ROWS if len(row) == 4 and row[0] in GAMES]
-GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
-CERTIFIED_FIRSTS = [row for row in ROWS if len(row) == 5]
+PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
 FRIENDLY, CERTIFIED = "friendly/1", "certified/1"
+FIRSTS: list[dict[str, Any]] = [each for each in VECTORS["filters"] if each["filter"] == FRIENDLY]
+CERTIFIED_FIRSTS: list[dict[str, Any]] = [each for each in VECTORS["filters"] if each["filter"] != FRIENDLY]
+GRIDS = [GAMES["the-edge"], GAMES["kings-in-the-corners"]]
 
 
 def wins(game: type[Game], seed: str) -> int:
     return sum(run.won for run in plays(game, seed, range(60), bot=FIRST_BOTS[game.slug]))
 
 
-def test_the_documentation_lists_deals_of_every_filtered_game() -> None:
-    assert {row[0] for row in FIRSTS} == {"the-edge", "kings-in-the-corners", "corners"}
+def test_check_values_have_deals_of_every_filtered_game() -> None:
+    assert {each["game"] for each in FIRSTS} == {"the-edge", "kings-in-the-corners", "corners"}
     assert all(f"`{name}`" in PAGE for name in FILTERS)
 
 
-@pytest.mark.parametrize("row", FIRSTS, ids=lambda row: f"{row[0]}-{row[1]}")
-def test_the_first_friendly_deals_match_the_documentation(row: list[str]) -> None:
-    slug, root, k, won = row
-    assert first(GAMES[slug], root, {}, FRIENDLY) == int(k)
-    assert wins(GAMES[slug], f"{root}.{k}") == int(won)
+@pytest.mark.parametrize("listed", FIRSTS, ids=lambda listed: f"{listed['game']}-{listed['root']}")
+def test_the_first_friendly_deals_match_the_check_values(listed: dict[str, Any]) -> None:
+    game = GAMES[listed["game"]]
+    assert first(game, listed["root"], {}, FRIENDLY) == listed["k"]
+    assert wins(game, f"{listed['root']}.{listed['k']}") == listed["won"]
 
 
-@pytest.mark.parametrize("row", CERTIFIED_FIRSTS, ids=lambda row: f"{row[0]}-{row[1]}")
-def test_the_first_certified_deals_match_the_documentation(row: list[str]) -> None:
-    slug, root, k, won, name = row
-    game = GAMES[slug]
-    assert first(game, root, {}, name) == int(k)
-    assert sum(run.won for run in plays(game, f"{root}.{k}", range(20), bot=FIRST_BOTS[slug])) == int(won)
+@pytest.mark.parametrize("listed", CERTIFIED_FIRSTS, ids=lambda listed: f"{listed['game']}-{listed['root']}")
+def test_the_first_certified_deals_match_the_check_values(listed: dict[str, Any]) -> None:
+    game, seed = GAMES[listed["game"]], f"{listed['root']}.{listed['k']}"
+    assert first(game, listed["root"], {}, listed["filter"]) == listed["k"]
+    assert sum(run.won for run in plays(game, seed, range(20), bot=FIRST_BOTS[game.slug])) == listed["won"]
 
 
-def test_the_documentation_lists_a_deal_of_every_grade() -> None:
-    listed = {(row[0], row[4]) for row in CERTIFIED_FIRSTS if row[4] != CERTIFIED}
+def test_check_values_have_a_deal_of_every_grade() -> None:
+    listed = {(each["game"], each["filter"]) for each in CERTIFIED_FIRSTS if each["filter"] != CERTIFIED}
     assert listed == {(slug, grade) for slug, game in GAMES.items() for grade in GRADES if has_grades(game)}
 
 
@@ -91,7 +89,7 @@ def test_corner_stones_has_no_grades() -> None:
 
 
 def test_a_certified_deal_can_be_won_but_not_by_the_first_legal_moves() -> None:
-    for slug in {row[0] for row in FIRSTS}:
+    for slug in {each["game"] for each in FIRSTS}:
         game = GAMES[slug]
         for root in ("b", "c", "d"):
             seed = f"{root}.{first(game, root, {}, CERTIFIED)}"
@@ -153,7 +151,7 @@ def test_every_deal_of_the_other_games_is_friendly(slug: str) -> None:
 
 def test_sealed_deals_are_certified_in_every_filtered_game() -> None:
     usual = {slug: usual_filter(game) for slug, game in GAMES.items()}
-    assert {slug for slug, name in usual.items() if name == CERTIFIED} == {row[0] for row in FIRSTS}
+    assert {slug for slug, name in usual.items() if name == CERTIFIED} == {each["game"] for each in FIRSTS}
     assert {name for slug, name in usual.items() if name != CERTIFIED} == {"any"}
 
 
