@@ -1,4 +1,4 @@
-"""Servers whose public URL has a path, reached directly or through a proxy configured as documented."""
+"""Servers whose public URL has a path, reached directly or through a proxy configured as in `deploy/path`."""
 
 import time
 from contextlib import ExitStack
@@ -10,13 +10,13 @@ from support.proxies import Proxy, run_proxy
 from support.servers import Server
 
 PATH: Final = "/cards"
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
+FOLDER = Path(__file__).parents[2] / "deploy" / "path"
 EXAMPLES: Final = {
-    "caddy": ("caddyfile", "example.org {", ":PORT {"),
-    "nginx": ("nginx", "listen 80;", "listen PORT;"),
-    "haproxy": ("haproxy", "bind :80\n", "bind :PORT\n"),
+    "caddy": ("Caddyfile", "example.org {", ":PORT {"),
+    "nginx": ("nginx.conf", "listen 80;", "listen PORT;"),
+    "haproxy": ("haproxy.cfg", "bind :80\n", "bind :PORT\n"),
 }
-"""For each proxy, the language of its example in the documentation, where that has its address, and with which port."""
+"""For each proxy, the file with its configuration, where that has its address, and with which port."""
 
 
 class ServerUnderPath(Server):
@@ -36,8 +36,8 @@ class ServerUnderPath(Server):
     def start(self, port: int = 0) -> Self:
         super().start(0 if self._proxy else self._public_port)
         if self._proxy:
-            example = documented_example(self._proxy, self._public_port, self.port)
-            self._stack.enter_context(run_proxy(self._proxy, example, self._folder))
+            text = configuration(self._proxy, self._public_port, self.port)
+            self._stack.enter_context(run_proxy(self._proxy, text, self._folder))
         self.url = self._public_url
         while not Proxy(self.url).answers():
             time.sleep(0.01)
@@ -48,11 +48,10 @@ class ServerUnderPath(Server):
         super().__exit__()
 
 
-def documented_example(proxy: str, port: int, server_port: int) -> str:
-    """Return the configuration of a proxy in the documentation, for these ports."""
-    language, address, changed = EXAMPLES[proxy]
-    section = OPERATIONS.read_text().partition("\n### Under a path\n")[2]
-    text = section.partition(f"```{language}\n")[2].partition("```")[0]
+def configuration(proxy: str, port: int, server_port: int) -> str:
+    """Return the configuration of a proxy in `deploy/path`, for these ports."""
+    name, address, changed = EXAMPLES[proxy]
+    text = (FOLDER / name).read_text()
     assert text.count(address) == text.count("127.0.0.1:8640") == 1
     text = text.replace("127.0.0.1:8640", f"127.0.0.1:{server_port}")
     return text.replace(address, changed.replace("PORT", f"{port}"))

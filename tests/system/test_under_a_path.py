@@ -1,4 +1,4 @@
-"""A public URL with a path, through real proxies: with the documented examples, and with the files in `deploy`."""
+"""A public URL with a path, through real proxies: with the files in `deploy`."""
 
 import asyncio
 import re
