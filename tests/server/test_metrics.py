@@ -37,7 +37,6 @@ from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
 
-ROOT = Path(__file__).parents[2]
 Sample = tuple[str, frozenset[tuple[str, str]]]
 
 
@@ -345,10 +344,3 @@ def test_metrics_are_not_served_through_a_proxy(header: str, server: LoggedServe
     for path in ("/metrics", "/%6detrics"):
         assert request(server, "GET", path, None, **{header: "for=192.0.2.1"}).status == 404
     assert request(server, "GET", "/metrics").status == 200
-
-
-def test_documentation_table_matches_the_metrics() -> None:
-    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in metrics.described()]
-    assert len(rows) > 20
-    text = (ROOT / "docs" / "operate" / "monitoring.md").read_text()
-    assert re.findall(r"^\| `(?:samedeal|process)_.*$", text, re.MULTILINE) == rows
