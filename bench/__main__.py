@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from bench import machine, peers, report
+from bench import machine, report
 from bench.busy_core import busy_core
 from bench.capacity import capacity
 from bench.counters import counted_by
@@ -27,14 +27,11 @@ from bench.page import misses, page
 from bench.plan import QUICK, TINY, Case, Plan
 from bench.processes import processes
 from bench.restoring import restoring
-from bench.same_work import same_work
 from tools.markdown import put_between
 
 Part = Callable[[Plan], Iterator[Case]]
 EVERY_ROUND: dict[str, Part] = {
     "moves": moves,
-    "peers": peers.peers,
-    "same-work": same_work,
     "fanout": fanout,
     "processes": processes,
     "growth": growth,
@@ -43,8 +40,6 @@ ONCE: dict[str, Part] = {"instructions": instructions, "finished": finished, "me
 """Parts whose results hardly vary between rounds, or that take long."""
 ON_REQUEST: dict[str, Part] = {"page": page, "busy-core": busy_core}
 """Parts that a full run leaves out, because they need other programs or can take minutes."""
-WITH_PEERS = {"peers", "same-work"}
-"""Parts that need Node.js and its packages."""
 LONGEST_S = 12 * 60.0
 """No round starts that would end later than this (s), so that a run takes at most 15 minutes on a slow machine."""
 
@@ -120,9 +115,6 @@ def main(
 def _left_out(wanted: set[str]) -> dict[str, str]:
     """Remove the parts that cannot be measured here, and return the reason for each."""
     left_out = {}
-    if wanted & WITH_PEERS and (why := peers.installed()):
-        left_out["boardgame.io and Colyseus"] = why
-        wanted -= WITH_PEERS
     if "instructions" in wanted and not counted_by():
         left_out["instructions"] = "there are no hardware counters, and valgrind or faketime is not installed"
         wanted.discard("instructions")

@@ -1,4 +1,4 @@
-"""The report: saves results as a file, and renders them as tables and a plot for docs/operate/performance.md."""
+"""The report: saves results as a file, and renders them as tables for docs/operate/performance.md."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,15 +6,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine, same_work
+from bench import machine
 from bench.figures import Figures
 from bench.found import ROOT, Found, growing
 from bench.plan import Plan
-from bench.plot import bars
 from bench.targets import targets
 from tools.markdown import put_between, table
 
-PAGE, PLOT = ROOT / "docs/operate/performance.md", ROOT / "docs/operate/performance.svg"
+PAGE = ROOT / "docs/operate/performance.md"
 BEGIN = "<!-- from bench/results/latest.json -->"
 BEGIN_CAPACITY = "<!-- capacity from bench/results/latest.json -->"
 
@@ -35,10 +34,8 @@ def save(figures: Figures, plan: Plan, file: Path, *, took_s: float, left_out: M
 
 
 def write() -> None:
-    """Put the tables and the plot of the latest run into the docs. Raises OSError if there is no run."""
-    found = Found()
-    PLOT.write_text(_plot(found), encoding="utf-8")
-    put_between(PAGE, "\n".join(page(found)), BEGIN)
+    """Put the tables of the latest run into the docs. Raises OSError if there is no run."""
+    put_between(PAGE, "\n".join(page(Found())), BEGIN)
 
 
 def page(found: Found) -> Iterator[str]:
@@ -57,8 +54,6 @@ def page(found: Found) -> Iterator[str]:
     yield "### Targets"
     yield ""
     yield from table(("Target", "Measured", ""), targets(found))
-    yield "![Moves per second with 50 racers, next to an echo and two peers in memory](performance.svg)"
-    yield ""
     yield "### Moves"
     yield ""
     head: tuple[str, ...] = ("Game", "Racers", "Moves per second", "Ratio to the echo", "Server µs", "Store µs")
@@ -89,27 +84,6 @@ def page(found: Found) -> Iterator[str]:
     yield f"### Instructions with {found.held_to} racers"
     yield ""
     yield from table(("Game", "User instructions per move", "Moves per group commit"), _instructions(found))
-    yield "### Peers, with a trivial move in memory"
-    yield ""
-    head = ("Peer", "Players", "Moves per second", "Server µs", "p99 ms at full load", "Load generator's CPU")
-    yield from table(
-        head,
-        (
-            (
-                title,
-                f"{count:,}",
-                cell(f"peers/{kind}/{count}/rate"),
-                cell(f"peers/{kind}/{count}/server-us", ".1f"),
-                cell(f"peers/{kind}/{count}/p99-ms", ".1f"),
-                cell(f"peers/{kind}/{count}/load-cpu", ".2f"),
-            )
-            for kind, title in (("boardgame", "boardgame.io"), ("colyseus", "Colyseus"))
-            for count in found.racers
-        ),
-    )
-    yield f"### {found.held_to} racers, with peers on the same work"
-    yield ""
-    yield from table(same_work.HEAD, same_work.rows(cell))
     yield "### Bytes and verification"
     yield ""
     head = (
@@ -194,14 +168,3 @@ def _growth(found: Found) -> Iterator[tuple[str, str, str]]:
             f"{count:,}",
             found.cell(f"{steady}/server-cpu", ".2f"),
         )
-
-
-def _plot(found: Found) -> str:
-    count = found.held_to
-    names = [("Starlette echo", f"echo/{count}/rate")]
-    names += [(game, f"moves/{game}/{count}/rate") for game in found.games]
-    names += [("boardgame.io, in memory", f"peers/boardgame/{count}/rate")]
-    names += [("Colyseus, in memory", f"peers/colyseus/{count}/rate")]
-    names += same_work.plotted()
-    rows = [(title, found[name]) for title, name in names if name in found.figures]
-    return bars(f"Moves per second with {count} racers; those of Same Deal are validated and written to disk", rows)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from math import inf
 
-from bench import same_work
 from bench.found import Found, growing
 from samedeal.games.catalogue import GAMES
 
@@ -27,21 +26,15 @@ def targets(found: Found) -> Iterator[tuple[str, str, str]]:
         return target, found.cell(name, form), verdict(least <= found[name].median <= most)
 
     held_to, size, most = found.held_to, found.sizes[-1], found.idle[-1]
-    peer = found.figures.get(f"peers/boardgame/{held_to}/rate")
     for game in found.games:
         name, allowed = f"moves/{game}/{held_to}", MAX_INSTRUCTIONS[game]
         target = f"{game}: ≤ {allowed:,} user instructions per move"
         yield one(target, f"instructions/{game}/{held_to}/per-move", ",.0f", most=allowed)
         yield _server_us(found, game)
         yield one(f"{game}: p99 at half load ≤ 3 ms", f"{name}/half/p99-ms", ".2f", most=3)
-        if peer:
-            target = f"{game}: ≥ 2 × the rate of boardgame.io in memory ({peer.median:,.0f} per second)"
-            yield one(target, f"{name}/rate", ",.0f", 2 * peer.median)
     if (name := f"instructions-with-changes/{found.games[0]}/{held_to}/per-move") in found.figures:
         target = f"{found.games[0]} with `views: changes`: ≤ {MAX_WITH_CHANGES:,} user instructions per move"
         yield one(target, name, ",.0f", most=MAX_WITH_CHANGES)
-    for target, name in same_work.targets():
-        yield one(target, name, ".2f", 1)
     yield from _routed(found)
     yield one("≤ 18 KiB for an idle connection", f"memory/idle/{most}/kib", ".1f", most=18)
     for game in found.games:
@@ -94,11 +87,11 @@ def _steady(found: Found) -> tuple[str, str, str]:
 
 
 def _load(found: Found) -> tuple[str, str, str]:
-    """Check that the load generator was never the bottleneck. Unpinned runs and peers are not checked."""
+    """Check that the load generator was never the bottleneck. Unpinned runs are not checked."""
     shares = {
         name.removesuffix("/load-cpu"): figure.median
         for name, figure in found.figures.items()
-        if name.endswith("/load-cpu") and not name.startswith(("processes/", "peers/", "same-work/"))
+        if name.endswith("/load-cpu") and not name.startswith("processes/")
     }
     target = f"CPU share of the load generator ≤ {BUSIEST_LOAD:.0%}"
     if not shares:

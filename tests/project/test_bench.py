@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from bench import report
-from bench.__main__ import EVERY_ROUND, ONCE, WITH_PEERS
+from bench.__main__ import EVERY_ROUND, ONCE
 from bench.capacity import capacity
 from bench.counters import counted_by
 from bench.figures import Figure, Figures
 from bench.found import Found
 from bench.page import misses
-from bench.peers import present
 from bench.plan import TINY, Plan
 from samedeal.games.catalogue import GAMES
 from support.waiting import LIMIT_S
@@ -28,12 +27,8 @@ from tools import markdown
 pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(3)]
 
 ROOT = Path(__file__).parents[2]
-OURS = [
-    name
-    for name in (*EVERY_ROUND, *ONCE)
-    if (name not in WITH_PEERS or present()) and (name != "instructions" or counted_by())
-]
-"""The parts that need no downloads and no programs that are missing here."""
+OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "instructions" or counted_by()]
+"""The parts that need no programs that are missing here."""
 SHARES = OURS[::2], OURS[1::2]
 """Measured concurrently, because the results do not matter."""
 
@@ -72,9 +67,6 @@ def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     results = Found(tiny)
     rows = [row for row in report.page(results) if row.startswith("|")]
     assert len(rows) > 40
-    if "peers" not in OURS:
-        peers = "| boardgame.io |", "| Colyseus |", "| Same Deal |"
-        rows = [row for row in rows if not row.startswith(peers) and "on the same work" not in row]
     if "instructions" not in OURS:
         rows = [
             row for row in rows if "user instructions" not in row and not re.fullmatch(r"\| corners( \| –){2} \|", row)
@@ -104,14 +96,6 @@ def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) 
     assert list(results.run["missing"]) == ["memory/idle"]
     assert "memory/race/corners/2/kib" in results.figures
     assert "Missing in a round: memory/idle, because the limit on open files is 300" in "\n".join(report.page(results))
-
-
-def test_without_node_the_peers_are_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "found.json"
-    run = bench("peers", "--to", str(file), PATH=str(tmp_path))
-    assert run.returncode == 0, run.stderr
-    assert "Left out: boardgame.io and Colyseus, because there is no Node with npm here." in run.stdout
-    assert Found(file).left_out == {"boardgame.io and Colyseus": "there is no Node with npm here"}
 
 
 def test_soak_reports_latency_and_memory() -> None:
@@ -152,7 +136,7 @@ def test_figure_has_median_and_bounds(tmp_path: Path) -> None:
     assert results["echo/50/rate"] == Figure(50_000, 40_000, 60_000)
     assert results.cell("echo/50/rate") == "50,000 (40,000 to 60,000)"
     assert results.cell("echo/50/p99-ms", ".2f") == "1.23"
-    assert results.cell("peers/boardgame/50/rate") == "–"
+    assert results.cell("echo/50/p50-ms") == "–"
 
 
 @pytest.mark.parametrize(
@@ -160,11 +144,6 @@ def test_figure_has_median_and_bounds(tmp_path: Path) -> None:
     [
         ("instructions/corners/50/per-move", "corners: ≤ 340,000 user instructions per move", 340_000, 340_100),
         ("memory/idle/10000/kib", "≤ 18 KiB for an idle connection", 18.0, 18.5),
-        (
-            "same-work/colyseus/5/ours",
-            "the-edge, racers per race: 5: more moves per second than Colyseus, on the same work",
-            *(1.0, 0.99),
-        ),
         ("memory/idle/still-held", "10,000 connections held while 1,000 race", 10_000, 9_999),
         ("store/corners/bytes-per-move", "corners: ≤ 12 bytes per move in the store", 12.0, 12.1),
         ("verify/the-edge/200/entries-per-s", "the-edge: ≥ 20,000 entries verified per second", 20_000, 19_000),
@@ -236,12 +215,6 @@ def test_capacity_is_that_of_the_slowest_game(tmp_path: Path) -> None:
     assert "| 10,000 | 2,000 | 5,000 | 25.0% | 234 MiB |" in text
     del figures["memory/idle/10000/kib"]
     assert [*capacity(found_of(tmp_path, figures))] == ["'memory/idle/10000/kib' was not measured."]
-
-
-def test_peer_target_is_twice_the_peer_of_the_same_run(tmp_path: Path) -> None:
-    figures = {"peers/boardgame/50/rate": 6_000, "moves/corners/50/rate": 12_000, "moves/gallery/50/rate": 11_999}
-    rows = [row for row in report.page(found_of(tmp_path, figures)) if "boardgame.io in memory (6,000 " in row]
-    assert [row.split("|")[-2].strip() for row in rows if "| – |" not in row] == ["met", "**missed**"]
 
 
 def test_report_names_costs_that_grow(tmp_path: Path) -> None:
