@@ -1,18 +1,15 @@
 """A busy core: how long a race waits for its deal while another program uses the server's only core."""
 
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-from bench.figures import Figures
-from bench.load import Line, close_all, opened
+from bench.load import Line, close_all
 from bench.machine import SERVER_CORE
-from bench.plan import Case, Plan
+from bench.racing import guests
+from bench.run import Case, Plan, Run
 from bench.services import Server, Service, Store
 from samedeal.commitments import nonce_commitment
-from samedeal.race.events import RACE_FORMAT
 
 NONCE = bytes(32)
 TIMEOUT_S = 300.0
@@ -24,22 +21,14 @@ def busy_core(plan: Plan) -> Iterator[Case]:
     yield Case("busy-core", _busy_core, TIMEOUT_S)
 
 
-async def _busy_core(figures: Figures) -> None:
-    with (
-        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-        Store(Path(folder)) as store,
-        Server(store, Path(folder)) as server,
-    ):
-        (line,) = await opened(server.address, 1, _greet)
+async def _busy_core(run: Run) -> None:
+    with Store() as store, Server(store) as server:
+        (line,) = await guests(server, 1)
         await _delay_s(server, line)  # starts the process that searches
-        figures.note("busy-core/free/deal-ms", 1000 * await _delay_s(server, line))
-        with Service(BUSY, (SERVER_CORE,), Path(folder)):
-            figures.note("busy-core/busy/deal-ms", 1000 * await _delay_s(server, line))
+        run.note("busy-core/free/deal-ms", 1000 * await _delay_s(server, line))
+        with Service(BUSY, (SERVER_CORE,)):
+            run.note("busy-core/busy/deal-ms", 1000 * await _delay_s(server, line))
         await close_all([line])
-
-
-async def _greet(line: Line) -> None:
-    await line.ask("hello", name="racer", format=RACE_FORMAT)
 
 
 async def _delay_s(server: Server, line: Line) -> float:

@@ -1,20 +1,18 @@
 """Fan-out: one race with many spectators, and how many updates reach them how fast."""
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
+from statistics import median
 
 from msgspec import Struct, msgpack
 
-from bench.figures import Figures
-from bench.load import Drive, Line, close_all, undisturbed
+from bench.load import Line, close_all, undisturbed
 from bench.machine import cpu_s
-from bench.plan import Case, Plan
-from bench.racing import LIMIT_MS, RACERS, begin, guests
+from bench.racing import LIMIT_MS, guests
 from bench.recorded import book
+from bench.run import Case, Plan, Run
 from bench.services import Server, Store
 
 UPDATES_PER_S = 20
@@ -63,43 +61,27 @@ class _Audience:
 
 
 def fanout(plan: Plan) -> Iterator[Case]:
-    """Views sent to all spectators, flat out and at a steady pace, and progress messages."""
+    """Measure views that are sent to all spectators, flat out and at a steady pace."""
     for count in plan.sizes:
-        yield Case(f"fanout/{count}", partial(_fanout, plan, count))
+        yield Case(f"fanout/{count}", partial(_fanout, count))
 
 
-async def _fanout(plan: Plan, count: int, figures: Figures) -> None:
-    with (
-        tempfile.TemporaryDirectory(prefix="samedeal-bench-") as folder,
-        Store(Path(folder)) as store,
-        Server(store, Path(folder)) as server,
-    ):
-        lines = await guests(server, SEATED + RACERS + count)
-        seated, racers, watching = lines[:SEATED], lines[SEATED : SEATED + RACERS], lines[SEATED + RACERS :]
-        opening = {**book(plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
+async def _fanout(count: int, run: Run) -> None:
+    with Store() as store, Server(store) as server:
+        lines = await guests(server, SEATED + count)
+        seated, watching = lines[:SEATED], lines[SEATED:]
+        opening = {**book(run.plan.games[0]).opening, "options": {"limit_ms": LIMIT_MS, "max_racers": 8}}
         race = server.ask("/api/v1/races", opening)["race"]
         for line in seated:
             await line.ask("join", race=race)
         await asyncio.gather(*(line.ask("watch", race=race) for line in watching))
         audience = _Audience(watching)
-        await _flat_out(figures, plan, f"fanout/{count}", server, seated[1:], audience)
-        await _steady(figures, plan, f"fanout/{count}/steady", server, seated[1], audience)
-        for line in watching:
-            line.news = None
-        (playing,) = await begin(server, racers, plan.games[0])
-        await asyncio.gather(*(line.ask("watch", race=playing) for line in watching))
-        audience = _Audience(watching)
-        drive = Drive(racers, {"server": [server]})
-        news = await drive.scheduled(UPDATES_PER_S, plan.pace.measured, plan.pace.warm, seed="news")
-        figures.note(f"fanout/{count}/news/rate", audience.deliveries / sum(plan.pace))
-        figures.note(f"fanout/{count}/news/server-cpu", news.cpu_share("server"))
-        figures.note(f"fanout/{count}/news/p99-ms", news.quantile_ms(0.99))
+        await _flat_out(run, f"fanout/{count}", server, seated[1:], audience)
+        await _steady(run, f"fanout/{count}/steady", server, seated[1], audience)
         await close_all(lines)
 
 
-async def _flat_out(
-    figures: Figures, plan: Plan, name: str, server: Server, seated: Sequence[Line], audience: _Audience
-) -> None:
+async def _flat_out(run: Run, name: str, server: Server, seated: Sequence[Line], audience: _Audience) -> None:
     """Toggle readiness as fast as the server responds. Each change sends a full view to everyone."""
     audience.clear()
     with undisturbed():
@@ -107,28 +89,28 @@ async def _flat_out(
 
         async def change(line: Line) -> int:
             updates = 0
-            while updates < MOST_CHANGES and time.perf_counter() - began < plan.pace.measured:
+            while updates < MOST_CHANGES and time.perf_counter() - began < run.plan.pace.measured:
                 await line.ask("ready", ready=not updates % 2)
                 updates += 1
             return updates
 
         updates = sum(await asyncio.gather(*map(change, seated)))
         seconds = time.perf_counter() - began
-    figures.note(f"{name}/rate", audience.deliveries / seconds)
-    figures.note(f"{name}/updates", updates / seconds)
-    figures.note(f"{name}/server-us", 1e6 * (cpu_s(server.pids) - before) / max(1, audience.deliveries))
-    figures.note(f"{name}/load-cpu", (time.process_time() - load_before) / seconds)
+    run.note(f"{name}/rate", audience.deliveries / seconds)
+    run.note(f"{name}/updates", updates / seconds)
+    run.note(f"{name}/server-us", 1e6 * (cpu_s(server.pids) - before) / max(1, audience.deliveries))
+    run.note(f"{name}/load-cpu", (time.process_time() - load_before) / seconds)
     for line in seated:
         await line.ask("ready", ready=False)
     await asyncio.sleep(0.3)
 
 
-async def _steady(figures: Figures, plan: Plan, name: str, server: Server, racer: Line, audience: _Audience) -> None:
+async def _steady(run: Run, name: str, server: Server, racer: Line, audience: _Audience) -> None:
     """Send UPDATES_PER_S updates. The delay is measured from the racer's request."""
     n = (await racer.ask("ready", ready=True))["n"]
     await asyncio.sleep(0.3)
     audience.clear()
-    updates = int(UPDATES_PER_S * STEADY * plan.pace.measured)
+    updates = int(UPDATES_PER_S * STEADY * run.plan.pace.measured)
     with undisturbed():
         began, before = time.perf_counter(), cpu_s(server.pids)
         for update in range(updates):
@@ -138,10 +120,8 @@ async def _steady(figures: Figures, plan: Plan, name: str, server: Server, racer
         await asyncio.sleep(0.3)
     seconds = updates / UPDATES_PER_S
     delays = sorted(audience.delays)
-    last = sorted(at - audience.sent_at[n] for n, at in audience.last_at.items())
-    figures.note(f"{name}/rate", audience.deliveries / seconds)
-    figures.note(f"{name}/p50-ms", 1000 * delays[len(delays) // 2])
-    figures.note(f"{name}/p99-ms", 1000 * delays[int(0.99 * len(delays))])
-    figures.note(f"{name}/until-the-last-p50-ms", 1000 * last[len(last) // 2])
-    figures.note(f"{name}/server-cpu", (cpu_s(server.pids) - before) / seconds)
+    last = [at - audience.sent_at[n] for n, at in audience.last_at.items()]
+    run.note(f"{name}/p99-ms", 1000 * delays[int(0.99 * len(delays))])
+    run.note(f"{name}/until-the-last-p50-ms", 1000 * median(last))
+    run.note(f"{name}/server-cpu", (cpu_s(server.pids) - before) / seconds)
     audience.sent_at.clear()

@@ -47,16 +47,12 @@ class Tally:
     """Latency of each response (s), from when the request was sent or due."""
     bytes_out: int = 0
     bytes_in: int = 0
-    others: int = 0
-    """Messages that are not responses."""
-    repeats: int = 0
-    """Moves that were repeated because the store was unavailable."""
     problems: list[Any] = field(default_factory=list)
 
     def clear(self) -> None:
         """Reset all counts."""
         del self.latencies[:]
-        self.bytes_out = self.bytes_in = self.others = self.repeats = 0
+        self.bytes_out = self.bytes_in = 0
 
 
 class Line(WSListener):
@@ -112,9 +108,7 @@ class Line(WSListener):
             tally.latencies.append(now - self.sent_at.popleft())
             if self.running and self.at < self.last:
                 self.send_next(now)
-        elif data.startswith(_PROGRESS, _PROGRESS_AT):
-            tally.others += 1
-        else:
+        elif not data.startswith(_PROGRESS, _PROGRESS_AT):
             self._heard(msgpack.decode(data))
 
     def send_next(self, since: float) -> None:
@@ -158,12 +152,9 @@ class Line(WSListener):
             asked.set_result(message)
         elif message["t"] == "problem":
             if message["code"] == "store-unavailable" and len(self.sent_at) == 1:
-                self.tally.repeats += 1
                 self._send(self.frames[self.at - 1])  # as clients do; the latency counts from the first request
             else:
                 self.tally.problems.append(message)
-        else:
-            self.tally.others += 1
 
 
 async def opened(
@@ -172,7 +163,6 @@ async def opened(
     greet: Callable[[Line], Awaitable[None]] | None = None,
     *,
     echoing: bool = False,
-    buffer_bytes: int = 4096,
     races: Sequence[str] = (),
 ) -> list[Line]:
     """Open connections to a server, AT_ONCE at a time, and call `greet` on each.
@@ -188,7 +178,7 @@ async def opened(
                 f"ws://{address}{path}",
                 extra_headers={} if echoing else SUBPROTOCOL,
                 websocket_handshake_timeout=60,
-                read_buffer_init_size=buffer_bytes,
+                read_buffer_init_size=4096,
             )
             assert isinstance(line, Line)
             line.echoing = echoing
@@ -258,7 +248,8 @@ class Drive:
             for line in self._lines:
                 line.running = False
             await self._settled()
-        self._check_not_used_up()
+        if any(line.at >= len(line.frames) for line in self._lines):
+            raise LoadError("a racer ran out of moves: the interval is too long for one race")
         return measured[0]
 
     async def until(self, ply: int) -> Interval:
@@ -280,44 +271,36 @@ class Drive:
             line.running, line.last = True, last
             line.send_next(time.perf_counter())
 
-    def _check_not_used_up(self) -> None:
-        if any(line.at >= len(line.frames) for line in self._lines):
-            raise LoadError("a racer ran out of moves: the interval is too long for one race")
-
     async def scheduled(self, rate: float, seconds: float, warm_s: float, seed: str) -> Interval:
         """Send frames at random times, `rate` per second on average, whether responses have arrived or not.
 
         The latency of a response is measured from when its frame was due.
         """
-        with undisturbed():  # before the first frame is due, so that it causes no delay
-            return await self._scheduled(rate, seconds, warm_s, Random(seed))
-
-    async def _scheduled(self, rate: float, seconds: float, warm_s: float, random: Random) -> Interval:
-        loop = asyncio.get_running_loop()
-        began = due = time.perf_counter()
-        turn = 0
-
-        def tick() -> None:
-            nonlocal due, turn
-            os.read(timer, 8)
-            now = time.perf_counter()
-            while (tick_due := began + (int((due - began) / TICK_S) + 1) * TICK_S) <= now:
-                self._lines[turn].send_next(tick_due)
-                turn = (turn + 1) % len(self._lines)
-                due += random.expovariate(rate)
-
+        loop, random, turn = asyncio.get_running_loop(), Random(seed), 0
         for line in self._lines:
             line.running = False
-        timer = _timer(TICK_S)
-        loop.add_reader(timer, tick)
-        try:
-            await asyncio.sleep(warm_s)
-            with self._measured() as measured:
-                await self._interval(seconds)
-        finally:
-            loop.remove_reader(timer)
-            os.close(timer)
-        await self._settled()
+        with undisturbed():  # before the first frame is due, so that it causes no delay
+            began = due = time.perf_counter()
+
+            def tick() -> None:
+                nonlocal due, turn
+                os.read(timer, 8)
+                now = time.perf_counter()
+                while (tick_due := began + (int((due - began) / TICK_S) + 1) * TICK_S) <= now:
+                    self._lines[turn].send_next(tick_due)
+                    turn = (turn + 1) % len(self._lines)
+                    due += random.expovariate(rate)
+
+            timer = _timer(TICK_S)
+            loop.add_reader(timer, tick)
+            try:
+                await asyncio.sleep(warm_s)
+                with self._measured() as measured:
+                    await self._interval(seconds)
+            finally:
+                loop.remove_reader(timer)
+                os.close(timer)
+            await self._settled()
         return measured[0]
 
     @contextmanager

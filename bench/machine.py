@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from bench.counters import counted_by
-
 SERVER_CORE, LOAD_CORE = 0, 1
 """The core of the measured process, and that of the load generator and the store."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -53,7 +51,6 @@ def described() -> dict[str, str]:
         "memory": f"{memory_kb / 2**20:.0f} GiB",
         "kernel": f"{platform.system()} {platform.release()}",
         "python": f"{platform.python_version()} {_optimizations()}",
-        "instructions": f"counted by {counted_by() or 'nothing'}",
         **{name: version(name) for name in PACKAGES},
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from bench.load import Line, opened
 from bench.recorded import book, frames
 from bench.services import Server
+from samedeal.race.events import RACE_FORMAT
 
 RACERS = 5
 """Racers in each race, unless there are fewer in all."""
@@ -30,7 +31,7 @@ async def back(server: Server, before: Sequence[Line], races: Sequence[str]) -> 
 
 
 async def _hello(line: Line) -> None:
-    line.token = (await line.ask("hello", name="racer"))["token"]
+    line.token = (await line.ask("hello", name="racer", format=RACE_FORMAT))["token"]
 
 
 def create(server: Server, game: str, count: int, racers: int = RACERS) -> list[str]:
@@ -45,13 +46,13 @@ async def begin(
     game: str,
     *,
     racers: int = RACERS,
+    races: Sequence[str] = (),
     legal: bool = True,
     views: str = "full",
-    races: Sequence[str] = (),
 ) -> list[str]:
     """Start races with `racers` connections each, by default new ones of a game, and wait for the deal.
 
-    Return the race ids.
+    `legal` and `views` are what racers request. Return the race ids.
     """
     racers = min(racers, len(lines))
     groups = [lines[at : at + racers] for at in range(0, len(lines), racers)]

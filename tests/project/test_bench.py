@@ -1,8 +1,6 @@
 """The bench: every part writes what the report reads, and a failing part does not affect the others."""
 
-import json
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -14,22 +12,27 @@ import pytest
 
 from bench import report
 from bench.__main__ import EVERY_ROUND, ONCE
-from bench.capacity import capacity
-from bench.counters import counted_by
-from bench.figures import Figure, Figures
-from bench.found import Found
-from bench.page import misses
-from bench.plan import TINY, Plan
+from bench.instructions import valgrind_env
+from bench.load import LoadError
+from bench.run import TINY, Plan, Run
 from samedeal.games.catalogue import GAMES
-from support.waiting import LIMIT_S
 from tools import markdown
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(3)]
 
 ROOT = Path(__file__).parents[2]
-OURS = [name for name in (*EVERY_ROUND, *ONCE) if name != "instructions" or counted_by()]
+
+
+def has_valgrind() -> bool:
+    try:
+        return bool(valgrind_env())
+    except LoadError:
+        return False
+
+
+PARTS = [name for name in (*EVERY_ROUND, *ONCE) if name != "instructions" or has_valgrind()]
 """The parts that need no programs that are missing here."""
-SHARES = OURS[::2], OURS[1::2]
+SHARES = PARTS[::2], PARTS[1::2]
 """Measured concurrently, because the results do not matter."""
 
 
@@ -54,9 +57,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = list(both.map(lambda share, file: bench(*share, "--to", str(file)), SHARES, files))
     for run in done:
         assert run.returncode == 0, run.stderr
-    first, second = (json.loads(file.read_text()) for file in files)
-    first["figures"] = second["figures"] | first["figures"]  # the echo that was measured with the moves
-    files[0].write_text(json.dumps(first))
+    first, second = map(Run.load, files)
+    first.figures |= second.figures
+    first.save(files[0])
     return files[0]
 
 
@@ -64,27 +67,20 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
-    results = Found(tiny)
-    rows = [row for row in report.page(results) if row.startswith("|")]
-    assert len(rows) > 40
-    if "instructions" not in OURS:
-        rows = [
-            row for row in rows if "user instructions" not in row and not re.fullmatch(r"\| corners( \| –){2} \|", row)
-        ]
-    assert [row for row in rows if "–" in row or "not measured" in row] == []
-    assert all(value > 0 for name, figure in results.figures.items() if name.endswith("/rate") for value in figure)
-
-
-def test_ratio_compares_moves_with_the_echo_of_the_same_run(tiny: Path) -> None:
-    results = Found(tiny)
-    share = results["moves/corners/2/of-echo"].median
-    assert share == pytest.approx(results["moves/corners/2/rate"].median / results["echo/2/rate"].median, rel=1e-3)
+    run = Run.load(tiny)
+    lines = [*report.page(run)]
+    if "instructions" not in PARTS:
+        lines = [line for line in lines if "instructions" not in line]
+    assert sum(line.startswith("|") for line in lines) > 25
+    assert [line for line in lines if "–" in line or "not measured" in line] == []
+    assert "was not measured" not in "\n".join(report.capacity(run))
+    assert all(value > 0 for name, values in run.figures.items() if name.endswith(("/rate", "-ms")) for value in values)
 
 
 def test_idle_connections_and_deliveries_are_counted(tiny: Path) -> None:
-    results = Found(tiny)
-    assert results["memory/idle/still-held"].median == TINY.idle[-1]
-    assert results["fanout/2/rate"].median >= results["fanout/2/updates"].median
+    run = Run.load(tiny)
+    assert run.median("memory/idle/still-held") == TINY.idle[-1]
+    assert run.median("fanout/2/rate") >= run.median("fanout/2/updates")
 
 
 def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) -> None:
@@ -92,148 +88,134 @@ def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) 
     run = bench("memory", "--to", str(file), files=files)
     assert run.returncode == 1
     assert f"Missing: memory/idle: the limit on open files is {files}" in run.stderr
-    results = Found(file)
-    assert list(results.run["missing"]) == ["memory/idle"]
+    results = Run.load(file)
+    assert list(results.missing) == ["memory/idle"]
     assert "memory/race/corners/2/kib" in results.figures
     assert "Missing in a round: memory/idle, because the limit on open files is 300" in "\n".join(report.page(results))
-
-
-def test_soak_reports_latency_and_memory() -> None:
-    options = ("--racers", "10", "--interval", "0.5", "--minutes", "0.01", "--p99", "0")
-    command = [sys.executable, "-m", "bench.soak", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S)
-    assert done.returncode == 1, done.stderr  # no interval has a p99 of 0 ms
-    assert "10 racers in 2 races on 2 workers" in done.stdout
-    assert len(re.findall(r"(?m)^ +[01](?: +[0-9.,]+){7}$", done.stdout)) == 2
-    assert "bytes per move" in done.stdout
-
-
-def test_pages_that_miss_a_target_are_listed() -> None:
-    figures = Figures()
-    for name, value in {"performance": 97, "seo": 98, "layout-shift": 0.02, "largest-paint-ms": 1001}.items():
-        figures.note(f"page/front/{name}", value)
-    assert [*misses(figures)] == [
-        "page/front/performance is 97, expected at least 98",
-        "page/front/largest-paint-ms is 1001, expected at most 1000",
-    ]
 
 
 # Reports of invented figures.
 
 
-def found_of(tmp_path: Path, figures: dict[str, Any], **missing: str) -> Found:
-    """Return the results of a run with these figures: one value each, or one per round."""
-    recorded, file = Figures(missing=missing), tmp_path / "latest.json"
+COLUMNS = ["corner-stones", "the-edge", "corners", "kings-in-the-corners", "gallery"]
+
+
+def run_of(figures: dict[str, Any], **missing: str) -> Run:
+    """Return a run with these figures: one value each, or one per round."""
+    run = Run(Plan(), {"processor": "2 × Z80"}, missing=missing)
     for name, values in figures.items():
-        for recorded.round, value in enumerate(values if isinstance(values, list) else [values], 1):
-            recorded.note(name, value)
-    report.save(recorded, Plan(), file, took_s=600, left_out={})
-    return Found(file)
+        for value in values if isinstance(values, list) else [values]:
+            run.note(name, value)
+    return run
 
 
-def test_figure_has_median_and_bounds(tmp_path: Path) -> None:
-    results = found_of(tmp_path, {"echo/50/rate": [50_000, 40_000, 60_000], "echo/50/p99-ms": 1.234567})
-    assert results["echo/50/rate"] == Figure(50_000, 40_000, 60_000)
-    assert results.cell("echo/50/rate") == "50,000 (40,000 to 60,000)"
-    assert results.cell("echo/50/p99-ms", ".2f") == "1.23"
-    assert results.cell("echo/50/p50-ms") == "–"
+def row_of(title: str, figures: dict[str, Any]) -> list[str]:
+    """Return the cells of a row of the report of these figures, without its title."""
+    (row,) = (row for row in report.page(run_of(figures)) if row.startswith((f"| {title} |", f"| {title} (")))
+    return [cell.strip() for cell in row.split("|")[2:-1]]
+
+
+def line_of(start: str, figures: dict[str, Any]) -> str:
+    """Return a line at the end of the report of these figures."""
+    (line,) = (line for line in report.page(run_of(figures)) if line.startswith(f"- {start}"))
+    return line
+
+
+def test_figures_are_saved_with_five_digits(tmp_path: Path) -> None:
+    run = run_of({"echo/50/rate": [50_000.4, 40_000, 60_000], "echo/50/p99-ms": 1.234567}, part="the reason")
+    run.save(tmp_path / "run.json")
+    assert Run.load(tmp_path / "run.json") == run
+    assert run.figures == {"echo/50/rate": [50_000, 40_000, 60_000], "echo/50/p99-ms": [1.2346]}
+    assert run.median("echo/50/rate") == 50_000
 
 
 @pytest.mark.parametrize(
-    ("name", "target", "met", "missed"),
+    ("name", "title", "met", "missed"),
     [
-        ("instructions/corners/50/per-move", "corners: ≤ 340,000 user instructions per move", 340_000, 340_100),
-        ("memory/idle/10000/kib", "≤ 18 KiB for an idle connection", 18.0, 18.5),
-        ("memory/idle/still-held", "10,000 connections held while 1,000 race", 10_000, 9_999),
-        ("store/corners/bytes-per-move", "corners: ≤ 12 bytes per move in the store", 12.0, 12.1),
-        ("verify/the-edge/200/entries-per-s", "the-edge: ≥ 20,000 entries verified per second", 20_000, 19_000),
+        ("instructions/corners/50/per-move", "user instructions per move", (340_000, "340,000"), (340_100, "340,100")),
+        ("store/corners/bytes-per-move", "bytes in the store per move", (12.0, "12.0"), (12.1, "12.1")),
+        ("verify/the-edge/200/entries-per-s", "entries verified per second", (20_000, "20,000"), (19_000, "19,000")),
     ],
 )
 def test_target_is_met_or_missed_by_the_median(
-    tmp_path: Path, name: str, target: str, met: float, missed: float
+    name: str, title: str, met: tuple[float, str], missed: tuple[float, str]
 ) -> None:
-    def verdict(figures: dict[str, Any]) -> str:
-        return verdict_of(tmp_path, target, figures)
-
-    assert verdict({name: met}) == "met"
-    assert verdict({name: [0, missed, 1e9]}) == "**missed**"
-    assert verdict({}) == "not measured"
-
-
-def verdict_of(tmp_path: Path, target: str, figures: dict[str, Any]) -> str:
-    """Return the result for a target of a run with these figures."""
-    (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith(f"| {target} |"))
-    return row.split("|")[-2].strip()
-
-
-def test_cpu_time_target_uses_the_least_disturbed_round(tmp_path: Path) -> None:
-    target = "corners: ≤ 60 µs of the server per move"
-    assert verdict_of(tmp_path, target, {"moves/corners/50/server-us": [70.0, 60.0, 80.0]}) == "met"
-    assert verdict_of(tmp_path, target, {"moves/corners/50/server-us": [70.0, 60.1, 80.0]}) == "**missed**"
-    assert verdict_of(tmp_path, target, {}) == "not measured"
+    column = COLUMNS.index(name.split("/")[1])
+    assert row_of(title, {name: met[0]})[column] == met[1]
+    assert row_of(title, {name: [0, missed[0], 1e9]})[column] == f"**{missed[1]}**"
+    assert row_of(title, {})[column] == "–"
 
 
 @pytest.mark.parametrize(
-    ("target", "met", "missed"),
+    ("title", "name", "met", "missed"),
     [
+        ("idle connections: KiB each", "memory/idle/10000/kib", (18.0, "18.0"), (18.5, "18.5")),
         (
-            "two workers, each race on one: ≤ 1.1 × the server's CPU time per move on one",
-            {"processes/one/server-us": 40.0, "processes/two-workers-routed/server-us": 44.0},
-            {"processes/one/server-us": 40.0, "processes/two-workers-routed/server-us": 45.0},
+            "idle connections left after others raced",
+            *("memory/idle/still-held", (10_000, "10,000"), (9_999, "9,999")),
         ),
         (
-            "corner-stones with `views: changes`: ≤ 315,000 user instructions per move",
-            {"instructions-with-changes/corner-stones/50/per-move": 315_000},
-            {"instructions-with-changes/corner-stones/50/per-move": 315_100},
+            "racers, corner-stones with changes: instructions per move",
+            *("instructions-with-changes/corner-stones/50/per-move", (315_000, "315,000"), (315_100, "315,100")),
         ),
     ],
 )
-def test_target_of_a_part_is_listed_if_it_was_measured(
-    tmp_path: Path, target: str, met: dict[str, Any], missed: dict[str, Any]
+def test_target_by_number_is_that_of_the_largest(
+    title: str, name: str, met: tuple[float, str], missed: tuple[float, str]
 ) -> None:
-    assert verdict_of(tmp_path, target, met) == "met"
-    assert verdict_of(tmp_path, target, missed) == "**missed**"
-    assert not any(target in row for row in report.page(found_of(tmp_path, {})))
+    assert row_of(title, {name: met[0]})[0].endswith(f": {met[1]}")
+    assert row_of(title, {name: missed[0]})[0].endswith(f": **{missed[1]}**")
+    assert row_of(title, {})[0].endswith(": –")
+    assert "100: 99.0; " in row_of("idle connections: KiB each", {"memory/idle/100/kib": 99.0})[0]
 
 
-def test_results_of_earlier_versions_are_read(tmp_path: Path) -> None:
-    found_of(tmp_path, {})
-    file = tmp_path / "latest.json"
-    run = json.loads(file.read_text()) | {"left_out": ""}
-    file.write_text(json.dumps(run))
-    assert Found(file).left_out == {}
+def test_cpu_time_target_uses_the_least_disturbed_round() -> None:
+    name, column = "moves/corners/50/server-us", COLUMNS.index("corners")
+    assert row_of("server µs per move", {name: [70.0, 60.0, 80.0]})[column] == "70.0"
+    assert row_of("server µs per move", {name: [70.0, 60.1, 80.0]})[column] == "**70.0**"
 
 
-def test_capacity_is_that_of_the_slowest_game(tmp_path: Path) -> None:
+def test_cost_of_routed_moves_is_compared_with_one_worker() -> None:
+    start, one = "Server µs on two workers", {"processes/one/server-us": 40.0}
+    assert ": 1.10 at most (each race on one;" in line_of(start, one | {"processes/two-workers-routed/server-us": 44.0})
+    assert ": **1.12** at most " in line_of(start, one | {"processes/two-workers-routed/server-us": 45.0})
+    assert line_of(start, {}).endswith(": not measured")
+
+
+def test_capacity_is_that_of_the_slowest_game() -> None:
     figures: dict[str, Any] = {"memory/idle/10000/kib": 16.0}
     for at, game in enumerate(GAMES):
         figures |= {f"moves/{game}/50/{name}": 1000.0 + at for name in ("rate", "bytes-out")}
         figures |= {f"moves/{game}/50/server-us": 50.0 - at, f"moves/{game}/50/half/p99-ms": 2.0}
         figures[f"memory/race/{game}/20/kib"] = 40.0
-    text = "\n".join(capacity(found_of(tmp_path, figures)))
+    text = "\n".join(report.capacity(run_of(figures)))
     assert "**1,000 moves per second**" in text
-    assert "| 10,000 | 2,000 | 5,000 | 25.0% | 234 MiB |" in text
+    assert "| 10,000 | 5,000 | 25.0% | 234 MiB |" in text
     del figures["memory/idle/10000/kib"]
-    assert [*capacity(found_of(tmp_path, figures))] == ["'memory/idle/10000/kib' was not measured."]
+    assert [*report.capacity(run_of(figures))] == ["'memory/idle/10000/kib' was not measured."]
 
 
-def test_report_names_costs_that_grow(tmp_path: Path) -> None:
-    def growth(figures: dict[str, Any]) -> str:
-        (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith("| cost per item"))
-        return row
-
-    flat = {f"growth/races/{count}/server-us": 60.0 for count in (10, 100, 1000)}
-    assert growth(flat).endswith("| met |")
-    slower = {"verify/corner-stones/20/entries-per-s": 30_000, "verify/corner-stones/2000/entries-per-s": 15_000}
-    assert "2.00 times: moves of each of 5 racers: verification | **missed** |" in growth(flat | slower)
-    quicker = {"fanout/10/server-us": 30.0, "fanout/1000/server-us": 10.0}
-    assert "| 1.00 times" in growth(flat | quicker)
+def test_report_names_the_cost_that_grows_most() -> None:
+    start = "Growth of a cost per item"
+    flat = {f"fanout/{count}/server-us": 10.0 for count in (10, 100, 1000)}
+    assert ": 1.00 at most (spectators: server µs per message;" in line_of(start, flat)
+    slower = {f"restore/all/{count}/server-ms-each": count**0.5 for count in (10, 100, 1000)}
+    assert ": **10.00** at most (races after a restart: server ms each;" in line_of(start, flat | slower)
+    quicker = {f"fanout/{count}/server-us": 100 / count for count in (10, 100, 1000)}
+    assert ": 0.01 at most " in line_of(start, quicker)
 
 
-def test_report_names_a_saturated_load(tmp_path: Path) -> None:
+def test_report_names_a_saturated_load() -> None:
     figures = {"moves/corners/50/load-cpu": 0.5, "echo/50/load-cpu": 0.95, "processes/one/load-cpu": 0.99}
-    (row,) = (row for row in report.page(found_of(tmp_path, figures)) if row.startswith("| CPU share of the load"))
-    assert "| 95%: echo/50 | **missed** |" in row
+    assert ": **0.95** at most (echo/50/load-cpu;" in line_of("CPU share", figures)
+
+
+def test_page_has_the_tables_of_the_latest_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = report.PAGE.read_text(encoding="utf-8")
+    monkeypatch.setattr(report, "PAGE", tmp_path / "page.md")
+    report.PAGE.write_text(text, encoding="utf-8")
+    report.write()
+    assert report.PAGE.read_text(encoding="utf-8") == text
 
 
 def test_page_is_updated_between_its_marks(tmp_path: Path) -> None:
@@ -244,6 +226,3 @@ def test_page_is_updated_between_its_marks(tmp_path: Path) -> None:
     page.write_text("nothing to be found")
     with pytest.raises(ValueError, match="has no place between"):
         markdown.put_between(page, "new", report.BEGIN)
-    text = report.PAGE.read_text()
-    for begin in (report.BEGIN_CAPACITY, report.BEGIN):
-        assert markdown.END in text.partition(begin)[2]
