@@ -134,10 +134,9 @@ format: $(VENV)/has-all,dev
 	$(BIN)/ruff check --fix
 
 generate: $(VENV)/has-all,dev
-	@for file in cli/test_cli_screens cli/test_cli_text_table \
-			protocol/test_replay_format web/test_web_files; do \
-		PYTHONPATH=tests $(BIN)/python tests/$$file.py || exit 1; \
-	done
+	$(BIN)/python -m tools.generated_files
+	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_screens.py
+	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_text_table.py
 	$(BIN)/python tests/protocol/test_playthroughs.py --write
 
 clean:
