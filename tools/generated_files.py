@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
-from tools import race_animation, web_pages
+from tools import docs_page, race_animation, web_pages
+from tools.asyncapi import asyncapi_json
+from tools.openapi import openapi_json
 
 ROOT: Final = Path(__file__).parents[1]
 FILES: Final[Mapping[str, Callable[[], str | bytes]]] = {
     "docs/race-animated.svg": race_animation.animation,
+    "server/samedeal_server/api/openapi.json": openapi_json,
+    "server/samedeal_server/api/asyncapi.json": asyncapi_json,
+    "server/samedeal_server/api/docs.html": docs_page.page,
     "clients/web/fairness.html": web_pages.fairness_html,
     **{f"clients/web/rules/{slug}.html": partial(web_pages.rules_html, slug) for slug in GAMES},
     **{f"clients/web/{name}": partial(web_pages.icon, name) for name in web_pages.PNG_ICONS},

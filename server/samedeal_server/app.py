@@ -129,7 +129,10 @@ class Application(Starlette):
 
 
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
-    """Create the application for a store that passed `check_store`. Calling `state.drain` refuses new players."""
+    """Create the application for a store that passed `check_store`.
+
+    Calling `state.drain` refuses new players. `state.documented` has all endpoints except those for administrators.
+    """
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     vital = store.sibling()  # a busy store delays neither health checks nor bans
     clock = Clock(store)
@@ -235,9 +238,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         verifications,
         Service(registry, settings, vital),
         page,
+        Documents(settings),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
-    declared += endpoints(Documents(declared, settings))
     erasure = Erasure(store, archive, guests, revocations, reports)
     administration = [
         *endpoints(Administration(admin_log, registry, guests, revocations, settings)),
@@ -264,6 +267,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         lifespan=lifespan,
     )
     app.state.drain = registry.drain
+    app.state.documented = declared
     return app
 
 

@@ -21,11 +21,12 @@ from starlette.routing import Route
 from samedeal import codec, commitments
 from samedeal.errors import CODES
 from samedeal.games.catalogue import GAMES
+from samedeal.version import VERSION
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
+from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.views import apply
 from samedeal_server.api.administration import ADMIN
-from samedeal_server.api.asyncapi import CLOSE_CODES, asyncapi
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from support.logged_server import Line, LoggedServer, request, written
@@ -56,6 +57,12 @@ def _logs_no_errors(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def http(server: LoggedServer) -> dict[str, Any]:
     document: dict[str, Any] = request(server, "GET", "/openapi.json").json
+    return document
+
+
+@pytest.fixture(scope="module")
+def socket(server: LoggedServer) -> dict[str, Any]:
+    document: dict[str, Any] = request(server, "GET", "/asyncapi.json").json
     return document
 
 
@@ -93,26 +100,25 @@ def test_openapi_document_lists_exactly_the_endpoints(http: dict[str, Any]) -> N
     assert len(routed) > 25
 
 
-def test_references_in_the_documents_resolve(http: dict[str, Any]) -> None:
-    for document in (http, asyncapi()):
+def test_references_in_the_documents_resolve(http: dict[str, Any], socket: dict[str, Any]) -> None:
+    for document in (http, socket):
         all_references = list(references(document))
         assert len(all_references) > 40
         for reference in all_references:
             assert resolve(document, reference)
 
 
-def test_schemas_are_valid_and_described(http: dict[str, Any]) -> None:
-    for document in (http, asyncapi()):
+def test_schemas_are_valid_and_described(http: dict[str, Any], socket: dict[str, Any]) -> None:
+    for document in (http, socket):
         for schema in document["components"]["schemas"].values():
             assert jsonschema_rs.meta.is_valid(schema)
             assert schema["description"]
 
 
-def test_asyncapi_document_lists_every_message_with_its_replies() -> None:
-    document = asyncapi()
+def test_asyncapi_document_lists_every_message_with_its_replies(socket: dict[str, Any]) -> None:
     kinds = [*get_args(m.ToServer), *get_args(m.FromServer)]
-    assert list(document["components"]["messages"]) == [kind.__name__.lower() for kind in kinds]
-    requests = [each for each in document["operations"].values() if each["action"] == "receive"]
+    assert list(socket["components"]["messages"]) == [kind.__name__.lower() for kind in kinds]
+    requests = [each for each in socket["operations"].values() if each["action"] == "receive"]
     assert len(requests) == len(get_args(m.ToServer))
     for operation in requests:
         assert set(operation["x-refused-with"]) <= set(CODES)
@@ -123,13 +129,17 @@ def test_close_codes_match_the_protocol_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "bots" / "protocol.md").read_text()
     rows = re.findall(r"^\| ([\d, ]+) \| (.*) \| (yes|no|with a name) \|$", page, re.MULTILINE)
     assert {int(code): again for codes, _, again in rows for code in codes.split(",")} == {
-        code: again for code, (_, again) in CLOSE_CODES.items()
+        int(code): code.retry for code in CloseCode
     }
 
 
 def test_asyncapi_server_url_follows_the_request(server: LoggedServer) -> None:
     document = request(server, "GET", "/asyncapi.json", Host="cards.example:8640").json
     assert document["servers"]["here"] == {"host": "cards.example:8640", "pathname": "", "protocol": "ws"}
+
+
+def test_documents_have_the_version_of_the_program(http: dict[str, Any], socket: dict[str, Any]) -> None:
+    assert (http["info"]["version"], socket["info"]["version"]) == (VERSION, VERSION)
 
 
 @pytest.fixture(scope="module")
@@ -163,9 +173,9 @@ def test_links_map_response_fields_to_parameters(http: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def valid() -> Callable[[object], None]:
+def valid(socket: dict[str, Any]) -> Callable[[object], None]:
     """Return a function that validates a message against the document."""
-    schemas = asyncapi()["components"]["schemas"]
+    schemas = socket["components"]["schemas"]
     names = {
         schema["properties"]["t"]["enum"][0]: name for name, schema in schemas.items() if "t" in schema["properties"]
     }
@@ -279,10 +289,15 @@ def json_of(packet: bytes, form: codec.Form) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", list(GenerationMode))
 @pytest.mark.parametrize("form", FORMS)
 async def test_generated_messages_get_documented_replies(
-    server: LoggedServer, form: codec.Form, mode: GenerationMode, valid: Callable[[object], None], race_id: str
+    server: LoggedServer,
+    socket: dict[str, Any],
+    form: codec.Form,
+    mode: GenerationMode,
+    valid: Callable[[object], None],
+    race_id: str,
 ) -> None:
     """Messages that match the schemas, and others: each is answered, and no connection fails."""
-    for message in generate_messages(mode):
+    for message in generate_messages(socket, mode):
         joins = mode is GenerationMode.POSITIVE and "race" in message
         for content in (message, {**message, "race": race_id}) if joins else (message,):
             try:
@@ -311,9 +326,8 @@ async def test_generated_messages_get_documented_replies(
                     assert isinstance(await each.ask("ping"), m.Pong)
 
 
-def generate_messages(mode: GenerationMode) -> list[Any]:
+def generate_messages(document: dict[str, Any], mode: GenerationMode) -> list[Any]:
     """Return messages to the server that match the document, or do not."""
-    document = asyncapi()
     schemas, messages = document["components"]["schemas"], []
     for kind in get_args(m.ToServer):
         body = {"content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{kind.__name__}"}}}}

@@ -13,7 +13,7 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal.wire.messages import Board
-from samedeal_server.api.deal_codes import VARIANTS, deal_of
+from samedeal_server.api.deal_codes import deal_of
 from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
 from samedeal_server.api.replays import FORMS, archived, parse_suffix, render
 from samedeal_server.live.analyses import AnalysisProgress, AnalysisService, check_has_solver
@@ -139,7 +139,6 @@ class Analyses:
         "POST",
         f"{V1}/deals/{{deal:path}}/board",
         ResponseSpec(kind=Board),
-        query=VARIANTS,
         body=BodySpec(kind=Line),
         refuses=("not-found", "deal-sealed", "illegal-move", "store-unavailable"),
         cost=5,
@@ -154,7 +153,6 @@ class Analyses:
         f"{V1}/deals/{{deal:path}}/advice",
         ResponseSpec(kind=Advice),
         IN_PROGRESS,
-        query=VARIANTS,
         body=BodySpec(kind=Line),
         refuses=("not-found", "deal-sealed", "illegal-move", "store-unavailable"),
         cost=20,

@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Daily, Today
-from samedeal_server.api.endpoint import V1, Link, ResponseSpec, race_links, route
+from samedeal_server.api.endpoint import V1, route
 from samedeal_server.api.players import viewer_of
 from samedeal_server.live.dailies import Dailies, Page, day_of
 from samedeal_server.live.opening import checked_game
@@ -20,15 +20,6 @@ class DailyDeals:
     @route(
         "GET",
         f"{V1}/daily",
-        ResponseSpec(
-            kind=Today,
-            links=[
-                Link(
-                    f"{V1}/daily/{{date}}/{{game}}",
-                    {"date": "$response.body#/daily/0/date", "game": "$response.body#/daily/0/game"},
-                )
-            ],
-        ),
         refuses=("bad-token", "store-unavailable"),
         cost=5,
     )
@@ -40,16 +31,6 @@ class DailyDeals:
     @route(
         "GET",
         f"{V1}/daily/{{date}}/{{game}}",
-        ResponseSpec(
-            kind=Daily,
-            links=(
-                *race_links("/results/0/race"),
-                Link(
-                    f"{V1}/daily/{{date}}/{{game}}",
-                    {"date": "$request.path.date", "game": "$request.path.game", "skip": "$response.body#/next"},
-                ),
-            ),
-        ),
         refuses=("not-found", "bad-token", "store-unavailable"),
         cost=5,
     )

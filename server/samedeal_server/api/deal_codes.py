@@ -1,15 +1,11 @@
 """Deal codes in paths: a game and a seed, with the game's own options in the query."""
 
-from typing import Final
-
-from msgspec import Struct, defstruct
+from msgspec import Struct
 from starlette.requests import Request
 
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Seed
-from samedeal_server.api.race_bodies import variant_fields
 from samedeal_server.live.opening import check_visible, checked_game, chosen_variant
 from samedeal_server.net.requests import validate
 
@@ -18,13 +14,6 @@ class _SeedField(Struct, frozen=True):
     """The seed of a deal code, for validation."""
 
     seed: Seed
-
-
-VARIANTS: Final = {
-    slug: defstruct(f"{game.__name__}Query", variant_fields(game.options, text=True), forbid_unknown_fields=True)
-    for slug, game in GAMES.items()
-}
-"""The options of each game as query parameters."""
 
 
 def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:

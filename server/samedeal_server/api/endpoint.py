@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -32,41 +31,6 @@ H = TypeVar("H", bound=Handler)
 
 
 @dataclass(frozen=True)
-class Link:
-    """An operation that accepts values of a response; the values are OpenAPI runtime expressions."""
-
-    path: str
-    """The path as its endpoint declares it."""
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    body: str | Mapping[str, str] | None = None
-    method: str = "GET"
-
-
-def race_links(pointer: str) -> tuple[Link, ...]:
-    """Return the operations on a race, for responses with the race's ID at a JSON pointer."""
-    of_race = {"race": f"$response.body#{pointer}"}
-    return (
-        Link(f"{V1}/replays/{{replay}}", {"replay": of_race["race"]}),
-        Link(f"{V1}/solutions/{{replay}}", {"replay": of_race["race"]}),
-        *(
-            Link(f"{V1}/{path}", of_race)
-            for path in ("races/{race}", "races/{race}/par", "races/{race}/par.svg", "races/{race}/analysis")
-        ),
-        *(
-            Link(path, of_race)
-            for path in (
-                f"{V1}/replays/{{race}}/steps",
-                f"{V1}/solutions/{{race}}/steps",
-                "/r/{race}",
-                "/w/{race}",
-                "/o/{race}",
-                "/replay/{race}",
-            )
-        ),
-    )
-
-
-@dataclass(frozen=True)
 class ResponseSpec:
     """A successful response of an endpoint."""
 
@@ -79,8 +43,6 @@ class ResponseSpec:
     """The meaning of this response, if there are several."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """The headers besides those of every response, with their descriptions."""
-    links: Collection[Link] = ()
-    """Operations that accept values of this response."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +64,9 @@ class Endpoint:
     handler: Handler
     """Takes a request and, if it has such a parameter, the `query`. Returns a Response or a struct to send as JSON, or
     raises Refused."""
-    query: type[Struct] | Mapping[str, type[Struct]] | None
-    """The query parameters; a mapping by slug if they depend on the game of the ``{deal}`` in the path. Then the
-    handler parses the query itself."""
+    query: type[Struct] | None
+    """The query parameters, which `respond` parses. Handlers with a deal in the path parse the options of its game
+    themselves."""
     body: BodySpec | None
     headers: Mapping[str, str]
     """The request headers that the handler reads, with their descriptions."""
@@ -122,24 +84,9 @@ class Endpoint:
         """The method and path, for metrics and the access log."""
         return f"{self.method} {re.sub(r':[a-z]+}', '}', self.path)}"
 
-    @property
-    def description(self) -> str:
-        """The docstring of the handler, as one paragraph."""
-        return " ".join((self.handler.__doc__ or "").split())
-
-    @property
-    def tag(self) -> str:
-        """The name of the resource, which is the name of the handler's module."""
-        return self.handler.__module__.rpartition(".")[2]
-
-    @property
-    def tag_description(self) -> str:
-        """The first line of the module's docstring."""
-        return (sys.modules[self.handler.__module__].__doc__ or "").partition("\n")[0]
-
     async def respond(self, request: Request) -> Response:
         """Call the handler and return its response."""
-        query = {"query": parse_query(request, self.query)} if isinstance(self.query, type) else {}
+        query = {"query": parse_query(request, self.query)} if self.query else {}
         result = await self.handler(request, **query)
         return result if isinstance(result, Response) else json_response(result)
 
@@ -148,7 +95,6 @@ def route(
     method: str,
     path: str,
     *responses: ResponseSpec,
-    query: Mapping[str, type[Struct]] | None = None,
     body: BodySpec | None = None,
     headers: Mapping[str, str] | None = None,
     refuses: Collection[str] = (),
@@ -157,7 +103,7 @@ def route(
 ) -> Callable[[H], H]:
     """Declare a method of a resource as an endpoint. The arguments are the fields of Endpoint.
 
-    `responses` and `query` default to the annotations of the result and of the parameter `query`.
+    `responses` defaults to the annotation of the result; the annotation of the parameter `query` is that of the query.
     """
 
     def decorate(handler: H) -> H:
@@ -166,7 +112,7 @@ def route(
             method=method,
             path=path,
             handler=handler,
-            query=query or hints.get("query"),
+            query=hints.get("query"),
             body=body,
             headers=headers or {},
             responses=responses or (ResponseSpec(kind=hints["return"]),),

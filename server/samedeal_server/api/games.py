@@ -9,7 +9,7 @@ from starlette.responses import Response
 from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import GameDescription, GameList
-from samedeal_server.api.endpoint import V1, Link, ResponseSpec, route
+from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.live.opening import checked_game
 from samedeal_server.net.responses import MEDIA, gzip_response
 
@@ -20,14 +20,7 @@ class Games:
     @route(
         "GET",
         f"{V1}/games",
-        ResponseSpec(
-            kind=GameList,
-            headers={"Vary": "The list may be compressed."},
-            links=[
-                Link(path, {"game": "$response.body#/games/0/slug"})
-                for path in (f"{V1}/games/{{game}}", "/rules/{game}")
-            ],
-        ),
+        ResponseSpec(kind=GameList, headers={"Vary": "The list may be compressed."}),
     )
     async def all(self, request: Request) -> Response:
         """List all games."""

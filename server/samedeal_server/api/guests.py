@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.errors import Refused
-from samedeal_server.api.endpoint import V1, BodySpec, Link, ResponseSpec, route
+from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
 from samedeal_server.net.limits import RateLimits
 from samedeal_server.net.requests import base_url, bearer_token, client_network, read_json, while_connected
 from samedeal_server.net.responses import json_response
@@ -88,10 +88,6 @@ class Devices:
     @route(
         "POST",
         f"{V1}/guests/pass",
-        ResponseSpec(
-            kind=LoginCode,
-            links=(Link(f"{V1}/guests/login", body={"code": "$response.body#/code"}, method="POST"),),
-        ),
         refuses=("bad-token", "foreign-page", "store-unavailable"),
         cost=20,
     )

@@ -16,7 +16,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.share import preview_picture as card
 from samedeal.wire.documents import Listed
-from samedeal_server.api.deal_codes import VARIANTS, deal_of
+from samedeal_server.api.deal_codes import deal_of
 from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.api.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.live.dailies import day_of
@@ -133,7 +133,6 @@ class Page:
         "GET",
         "/practice/{deal:path}",
         SHELL,
-        query=VARIANTS,
         refuses=("not-found", "bad-request"),
         html_refusals=True,
     )

@@ -14,8 +14,8 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import SeatNumber
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import DealPar, RacePar
-from samedeal_server.api.deal_codes import VARIANTS, deal_of
-from samedeal_server.api.endpoint import V1, Link, ResponseSpec, route
+from samedeal_server.api.deal_codes import deal_of
+from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.api.replays import FORMS, parse_suffix, render
 from samedeal_server.live.pars import ParProgress, ParService, check_has_bot
 from samedeal_server.live.registry import Registry
@@ -79,11 +79,8 @@ class ParOfDeals:
     @route(
         "GET",
         f"{V1}/deals/{{deal:path}}/par",
-        ResponseSpec(
-            kind=DealPar, links=[Link(f"{V1}/deals/{{deal:path}}/par/{{play}}", {"seed": "$request.path.seed"})]
-        ),
+        ResponseSpec(kind=DealPar),
         IN_PROGRESS,
-        query=VARIANTS,
         refuses=("not-found", "deal-sealed", "store-unavailable"),
         cost=5,
     )
@@ -96,7 +93,6 @@ class ParOfDeals:
         "GET",
         f"{V1}/deals/{{deal:path}}/par/{{play}}",
         ResponseSpec(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
-        query=VARIANTS,
         refuses=("not-found", "not-acceptable", "deal-sealed", "store-unavailable"),
         cost=40,
     )

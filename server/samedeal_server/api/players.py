@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
-from samedeal_server.api.endpoint import V1, Link, ResponseSpec, race_links, route
+from samedeal_server.api.endpoint import V1, route
 from samedeal_server.live.player_records import Newest, Players
 from samedeal_server.net.requests import bearer_token
 from samedeal_server.store.guest_tokens import Guest, Guests
@@ -19,16 +19,6 @@ class PlayerScores:
     @route(
         "GET",
         f"{V1}/players/{{player}}",
-        ResponseSpec(
-            kind=PlayerPage,
-            links=(
-                *race_links("/races/0/race"),
-                Link(
-                    f"{V1}/players/{{player}}/versus/{{other}}",
-                    {"player": "$request.path.player", "other": "$response.body#/races/0/racers/0/player"},
-                ),
-            ),
-        ),
         refuses=("not-found", "bad-token", "store-unavailable"),
         cost=10,
     )

@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal.wire.documents import ReplayList
-from samedeal_server.api.endpoint import V1, Link, ResponseSpec, race_links, route
+from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import client_network, while_connected
 from samedeal_server.net.responses import MEDIA, gzip_response, if_none_match_matches, negotiate
@@ -47,13 +47,6 @@ class Replays:
     @route(
         "GET",
         f"{V1}/replays",
-        ResponseSpec(
-            kind=ReplayList,
-            links=(
-                *race_links("/replays/0/race"),
-                Link(f"{V1}/replays", {"before": "$response.body#/next"}),
-            ),
-        ),
         refuses=("not-found", "store-unavailable"),
         cost=3,
     )
@@ -73,7 +66,6 @@ class Replays:
                 "Cache-Control": "A replay never changes, but it can be withdrawn.",
                 "Vary": "The form depends on Accept.",
             },
-            links=(Link(f"{V1}/verify", body="$response.body", method="POST"),),
         ),
         UNCHANGED,
         headers=CONDITIONS,
