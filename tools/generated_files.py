@@ -17,6 +17,7 @@ FILES: Final[Mapping[str, Callable[[], str | bytes]]] = {
     "server/samedeal_server/api/asyncapi.json": asyncapi_json,
     "server/samedeal_server/api/docs.html": docs_page.page,
     "clients/web/fairness.html": web_pages.fairness_html,
+    "clients/web/rules/common.html": web_pages.common_html,
     **{f"clients/web/rules/{slug}.html": partial(web_pages.rules_html, slug) for slug in GAMES},
     **{f"clients/web/{name}": partial(web_pages.icon, name) for name in web_pages.PNG_ICONS},
 }

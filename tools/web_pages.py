@@ -24,12 +24,7 @@ PNG_ICONS: Final = {
 def rules_html(slug: str) -> str:
     """Return the rules of a game as HTML: five lines, pictures and strategy, and the rest folded up."""
     title = GAMES[slug].title
-    chapters = re.split(r"^(?=## )", _document("rules.md"), flags=re.MULTILINE)
-    own = next((chapter for chapter in chapters if chapter.startswith(f"## {title}\n")), None)
-    if own is None:
-        raise LookupError(f"docs/play/rules.md needs a chapter {title}")
-    common = next(chapter for chapter in chapters if chapter.startswith("## Rules for all games\n"))
-    brief, *sections = re.split(r"^### (.*)$", own.split("\n", 1)[1], flags=re.MULTILINE)
+    brief, *sections = re.split(r"^### (.*)$", _chapter(title), flags=re.MULTILINE)
     html = f"<h1>{title}</h1>\n{_rendered(brief)}{_figures(slug)}"
     for heading, text in zip(sections[::2], sections[1::2], strict=True):
         name = heading.partition(f" in {title}")[0].partition(f" of {title}")[0]
@@ -37,7 +32,13 @@ def rules_html(slug: str) -> str:
             html += f"<h2>{name}</h2>\n{_rendered(text)}"
         else:
             html += _folded(name, text)
-    return html + _folded("Rules for all games", common.split("\n", 1)[1])
+    return html
+
+
+def common_html() -> str:
+    """Return the rules for all games as HTML, folded up."""
+    title = "Rules for all games"
+    return _folded(title, _chapter(title))
 
 
 def fairness_html() -> str:
@@ -49,6 +50,14 @@ def icon(name: str) -> bytes:
     """Return an icon as PNG."""
     source, size = PNG_ICONS[name]
     return bytes(resvg_py.svg_to_bytes(svg_path=f"{ROOT / 'clients/web' / source}", width=size, height=size))
+
+
+def _chapter(title: str) -> str:
+    chapters = re.split(r"^(?=## )", _document("rules.md"), flags=re.MULTILINE)
+    own = next((chapter for chapter in chapters if chapter.startswith(f"## {title}\n")), None)
+    if own is None:
+        raise LookupError(f"docs/play/rules.md needs a chapter {title}")
+    return own.split("\n", 1)[1]
 
 
 def _document(name: str) -> str:

@@ -1,6 +1,6 @@
 // The rules of a game, with tables as pictures and a practice deal, and what a race proves.
 
-import { ApiError, fetchGames, fetchText } from "./api.js";
+import { ApiError, attempt, fetchGames, fetchText } from "./api.js";
 import { button, fill, h } from "./dom.js";
 import { freshPracticePath, startPractice } from "./practice.js";
 import { ROOT } from "./root.js";
@@ -17,7 +17,7 @@ export class RulesPage {
     const game = games.get(this.slug);
     if (!game) throw new ApiError(404, "not-found", `Unknown game: ${this.slug}`);
     document.title = `Rules of ${game.title} · Same Deal`;
-    const article = await fetchArticle(`./rules/${this.slug}.html`);
+    const article = await fetchArticle(`./rules/${this.slug}.html`, "./rules/common.html");
     for (const figure of article.querySelectorAll("[data-table]")) {
       const label = figure.querySelector("figcaption").textContent;
       const table = new Table(game, { label, small: true });
@@ -33,11 +33,7 @@ export class RulesPage {
 
   practiceRow(game) {
     const problem = h("span", { class: "refusal", role: "alert" });
-    const start = () =>
-      startPractice(game).catch((error) => {
-        if (!(error instanceof ApiError)) throw error;
-        problem.textContent = error.message;
-      });
+    const start = () => attempt(() => startPractice(game), ({ message }) => fill(problem, message));
     const first = game.practice ? button("Practice", start, { class: "first" }) : null;
     const alone = h("a", { class: "button", href: freshPracticePath(game.slug) }, "Practise alone, with hints");
     return h("p", { class: "row" }, first, alone, problem);
@@ -51,10 +47,11 @@ export class FairnessPage {
   }
 }
 
-async function fetchArticle(path) {
+async function fetchArticle(...paths) {
   const article = h("article", { class: "rules" });
-  const file = new URL(path, import.meta.url).pathname; // of the version of this module
-  article.innerHTML = await fetchText(file.slice(ROOT.length)); // trusted HTML: generated from the project's own docs
+  const files = paths.map((path) => new URL(path, import.meta.url).pathname); // of the version of this module
+  const texts = await Promise.all(files.map((file) => fetchText(file.slice(ROOT.length))));
+  article.innerHTML = texts.join(""); // trusted HTML: generated from the project's own docs
   for (const link of article.querySelectorAll("a[href^='/']")) link.setAttribute("href", ROOT + link.getAttribute("href"));
   return article;
 }
