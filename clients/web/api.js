@@ -14,6 +14,8 @@ export class ApiError extends Error {
     this.refusedName = null;
     /** When the server asks to try again, in ms. */
     this.retryMs = 0;
+    /** @type {any} How far the server has come with a result that is not ready yet (202). */
+    this.progress = null;
   }
 
   /** Whether the same request may succeed later. */
@@ -22,30 +24,63 @@ export class ApiError extends Error {
   }
 }
 
-const TEMPORARY = [429, 502, 503, 504];
+const TEMPORARY = [202, 429, 502, 503, 504];
 const BACKOFF_MS = [1000, 2000, 4000, 8000, 15_000];
+const MAX_WAITS = 300;
+
+/** Returns what an action returns, or what `refused` returns for the server's refusal. Other errors are faults.
+ *  @param {() => any} action
+ *  @param {(error: ApiError) => any} [refused] */
+export async function attempt(action, refused = () => null) {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return refused(error);
+  }
+}
 
 /** Repeats a request until it succeeds or is refused for good: less and less often, and at once when the device is back
- *  online or the page is visible again. `onProblem(error)` is called after each failure.
+ *  online or the page is visible again; while its result is not ready, as often as the server says. `onProblem(error)` is
+ *  called after each failure, and `onWait(progress)` while the result is not ready. Returns null as soon as `isWanted`
+ *  says no. Throws ApiError.
  *  @param {() => Promise<any>} request
- *  @param {(error: ApiError) => void} onProblem */
-export async function keepTrying(request, onProblem) {
-  for (let tries = 0; ; tries++) {
+ *  @param {(error: ApiError) => void} onProblem
+ *  @param {{ onWait?: (progress: any) => void, isWanted?: () => boolean }} [options] */
+export async function keepTrying(request, onProblem, { onWait = () => {}, isWanted = () => true } = {}) {
+  let [failures, waits] = [0, 0];
+  while (isWanted()) {
     try {
-      return await request();
+      const result = await request();
+      return isWanted() ? result : null;
     } catch (error) {
       if (!(error instanceof ApiError) || !error.isTemporary) throw error;
-      onProblem(error);
-      await sleepUntilAwake(Math.max(error.retryMs, BACKOFF_MS[tries] ?? BACKOFF_MS.at(-1)));
+      if (error.status === 202) {
+        [failures, waits] = [0, waits + 1];
+        if (waits === MAX_WAITS) throw new ApiError(0, "", "The computer is still searching. Try again later.");
+        if (isWanted()) onWait(error.progress);
+        await sleep(error.retryMs || BACKOFF_MS[0]);
+      } else {
+        onProblem(error);
+        await sleepUntilAwake(Math.max(error.retryMs, BACKOFF_MS[failures] ?? BACKOFF_MS.at(-1)));
+        failures += 1;
+      }
     }
   }
+  return null;
 }
 
 /** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError.
  *  @param {string} path
  *  @param {{ body?: any, token?: string }} [options] */
-export async function fetchJson(path, options = {}) {
-  const { data } = await fetchStatusAndJson(path, options);
+export async function fetchJson(path, { body, token } = {}) {
+  const response = await send(`/api/v1${path}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const data = await response.json().catch(() => null);
+  if (data === null) throw new ApiError(response.status, "", `The server sent status ${response.status} without JSON.`);
   return data;
 }
 
@@ -54,7 +89,7 @@ export async function fetchAsGuest(path, options = {}) {
   const token = guest()?.token;
   try {
     return await fetchJson(path, { ...options, token });
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     if (!token || error.code !== "bad-token") throw error;
     return fetchJson(path, options);
   }
@@ -66,54 +101,12 @@ export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
   return fetchAsGuest(`/daily/${date}/${game}?limit=${limit}`);
 }
 
-const MAX_POLLS = 300;
-
-/** Like fetchJson, for results that take time: requests them again while they are not ready. `onWait(progress)` is
- *  called each time, and `onProblem(error)` while the server cannot be reached. Returns null as soon as `isWanted` says
- *  no. Throws ApiError.
- *  @param {string} path
- *  @param {{ body?: any, onWait?: (progress: any) => void, onProblem?: (error: ApiError) => void,
- *    isWanted?: () => boolean }} [options] */
-export async function fetchWhenReady(path, { onWait, onProblem, isWanted = () => true, ...options } = {}) {
-  for (let polls = 0; polls < MAX_POLLS; polls++) {
-    const request = async () => (isWanted() ? fetchStatusAndJson(path, options) : { data: null });
-    const { status, data, retryMs } = await keepTrying(request, (error) => onProblem?.(error));
-    if (!isWanted()) return null;
-    if (status !== 202) return data;
-    onWait?.(data);
-    await sleep(retryMs);
-  }
-  throw new ApiError(202, "", "The computer is still searching. Try again later.");
-}
-
-/** Like fetchJson, but also returns the status, for results that may not be ready yet (202), and when to retry.
- *  @param {string} path
- *  @param {{ body?: any, token?: string }} [options] */
-async function fetchStatusAndJson(path, { body, token } = {}) {
-  const response = await send(`/api/v1${path}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
-    body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
-  });
-  const data = await response.json().catch(() => null);
-  if (!response.ok) throw errorFrom(response, data);
-  if (data === null) throw new ApiError(response.status, "", `The server sent status ${response.status} without JSON.`);
-  const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 1);
-  return { status: response.status, data, retryMs };
-}
-
 /** Revokes a token. Throws ApiError. */
-export async function logOut(token) {
-  const response = await send("/api/v1/guests/logout", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
-  if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
-}
+export const logOut = (token) =>
+  send("/api/v1/guests/logout", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
 
 /** Returns a file on the server as text. Throws ApiError. */
-export async function fetchText(path) {
-  const response = await send(path);
-  if (response.ok) return response.text();
-  throw errorFrom(response, await response.json().catch(() => null));
-}
+export const fetchText = async (path) => (await send(path)).text();
 
 const SILENT_MS = 40_000; // the server sends an empty line at least every 15 s
 const ANSWER_MS = 10_000; // an idle connection that died silently is only noticed by the request that uses it
@@ -125,8 +118,8 @@ export async function* fetchLines(path) {
   let timer = abortIn(ANSWER_MS);
   try {
     const response = await send(`/api/v1${path}`, { signal: silence.signal });
-    if (!response.ok) throw errorFrom(response, await response.json().catch(() => null));
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const body = /** @type {ReadableStream} */ (response.body);
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (;;) {
       clearTimeout(timer);
@@ -134,7 +127,7 @@ export async function* fetchLines(path) {
       const { done, value } = await reader.read().catch(() => ({ done: true, value: "" }));
       if (done) return;
       const lines = (rest + value).split("\n");
-      rest = lines.pop();
+      rest = lines.pop() ?? "";
       yield* lines.filter(Boolean).map((line) => JSON.parse(line));
     }
   } finally {
@@ -142,35 +135,26 @@ export async function* fetchLines(path) {
   }
 }
 
+/** Returns the response to a request. Throws ApiError if it is not the result: also while that is not ready (202). */
 async function send(path, options = {}) {
-  const report = (up) => document.dispatchEvent(new CustomEvent("connection", { detail: { up } }));
-  try {
-    const response = await fetch(ROOT + path, options);
-    report(true);
-    return response;
-  } catch {
-    report(false);
-    throw new ApiError(0, "unreachable", "Cannot connect to the server.");
-  }
+  const response = await fetch(ROOT + path, options).catch(() => null);
+  document.dispatchEvent(new CustomEvent("connection", { detail: { up: response !== null } }));
+  if (!response) throw new ApiError(0, "unreachable", "Cannot connect to the server.");
+  if (response.ok && response.status !== 202) return response;
+  const body = await response.json().catch(() => null);
+  const detail = body?.detail ?? `The server sent status ${response.status}.`;
+  const retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0);
+  throw Object.assign(new ApiError(response.status, body?.code ?? "", detail), { retryMs, progress: body });
 }
 
-function errorFrom(response, problem) {
-  const detail = problem?.detail ?? `The server sent status ${response.status}.`;
-  const error = new ApiError(response.status, problem?.code ?? "", detail);
-  error.retryMs = 1000 * Number(response.headers.get("Retry-After") ?? 0);
-  return error;
-}
+const fetchDescription = async () => JSON.parse(await fetchText("/.well-known/samedeal"));
 
 /** Returns how long the lobby holds the seat of a disconnected player, in seconds, or null if unknown. */
-export async function fetchAwaySeconds() {
-  const response = await send("/.well-known/samedeal").catch(() => null);
-  const description = await response?.json().catch(() => null);
-  return description?.limits?.away_seconds ?? null;
-}
+export const fetchAwaySeconds = () =>
+  fetchDescription().then(({ limits }) => limits?.away_seconds ?? null).catch(() => null);
 
 /** Returns the public keys that the server has signed replays with. Throws ApiError. */
-export const fetchKeys = () =>
-  orStored("keys", async () => JSON.parse(await fetchText("/.well-known/samedeal")).keys.map(({ key }) => key));
+export const fetchKeys = () => orStored("keys", async () => (await fetchDescription()).keys.map(({ key }) => key));
 
 /** Returns the result of `request`, or while offline, its last result. Only for data that hardly ever changes. */
 async function orStored(name, request) {
@@ -178,7 +162,7 @@ async function orStored(name, request) {
     const value = await request();
     store(name, value);
     return value;
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     if (error.code !== "unreachable" || stored(name) === null) throw error;
     return stored(name);
   }
@@ -196,7 +180,7 @@ export async function isOutdated() {
 export async function loadModule(path) {
   try {
     return await import(path);
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     await fetchText("/page/version"); // throws if the server cannot be reached or refuses requests for a while
     throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${error.message}).`);
   }
@@ -208,17 +192,18 @@ export async function loadOptional(path, use) {
   return loaded && use(loaded);
 }
 
+/** @type {Promise<Map<string, any>> | null} */
 let games = null;
 
-/** Returns all games by slug. The list is fetched once. */
-export async function fetchGames() {
+/** Returns all games by slug. The list is fetched once. Throws ApiError.
+ *  @returns {Promise<Map<string, any>>} */
+export function fetchGames() {
   games ??= orStored("games", () => fetchJson("/games")).then(
     (list) => new Map(list.games.map((game) => [game.slug, game])),
+    (error) => {
+      games = null;
+      throw error;
+    },
   );
-  try {
-    return await games;
-  } catch (error) {
-    games = null;
-    throw error;
-  }
+  return games;
 }

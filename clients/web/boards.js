@@ -1,6 +1,6 @@
 // The tables of several racers at a small size, side by side.
 
-import { fill, h, nameText } from "./dom.js";
+import { fill, fillOnce, h, nameText } from "./dom.js";
 import { displayNames } from "./phrases.js";
 import { Table } from "./table.js";
 
@@ -26,10 +26,7 @@ export class Boards {
       fill(caption, nameText(name));
       return figure;
     });
-    const { children } = this.element;
-    if (figures.length !== children.length || figures.some((figure, index) => figure !== children[index])) {
-      fill(this.element, figures);
-    }
+    fillOnce(this.element, figures);
   }
 
   createFigure(name) {

@@ -20,7 +20,9 @@ export function notifyButton() {
 }
 
 export class Caller {
-  audio; // once the user has interacted with the page
+  /** @type {AudioContext | null | undefined} once the user has interacted with the page */
+  audio;
+  calledAt = 0;
 
   constructor(page) {
     this.page = page;

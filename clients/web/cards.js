@@ -80,12 +80,10 @@ function drawFace(rank, suit) {
 }
 
 const cornerIndex = (card, kind) =>
-  h(
-    "span",
-    { class: `index ${kind}` },
+  h("span", { class: `index ${kind}` }, [
     h("b", card[0] === "T" ? { class: "ten" } : {}, rankOf(card)),
     suitIcon(card[1], "suit"),
-  );
+  ]);
 
 /** Creates a card. Only cards that lie `open` get a picture; of the others, only the index can be seen. With `simple`, the
  * picture is the suit. */
@@ -94,11 +92,10 @@ export function cardElement(card, { position = 0, open = true, simple = false } 
   if (card === BACK) return h("span", { class: "card back", style, "aria-hidden": "true" });
   addSprite();
   const [rank, suit] = card;
-  return h(
-    "span",
-    { class: `card suit-${suit}${open ? " open" : ""}`, style, "aria-hidden": "true", "data-card": card },
+  const attributes = { class: `card suit-${suit}${open ? " open" : ""}`, style, "aria-hidden": "true", "data-card": card };
+  return h("span", attributes, [
     open && !simple ? [picture(card, () => drawFace(rank, suit)), cornerIndex(card, "turned")] : null,
     open ? suitIcon(suit, "pip") : null,
     cornerIndex(card, "upper"),
-  );
+  ]);
 }

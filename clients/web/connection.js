@@ -45,7 +45,10 @@ export class Connection {
     this.standings = [];
     this.ghosts = [];
     this.watching = 0;
+    /** @type {any} */
     this.me = null;
+    /** @type {WebSocket | null} */
+    this.socket = null;
     this.status = "connecting";
     this.reason = "";
     this.receipts = new Map(savedReceipts(raceId));
@@ -63,40 +66,20 @@ export class Connection {
 
   // Requests. Each resolves to a view, or rejects with the server's ApiError.
 
-  ready(ready = true) {
-    return this.request({ t: "ready", ready });
-  }
-
-  move(move) {
-    return this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
-  }
-
-  resign() {
-    return this.request({ t: "resign" });
-  }
-
-  leave() {
-    return this.request({ t: "leave" });
-  }
+  ready = (ready = true) => this.request({ t: "ready", ready });
+  move = (move) => this.request({ t: "move", move, ply: this.view?.board?.ply ?? 0 });
+  resign = () => this.request({ t: "resign" });
+  leave = () => this.request({ t: "leave" });
+  /** As the host: starts with the players who are ready. */
+  startNow = () => this.request({ t: "start" });
+  /** Adds the server bot of a level before the countdown. */
+  addBot = (level) => this.request({ t: "bot", level });
+  /** As the host: removes a player before the countdown. */
+  remove = (seat) => this.request({ t: "remove", seat });
 
   /** Sends a reaction, without a response. It is lost if the connection is down. */
   react(reaction) {
     this.send({ t: "react", id: this.nextId(), reaction });
-  }
-
-  /** As the host: starts with the players who are ready. */
-  startNow() {
-    return this.request({ t: "start" });
-  }
-
-  /** Adds the server bot of a level before the countdown. */
-  addBot(level) {
-    return this.request({ t: "bot", level });
-  }
-
-  /** As the host: removes a player before the countdown. */
-  remove(seat) {
-    return this.request({ t: "remove", seat });
   }
 
   /** Keeps the receipts across a reload. */
@@ -244,10 +227,8 @@ export class Connection {
 
   /** Says why there is no connection: if HTTP works, something between here and the server blocks WebSockets. */
   async explain() {
-    const reason = await fetchText("/page/version").then(
-      () => BLOCKED,
-      () => LOST,
-    );
+    const isReached = await fetchText("/page/version").then(Boolean, () => false);
+    const reason = isReached ? BLOCKED : LOST;
     if (!this.view && !this.ended) this.setStatus("connecting", reason);
   }
 
@@ -306,7 +287,7 @@ export class Connection {
     if (problem.code === "bad-token") return undefined; // the server closes the connection, with code 4003
     const error = new ApiError(problem.status, problem.code, problem.detail);
     if (problem.re === this.helloId || problem.re === this.entryId) {
-      if (TEMPORARY.has(problem.code)) return this.socket.close();
+      if (TEMPORARY.has(problem.code)) return this.socket?.close();
       if (problem.re === this.helloId) error.refusedName = this.name;
       return this.fail(error);
     }
@@ -370,8 +351,8 @@ export class Connection {
 
   /** Sends a message if the connection is up. Pending requests are sent again after a reconnect. */
   send(message, early = false) {
-    const open = this.socket?.readyState === WebSocket.OPEN;
-    if (open && (this.entered || early)) this.socket.send(JSON.stringify(message));
+    const { socket } = this;
+    if (socket?.readyState === WebSocket.OPEN && (this.entered || early)) socket.send(JSON.stringify(message));
   }
 
   nextId() {

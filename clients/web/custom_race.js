@@ -1,74 +1,63 @@
 // The form with all options of a new race.
 
-import { button, fill, h } from "./dom.js";
+import { button, checkbox, fill, form, h, labelled, refusalText, select } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { GRADES, capitalized, optionText } from "./phrases.js";
+import { GRADES, SPECTATORS, capitalized, optionText } from "./phrases.js";
 
 const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", open: "Choose your own seed" };
-const SPECTATORS = { progress: "See scores only", after: "See nothing until the end", open: "See all tables" };
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class CustomRace {
+  /** @type {Record<string, any>} */
+  inputs = {};
+
   constructor(games) {
     this.games = games;
-    this.problem = h("p", { class: "refusal", role: "alert" });
+    this.problem = refusalText();
     this.element = this.createForm();
   }
 
   createForm() {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
     this.inputs = {
-      game: select("game", games),
-      deal: select("deal", Object.entries(DEALS)),
+      game: select({ id: "game" }, games),
+      deal: select({ id: "deal" }, Object.entries(DEALS)),
       seed: h("input", { id: "seed", maxlength: "128", placeholder: "any word" }),
       limit: h("input", { id: "limit", type: "number", min: "1", max: "120" }),
       maxRacers: h("input", { id: "most", type: "number", min: "1", max: "32", placeholder: "8" }),
       undo: h("input", { id: "undo", type: "checkbox", checked: true }),
       attempts: h("input", { id: "attempts", type: "number", min: "0", max: "1000", placeholder: "unlimited" }),
-      spectators: select("spectators", Object.entries(SPECTATORS)),
-      bestOf: select("best-of", Object.entries(MATCHES)),
+      spectators: select(
+        { id: "spectators" },
+        Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]),
+      ),
+      bestOf: select({ id: "best-of" }, Object.entries(MATCHES)),
       unlisted: h("input", { id: "unlisted", type: "checkbox" }),
     };
     const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
     this.variants = h("div", { class: "variants" });
     this.difficulty = h("div", {});
     this.seedField = labelled("Seed", seed);
-    this.raceOptions = h(
-      "fieldset",
-      { class: "options" },
+    this.raceOptions = h("fieldset", { class: "options" }, [
       h("legend", { class: "sr" }, "Race options"),
       labelled("Minutes", limit),
       labelled("Attempts", attempts),
       labelled("Spectators", spectators),
       this.variants,
       checkbox("Undo", undo),
-    );
+    ]);
     for (const input of [game, deal]) input.addEventListener("change", () => this.updateForm());
     this.updateForm();
-    const onsubmit = (event) => {
-      event.preventDefault();
-      createRace(this.requestBody(), this.problem);
-    };
-    return h(
-      "form",
-      { onsubmit },
+    const open = (options = {}) => createRace(this.requestBody(options), this.problem);
+    const others = [labelled("Maximum racers", maxRacers), labelled("Match", bestOf), checkbox("Unlisted", unlisted)];
+    const create = h("button", { class: "first" }, "Create a race");
+    return form(() => open(), {}, [
       h("div", { class: "options" }, labelled("Game", game), labelled("Deal", deal), this.difficulty, this.seedField),
       this.raceOptions,
-      h(
-        "div",
-        { class: "options" },
-        labelled("Maximum racers", maxRacers),
-        labelled("Match", bestOf),
-        checkbox("Unlisted", unlisted),
-      ),
-      h(
-        "div",
-        { class: "row" },
-        h("button", { class: "first" }, "Create a race"),
-        button("Play this alone", () => createRace(this.requestBody({ solo: true }), this.problem)),
-      ),
+      h("div", { class: "options" }, others),
+      h("div", { class: "row" }, create, button("Play this alone", () => open({ solo: true }))),
       this.problem,
-    );
+    ]);
   }
 
   /** Shows the options that apply to the selected game and deal. */
@@ -76,16 +65,13 @@ export class CustomRace {
     const { game, deal, limit, bestOf } = this.inputs;
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const choices = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
-    const variants = Object.entries(options ?? {});
-    fill(
-      this.variants,
-      variants.map(([name, values]) => labelled(name, select(`variant-${name}`, choices(values)))),
-    );
+    const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, choices(values)));
+    fill(this.variants, Object.entries(options ?? {}).map(variant));
     const [usual, ...others] = filters;
     const names = Object.entries({ ...GRADES, any: "any" }).map(([filter, name]) => [filter, capitalized(name)]);
     const levels = names.filter(([filter]) => others.includes(filter));
     const chosen = this.filter?.value;
-    this.filter = levels.length ? select("filter", [["", usual === "any" ? "Any" : "Usual"], ...levels]) : null;
+    this.filter = levels.length ? select({ id: "filter" }, [["", usual === "any" ? "Any" : "Usual"], ...levels]) : null;
     if (this.filter && others.includes(chosen)) this.filter.value = chosen;
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";
@@ -114,11 +100,3 @@ export class CustomRace {
     return { game: game.value, variant, options, ...(deal.value === "open" ? { seed: seed.value.trim() } : {}) };
   }
 }
-
-function select(id, choices) {
-  const options = choices.map(([value, text]) => h("option", { value }, text));
-  return h("select", { id }, options);
-}
-
-const labelled = (text, input) => h("div", { class: "labelled" }, h("label", { for: input.id }, text), input);
-const checkbox = (text, input) => h("div", { class: "check" }, input, h("label", { for: input.id }, text));

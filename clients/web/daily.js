@@ -1,7 +1,7 @@
 // The deals of a day: the results of each game, and earlier days.
 
-import { ApiError, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
-import { button, fill, h } from "./dom.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
+import { button, fill, h, list, nameText, refusalText, tag, waitText } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { achieved, counted, countsText, finishText, formatTime } from "./phrases.js";
 
@@ -15,13 +15,15 @@ const longDate = (date, year = "numeric") =>
   new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year, timeZone: "UTC" });
 
 export class DailyPage {
+  games = new Map();
+
   /** Without a date, the page shows the server's day. */
   constructor(date = null) {
     this.date = date;
   }
 
   async open(main) {
-    fill(main, h("p", { class: "wait" }, "Loading the deals of the day…"));
+    fill(main, waitText("Loading the deals of the day…"));
     const [games, today] = await Promise.all([fetchGames(), fetchAsGuest("/daily")]);
     this.today = today.daily[0]?.date ?? dateOf(Date.now());
     this.date ??= this.today;
@@ -29,7 +31,7 @@ export class DailyPage {
     const fetchDay = (slug) => fetchAsGuest(`/daily/${this.date}/${slug}`);
     const days = isToday ? today.daily : await Promise.all([...games.keys()].map(fetchDay));
     document.title = `Deals of ${this.date} · Same Deal`;
-    this.problem = h("p", { class: "refusal", role: "alert" });
+    this.problem = refusalText();
     this.games = games;
     const sections = days.map((day) => this.gameSection(games.get(day.game)?.title ?? day.game, day));
     fill(
@@ -50,26 +52,21 @@ export class DailyPage {
     const rows = h("tbody", {}, results.map((result) => this.resultRow(result, day)));
     const more = button("More results", () => this.showMore(day, rows, more));
     more.hidden = day.next === null;
-    return h(
-      "section",
-      { "aria-label": title },
+    return h("section", { "aria-label": title }, [
       h("div", { class: "split" }, h("h2", {}, title), play),
       yours ? h("p", { class: "counts" }, countsText(this.games.get(game), yours)) : null,
       players ? resultTable(`${title}, ${counted(players, "player")}`, rows) : h("p", {}, "Nobody has played it."),
       more,
-    );
+    ]);
   }
 
   async showMore(day, rows, more) {
-    try {
-      const { results, next } = await fetchJson(`/daily/${day.date}/${day.game}?skip=${day.next}`);
-      day.next = next;
-      more.hidden = next === null;
-      rows.append(...results.map((result) => this.resultRow(result, day)));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.problem.textContent = error.message;
-    }
+    const path = `/daily/${day.date}/${day.game}?skip=${day.next}`;
+    const later = await attempt(() => fetchJson(path), ({ message }) => fill(this.problem, message));
+    if (!later) return;
+    day.next = later.next;
+    more.hidden = later.next === null;
+    rows.append(...later.results.map((result) => this.resultRow(result, day)));
   }
 
   resultRow(result, { game, stage, yours }) {
@@ -78,14 +75,9 @@ export class DailyPage {
     const own = sameResult && (race === null || race === yours.race); // others do not see the ids of unlisted races
     const text = finishText(result);
     const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
-    return h(
-      "tr",
-      { class: own ? "own" : false },
-      h("td", {}, `${place}.`),
-      h("td", {}, h("bdi", {}, name), bot ? h("small", { class: "tag" }, "bot") : null, own ? " (you)" : null),
-      h("td", {}, achieved(this.games.get(game), result, { short: true })),
-      h("td", {}, end),
-    );
+    const player = [nameText(name), bot ? tag("bot") : null, own ? " (you)" : null];
+    const cells = [`${place}.`, player, achieved(this.games.get(game), result, { short: true }), end];
+    return h("tr", { class: own ? "own" : false }, cells.map((cell) => h("td", {}, cell)));
   }
 
   /** Links to the days around this one. */
@@ -93,18 +85,11 @@ export class DailyPage {
     const shown = new Date(this.date).getTime();
     const newest = Math.min(new Date(this.today).getTime(), shown + (ARCHIVE_DAYS / 2) * DAY_MS);
     const days = Array.from({ length: ARCHIVE_DAYS }, (_, back) => dateOf(newest - back * DAY_MS));
-    const link = (date) =>
-      h(
-        "a",
-        { href: date === this.today ? "/daily" : `/daily/${date}`, "aria-current": date === this.date ? "page" : false },
-        date === this.today ? "Today" : longDate(date),
-      );
-    return h(
-      "nav",
-      { "aria-label": "Archive" },
-      h("h2", {}, "Archive"),
-      h("ul", { class: "list" }, days.map((date) => h("li", {}, link(date)))),
-    );
+    const link = (date) => {
+      const [href, text] = date === this.today ? ["/daily", "Today"] : [`/daily/${date}`, longDate(date)];
+      return h("li", {}, h("a", { href, "aria-current": date === this.date ? "page" : false }, text));
+    };
+    return h("nav", { "aria-label": "Archive" }, h("h2", {}, "Archive"), list(days.map(link)));
   }
 }
 

@@ -1,7 +1,7 @@
 // The player's devices: a code for another device, and logging out.
 
-import { ApiError, fetchJson, logOut } from "./api.js";
-import { announce, button, confirmAction, copyText, fill, h } from "./dom.js";
+import { attempt, fetchJson, logOut } from "./api.js";
+import { announce, button, confirmAction, copyText, dialog, fill, h, refusalText } from "./dom.js";
 import { formatClock } from "./phrases.js";
 import { goTo } from "./root.js";
 import { guest, saveGuest } from "./storage.js";
@@ -12,40 +12,26 @@ const TICK_MS = 1000;
 /** Shows a code that logs in another device, as text and as a QR code, until it expires. */
 export async function showCode() {
   const content = h("div");
-  const close = h("button", { autofocus: true }, "Close");
-  const dialog = h(
-    "dialog",
-    { class: "confirm", "aria-labelledby": "code-title" },
-    h("h2", { id: "code-title" }, "Play on another device"),
-    content,
-    h("form", { method: "dialog", class: "row" }, close),
-  );
+  const close = h("form", { method: "dialog", class: "row" }, h("button", { autofocus: true }, "Close"));
+  const shown = dialog("code-title", h("h2", { id: "code-title" }, "Play on another device"), content, close);
   let timer = 0;
-  dialog.addEventListener("close", () => {
-    clearInterval(timer);
-    dialog.remove();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
+  shown.addEventListener("close", () => clearInterval(timer));
 
   const show = async () => {
     fill(content, h("p", {}, "Creating a code…"));
-    try {
-      const created = await fetchJson("/guests/pass", { body: "", token: guest()?.token });
-      const expiresAt = performance.now() + 1000 * created.expires_in_s;
-      const left = h("time");
-      const tick = () => {
-        const leftMs = expiresAt - performance.now();
-        left.textContent = formatClock(Math.max(0, leftMs), false);
-        if (leftMs <= 0) expire();
-      };
-      fill(content, instructions(created, left));
-      tick();
-      timer = setInterval(tick, TICK_MS);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      fill(content, h("p", { class: "refusal", role: "alert" }, error.message));
-    }
+    const request = () => fetchJson("/guests/pass", { body: "", token: guest()?.token });
+    const created = await attempt(request, ({ message }) => fill(content, refusalText({}, message)));
+    if (!created) return;
+    const expiresAt = performance.now() + 1000 * created.expires_in_s;
+    const left = h("time");
+    const tick = () => {
+      const leftMs = expiresAt - performance.now();
+      left.textContent = formatClock(Math.max(0, leftMs), false);
+      if (leftMs <= 0) expire();
+    };
+    fill(content, instructions(created, left));
+    tick();
+    timer = setInterval(tick, TICK_MS);
   };
   const expire = () => {
     clearInterval(timer);
@@ -89,15 +75,9 @@ export function confirmLogOut() {
     `Log out ${name} on this device? Your other devices stay logged in. ` +
     "If this is your only device, nobody can play as this player again.";
   const end = async () => {
-    try {
-      await logOut(token);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return announce(error.message);
-    }
+    await logOut(token);
     saveGuest(null);
     goTo("/");
-    return undefined;
   };
-  confirmAction(question, end, "Log out");
+  confirmAction(question, () => attempt(end, ({ message }) => announce(message)), "Log out");
 }

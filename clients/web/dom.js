@@ -22,7 +22,16 @@ export function h(tag, attributes = {}, ...children) {
 /** Replaces the children of an element. Skips null, undefined and false. */
 export function fill(element, ...children) {
   const isNode = (child) => child !== null && child !== undefined && child !== false;
-  element.replaceChildren(...children.flat(3).filter(isNode));
+  element.replaceChildren(...children.flat(Infinity).filter(isNode));
+}
+
+/** Like fill, but leaves the children alone if they are the same, so that taps and focus are not lost. */
+export function fillOnce(element, children) {
+  const { length } = element.children;
+  if (children.length === length && children.every((child, index) => child === element.children[index])) return;
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
+  fill(element, children);
+  if (element.contains(focused)) focused.focus();
 }
 
 /** Whether the user prefers a page without animations. */
@@ -38,17 +47,22 @@ let clearing = 0;
 /** Announces a text in the status line and to screen readers, even if it repeats the previous one. It disappears before
  *  it is out of date. */
 export function announce(text) {
-  const status = document.getElementById("status");
+  const status = byId("status");
   status.textContent = status.textContent === text ? `${text}\u00a0` : text;
   clearTimeout(clearing);
   clearing = setTimeout(() => (status.textContent = ""), ANNOUNCED_MS);
 }
 
-/** Sets the right side of the page header. */
-export function fillHeader(...children) {
-  fill(document.getElementById("facts"), ...children);
-}
+/** An element of index.html. */
+export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
+/** Sets the right side of the page header. */
+export const fillHeader = (...children) => fill(byId("facts"), ...children);
+
+/** Creates a button that calls `onclick`.
+ *  @param {any} text
+ *  @param {(event: any) => any} onclick
+ *  @param {Record<string, any>} [attributes] */
 export function button(text, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
@@ -65,23 +79,91 @@ export function homeLink(attributes = {}) {
 /** Links the name of a player to the player's page. */
 export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, nameText(name));
 
+/** Names in one line, separated by commas. */
+export const nameList = (names) => names.map((name, index) => [index ? ", " : "", nameText(name)]);
+
+/** Marks a player as a bot, or in another way. */
+export const tag = (...text) => h("small", { class: "tag" }, text);
+
+/** A section with a heading. */
+export const section = (title, ...parts) => h("section", { "aria-label": title }, h("h2", {}, title), parts);
+
+/** A list, with a `placeholder` if it is empty. */
+export const list = (items, placeholder) =>
+  h("ul", { class: "list" }, items.length ? items : h("li", {}, placeholder));
+
+/** Pairs of a term and what it is. */
+export const terms = (rows) => h("dl", {}, rows.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
+
+/** A text that some users need. */
+export const hint = (...text) => h("p", { class: "hint" }, text);
+
+/** What is shown while a page has nothing else to show. */
+export const waitText = (text) => h("p", { class: "wait" }, text);
+
+// Forms and dialogs.
+
+/** The place for the reason why something was refused, which screen readers read at once. */
+export const refusalText = (attributes = {}, text = "") => h("p", { class: "refusal", role: "alert", ...attributes }, text);
+
+/** A menu of `choices`: pairs of a value and a text.
+ *  @param {Record<string, any>} attributes
+ *  @param {any[][]} choices
+ *  @param {string | number} [chosen] */
+export const select = (attributes, choices, chosen = "") =>
+  h("select", attributes, choices.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+
+/** An input below its label, with what else belongs to it. */
+export const labelled = (text, input, ...others) =>
+  h("div", { class: "labelled" }, h("label", { for: input.id }, text), input, others);
+
+/** A checkbox before its label. */
+export const checkbox = (text, input) =>
+  h("div", { class: "check" }, input, h("label", { for: input.id }, text));
+
+/** The input of a player's name. */
+export const nameInput = (attributes) =>
+  h("input", {
+    id: "name",
+    dir: "auto",
+    maxlength: "24",
+    required: true,
+    autocomplete: "nickname",
+    enterkeyhint: "go",
+    ...attributes,
+  });
+
+/** A form that calls `submit`. */
+export function form(submit, attributes, ...content) {
+  const onsubmit = (event) => {
+    event.preventDefault();
+    submit(event);
+  };
+  return h("form", { onsubmit, ...attributes }, content);
+}
+
+/** Opens a dialog, and returns it. It is removed when it is closed. `label` is the id of the element that names it. */
+export function dialog(label, ...content) {
+  const element = h("dialog", { class: "confirm", "aria-labelledby": label }, content);
+  element.addEventListener("close", () => element.remove());
+  document.body.append(element);
+  element.showModal();
+  return element;
+}
+
 /** Asks in a dialog before an action. `verb` is the text of the button that calls it. */
 export function confirmAction(question, action, verb) {
   const no = h("button", { value: "no", autofocus: true }, "Cancel");
   const yes = h("button", { value: "yes" }, verb);
-  const dialog = h(
-    "dialog",
-    { class: "confirm", "aria-labelledby": "question" },
+  const asked = dialog(
+    "question",
     h("p", { id: "question" }, question),
     h("form", { method: "dialog", class: "row" }, no, yes),
   );
-  dialog.addEventListener("close", () => {
-    if (dialog.returnValue === "yes") action();
-    dialog.remove();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
+  asked.addEventListener("close", () => asked.returnValue === "yes" && action());
 }
+
+// Waiting.
 
 export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -96,6 +178,14 @@ export async function sleepUntilAwake(ms) {
   });
   await Promise.race([sleep(ms), awake]);
   listening.abort();
+}
+
+/** Repeats an action for ever, with pauses, while the page is visible and as soon as it is so again. */
+export async function repeatWhileVisible(ms, action) {
+  for (;;) {
+    await sleepUntilAwake(ms);
+    if (document.visibilityState === "visible") await action();
+  }
 }
 
 /** Copies a text and announces it. Without HTTPS, where there is no clipboard API, it uses execCommand. */

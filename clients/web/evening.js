@@ -1,19 +1,12 @@
 // The evening: the score over races that follow each other.
 
-import { ApiError, fetchJson } from "./api.js";
+import { attempt, fetchJson } from "./api.js";
 import { fill, h, nameText } from "./dom.js";
 import { displayName, pointsText } from "./phrases.js";
 import { botTag } from "./standings.js";
 
 /** Returns the scores over the finished races of a race's evening, or null if the server does not answer. */
-export async function fetchEvening(raceId) {
-  try {
-    return await fetchJson(`/races/${raceId}/evening`);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return null;
-  }
-}
+export const fetchEvening = (raceId) => attempt(() => fetchJson(`/races/${raceId}/evening`));
 
 /** Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`; in a
  *  match of `bestOf` races also who has won it. */
@@ -45,11 +38,9 @@ function ranking(rows, match) {
   const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
   const attributes = (tag) => (tag === "th" ? { scope: "col" } : {});
   const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, attributes(tag), each)));
-  return h(
-    "table",
-    {},
+  return h("table", {}, [
     h("caption", {}, "This evening", match && ` · ${match}`),
     h("thead", {}, cells("th", ["", "Player", "Points", "Races", "Won"])),
     h("tbody", {}, rows.map((row) => cells("td", facts(row)))),
-  );
+  ]);
 }

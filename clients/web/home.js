@@ -1,7 +1,7 @@
 // The front page: the games, today's deals, races and results, and the form for a custom race.
 
-import { ApiError, fetchAsGuest, fetchGames, fetchJson, keepTrying, loadModule } from "./api.js";
-import { button, fill, h, sleepUntilAwake } from "./dom.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson, keepTrying, loadModule } from "./api.js";
+import { button, fill, h, list, nameList, nameText, refusalText, repeatWhileVisible, section } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { displayNames, formatTime, ordinal, resultText } from "./phrases.js";
 import { lastGame, seatIn } from "./storage.js";
@@ -11,10 +11,13 @@ const REFRESH_MS = 5000;
 const MAX_NAMES = 3;
 
 export class HomePage {
+  /** @type {any} */
+  games = null;
+  lists = { open: list([]), running: list([]), results: list([]) };
+
   async open(main) {
-    this.problem = h("p", { class: "refusal", role: "alert" });
-    this.lists = { open: list(), running: list(), results: list() };
-    this.daily = list();
+    this.problem = refusalText();
+    this.daily = list([]);
     this.dailyNote = h("p", { class: "hint" });
     const element = h("div", { class: "home" }, this.hero());
     fill(main, element);
@@ -25,54 +28,31 @@ export class HomePage {
     const { open, running, results } = this.lists;
     element.append(
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
-      h(
-        "div",
-        { class: "columns" },
+      h("div", { class: "columns" }, [
         section("Deals of the day", this.daily, this.dailyNote),
         h("div", {}, section("Open races", open), section("Running now", running)),
         section("Latest results", results),
-      ),
+      ]),
       this.customRace(),
     );
-    this.keepFresh();
-  }
-
-  async keepFresh() {
-    for (;;) {
-      await sleepUntilAwake(REFRESH_MS);
-      if (document.visibilityState === "visible") await this.refresh();
-    }
+    repeatWhileVisible(REFRESH_MS, () => this.refresh());
   }
 
   hero() {
-    return h(
-      "section",
-      { class: "hero" },
+    const verify = h("a", { href: "/verify" }, "anyone can verify");
+    return h("section", { class: "hero" }, [
       h("h1", {}, "Race your friends at patience on the same shuffled deck"),
-      h(
-        "p",
-        {},
-        "Everyone gets the same cards at the same moment, and afterwards ",
-        h("a", { href: "/verify" }, "anyone can verify"),
-        " who won.",
-      ),
+      h("p", {}, "Everyone gets the same cards at the same moment, and afterwards ", verify, " who won."),
       button("Race a friend", () => this.raceFriend(), { class: "first big" }),
       h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
       this.problem,
-    );
+    ]);
   }
 
   /** Opens a race of the game that was opened last, or else of the first one. */
   async raceFriend() {
-    try {
-      const games = await fetchGames();
-      const game = games.has(lastGame()) ? lastGame() : games.keys().next().value;
-      return this.race(game);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.problem.textContent = error.message;
-      return undefined;
-    }
+    const games = await attempt(fetchGames, ({ message }) => fill(this.problem, message));
+    if (games) this.race(games.has(lastGame()) ? lastGame() : games.keys().next().value);
   }
 
   race(game, options = {}) {
@@ -88,21 +68,16 @@ export class HomePage {
       table.show({ table: example }, { animate: false });
       figure.append(table.element);
     });
-    return h(
-      "li",
-      {},
+    const playAlone = () => this.race(slug, { ...SOLO, unlisted: true });
+    return h("li", {}, [
       h("div", { class: "miniature", "aria-hidden": "true", inert: true }, figure),
       h("h3", {}, title),
       h("p", {}, pitch, " ", h("a", { href: `/rules/${slug}`, "aria-label": `Rules of ${title}` }, "Rules")),
-      h(
-        "div",
-        { class: "row" },
+      h("div", { class: "row" }, [
         button("Race", () => this.race(slug), { class: "first", "aria-label": `Race a friend at ${title}` }),
-        button("Play alone", () => this.race(slug, { ...SOLO, unlisted: true }), {
-          "aria-label": `Play alone: ${title}`,
-        }),
-      ),
-    );
+        button("Play alone", playAlone, { "aria-label": `Play alone: ${title}` }),
+      ]),
+    ]);
   }
 
   /** The form for a custom race, which is loaded when it is opened. */
@@ -123,14 +98,12 @@ export class HomePage {
   /** Requests the lists, and today's deals until they are known. */
   async refresh() {
     const requests = [fetchJson("/races?limit=50"), fetchJson("/replays?limit=8"), this.today ?? fetchAsGuest("/daily?limit=3")];
-    try {
-      const [{ races }, { replays }, today] = await Promise.all(requests);
-      this.found = { races, replays };
-      this.today = today;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.found = { error: error.message };
-    }
+    const [open, over, today] = await attempt(
+      () => Promise.all(requests),
+      ({ message }) => [{ error: message }, {}, this.today],
+    );
+    this.found = { ...open, ...over };
+    this.today = today;
     if (this.games) this.show();
   }
 
@@ -160,7 +133,7 @@ export class HomePage {
     const link = h("a", { href: `/replay/${result.race}` }, title, ` ${result.race}`);
     if (!best) return h("li", {}, link, " no racers");
     const text = resultText(this.games.get(result.game), best);
-    return h("li", {}, link, " ", h("bdi", {}, displayNames(result.standings).get(best.seat)), ` ${text}`);
+    return h("li", {}, link, " ", nameText(displayNames(result.standings).get(best.seat)), ` ${text}`);
   }
 
   showDaily() {
@@ -174,26 +147,22 @@ export class HomePage {
 
   dailyRow({ game, results, players, yours }) {
     const title = this.titleOf(game);
-    const names = results.slice(0, MAX_NAMES).map(({ name }, index) => [index ? ", " : " ", h("bdi", {}, name)]);
+    const names = results.slice(0, MAX_NAMES).map(({ name }) => name);
     const others = players > names.length ? ` and ${players - names.length} more` : "";
     const result = yours && resultText(this.games.get(game), yours);
     const own = yours && h("span", { class: "own" }, ` You: ${ordinal(yours.place)}, ${result}.`);
     const play = () => createRace({ game, daily: true, options: SOLO }, this.problem);
-    return h(
-      "li",
-      { class: "split" },
-      h("span", {}, h("b", {}, title), names.length ? [names, others, "."] : " not played yet.", own),
+    const played = names.length ? [" ", nameList(names), others, "."] : " not played yet.";
+    return h("li", { class: "split" }, [
+      h("span", {}, h("b", {}, title), played, own),
       button(yours ? "Play again" : "Play", play, { "aria-label": `Play today’s ${title}` }),
-    );
+    ]);
   }
 
   titleOf(slug) {
     return this.games.get(slug)?.title ?? slug;
   }
 }
-
-const list = () => h("ul", { class: "list" });
-const section = (title, ...parts) => h("section", { "aria-label": title }, h("h2", {}, title), parts);
 
 /** Rebuilds a list only if its items changed, so that taps and focus are not lost. */
 function updateList(element, items, row, placeholder) {

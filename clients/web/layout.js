@@ -4,15 +4,8 @@ import { h } from "./dom.js";
 
 /** Splits a layout into rows of places; null is a gap. */
 function parseLayout(layout) {
-  return layout
-    .trim()
-    .split("\n")
-    .map((line) =>
-      line
-        .trim()
-        .split(/\s+/)
-        .map((place) => (place === "." ? null : place)),
-    );
+  const parseRow = (line) => line.trim().split(/\s+/).map((place) => (place === "." ? null : place));
+  return layout.trim().split("\n").map(parseRow);
 }
 
 /** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. */
@@ -38,13 +31,8 @@ export function layOut(game, element, pile) {
     const hangs = isHanging(row);
     if (!grid.includes(row)) {
       // Places with names of their own, such as the stock and the waste, are in a row below.
-      element.append(
-        h(
-          "div",
-          { class: "apart", style: `--row:${rowIndex + 1}` },
-          row.map((place) => pile(place)),
-        ),
-      );
+      const style = `--row:${rowIndex + 1}`;
+      element.append(h("div", { class: "apart", style }, row.map((place) => pile(place))));
       continue;
     }
     for (const [place, first, last] of spans(row, fanned)) {
@@ -62,12 +50,10 @@ function spans(row, fanned) {
     if (!fanned.has(place)) return [place, column, column];
     const before = at ? placed[at - 1] : null;
     const after = placed[at + 1];
-    const first = before ? (fanned.has(before[0]) ? Math.ceil((before[1] + column + 1) / 2) : before[1] + 1) : 0;
-    const last = after
-      ? fanned.has(after[0])
-        ? Math.ceil((column + after[1] + 1) / 2) - 1
-        : after[1] - 1
-      : row.length - 1;
+    const afterGap = ([other, at]) => (fanned.has(other) ? Math.ceil((at + column + 1) / 2) : at + 1);
+    const beforeGap = ([other, at]) => (fanned.has(other) ? Math.ceil((column + at + 1) / 2) : at) - 1;
+    const first = before ? afterGap(before) : 0;
+    const last = after ? beforeGap(after) : row.length - 1;
     return [place, Math.min(first, column), Math.max(last, column)];
   });
 }

@@ -2,40 +2,34 @@
 
 import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, fill, h, nameText } from "./dom.js";
-import { GRADES, displayNames, formatClock, optionText } from "./phrases.js";
+import { button, confirmAction, copyText, fill, form, h, nameInput, nameText, refusalText, terms } from "./dom.js";
+import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText } from "./phrases.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
-/** The field for the player's name; with the reason if the server has `refused` one. */
+/** The field for the player's name; with the reason if the server has `refused` one.
+ *  @param {string} value
+ *  @param {{ name: string, message: string } | null} [refused] */
 export function nameField(value, refused = null) {
-  const input = h("input", {
-    id: "name",
-    dir: "auto",
+  const input = nameInput({
     value: refused?.name ?? value,
     "aria-describedby": "name-problem",
     "aria-invalid": refused ? "true" : false,
-    maxlength: "24",
-    required: true,
-    autocomplete: "nickname",
-    enterkeyhint: "go",
     placeholder: "e.g. Ben",
   });
-  const problem = h("p", { class: "refusal", id: "name-problem", role: "alert" }, refused?.message);
+  const problem = refusalText({ id: "name-problem" }, refused?.message);
   return [h("label", { for: "name" }, "Your name"), input, problem];
 }
 
 /** A form that calls `submit(name)`. */
-export function nameForm(submit, ...content) {
-  const onsubmit = (event) => {
-    event.preventDefault();
-    submit(event.target.elements.name?.value.trim() ?? null);
-  };
-  return h("form", { class: "card-form", onsubmit }, content);
-}
+export const nameForm = (submit, ...content) =>
+  form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
 
-/** A form that calls `join(name)` or `watch()`. */
+/** A form that calls `join(name)` or `watch()`.
+ *  @param {any} page
+ *  @param {any} view
+ *  @param {any} actions */
 export function invitation({ game, header }, { standings = [], host }, { join, watch, refused = null }) {
   const form = nameForm(
     join,
@@ -49,12 +43,7 @@ export function invitation({ game, header }, { standings = [], host }, { join, w
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
-const BOTS = [
-  ["beginner", "Beginner"],
-  ["regular", "Regular"],
-  ["expert", "Expert"],
-];
-const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
+const BOTS = ["beginner", "regular", "expert"];
 
 export function raceOptions({ game, header }) {
   const { options, seed, daily, variant } = header;
@@ -71,17 +60,11 @@ export function raceOptions({ game, header }) {
     ["Spectators", SPECTATORS[spectators] ?? spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),
   ];
-  return h(
-    "section",
-    { class: "terms", "aria-label": "Race options" },
-    h(
-      "dl",
-      {},
-      rows.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]),
-    ),
+  return h("section", { class: "terms", "aria-label": "Race options" }, [
+    terms(rows),
     h("details", { class: "seal" }, h("summary", {}, "Commitment"), h("code", {}, header.commitment)),
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
-  );
+  ]);
 }
 
 export class LobbyPage {
@@ -94,7 +77,7 @@ export class LobbyPage {
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
     this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
     const addBot = (level) => page.run("add-bot", () => page.connection.addBot(level));
-    this.botButtons = BOTS.map(([level, text]) => button(text, () => addBot(level)));
+    this.botButtons = BOTS.map((level) => button(capitalized(level), () => addBot(level)));
     const title = h("span", { id: "add-bot" }, "Add a bot:");
     this.addBot = h("div", { class: "row", role: "group", "aria-labelledby": "add-bot" }, title, this.botButtons);
     this.joinButton = button("Join", () => this.join(), { class: "first" });
@@ -107,28 +90,23 @@ export class LobbyPage {
     const { game, raceId, header } = page;
     const invite = maxRacers(header) === 1 ? null : inviteSection(raceId, game.title);
     const isGuest = page.connection.view.host && !page.connection.isHost; // guests only need to get ready
-    this.element = h(
-      "div",
-      { class: "lobby" },
+    const players = h("section", { "aria-label": "Players" }, [
+      this.list.element,
+      this.empty,
+      this.watching,
+      this.addBot,
+      h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
+      this.note,
+      this.readyClock,
+      this.notify,
+      page.reactions.element,
+    ]);
+    this.element = h("div", { class: "lobby" }, [
       h("h1", {}, game.title),
       this.hostLine,
-      isGuest ? null : invite,
-      h(
-        "section",
-        { "aria-label": "Players" },
-        this.list.element,
-        this.empty,
-        this.watching,
-        this.addBot,
-        h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
-        this.note,
-        this.readyClock,
-        this.notify,
-        page.reactions.element,
-      ),
-      isGuest ? invite : null,
+      isGuest ? [players, invite] : [invite, players],
       raceOptions(page),
-    );
+    ]);
   }
 
   update({ seat }) {
@@ -145,7 +123,7 @@ export class LobbyPage {
     const max = maxRacers(this.page.header);
     this.addBot.hidden = !mine || standings.length + (view.awaited ?? []).length >= max;
     const levels = new Set(standings.map(({ level }) => level));
-    BOTS.forEach(([level], index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
+    BOTS.forEach((level, index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
     this.hostLine.hidden = !view.host || isHost;
     fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
@@ -156,10 +134,9 @@ export class LobbyPage {
   /** Shows how long the players who are not ready have. */
   tick(left) {
     const time = `${Math.ceil(left / 1000)} s`;
-    const text =
-      this.page.connection.mine && !this.isReady
-        ? `Get ready within ${time}, or the race starts without you.`
-        : `The race starts in ${time}, without players who are missing or not ready.`;
+    const waitsForUser = this.page.connection.mine && !this.isReady;
+    const others = `The race starts in ${time}, without players who are missing or not ready.`;
+    const text = waitsForUser ? `Get ready within ${time}, or the race starts without you.` : others;
     this.readyClock.textContent = left === null ? "" : text;
   }
 
@@ -188,10 +165,9 @@ export class LobbyPage {
   }
 
   async leave() {
-    const { page } = this;
-    await page.connection.leave();
-    page.connection.close();
-    page.hadSeat = false;
+    await this.page.connection.leave();
+    this.page.connection.close();
+    this.page.hadSeat = false;
     goTo("/");
   }
 
@@ -206,20 +182,15 @@ export class LobbyPage {
 function inviteSection(raceId, title) {
   const link = `${location.origin}${ROOT}/r/${raceId}`;
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
-  const copy = button("Copy link", () => copyText(link, "Link copied."), { class: navigator.share ? "" : "first" });
-  const field = h("input", {
-    class: "link",
-    readonly: true,
-    value: link,
-    "aria-label": "Invitation link",
-    onfocus: (event) => event.target.select(),
-  });
-  return h(
-    "section",
-    { class: "invite", "aria-label": "Invite friends" },
+  const canShare = Boolean(navigator.share);
+  const copy = button("Copy link", () => copyText(link, "Link copied."), { class: canShare ? "" : "first" });
+  const onfocus = (event) => event.target.select();
+  const field = h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus });
+  const src = `/api/v1/races/${raceId}/qr.svg`;
+  return h("section", { class: "invite", "aria-label": "Invite friends" }, [
     h("h2", {}, "Invite friends"),
-    navigator.share ? button("Share the link", share, { class: "first big" }) : null,
-    h("img", { class: "qr", src: `/api/v1/races/${raceId}/qr.svg`, alt: "The link as a QR code", width: "176", height: "176" }),
+    canShare ? button("Share the link", share, { class: "first big" }) : null,
+    h("img", { class: "qr", src, alt: "The link as a QR code", width: "176", height: "176" }),
     h("div", { class: "row" }, copy, field),
-  );
+  ]);
 }

@@ -1,7 +1,7 @@
 // The page that logs in this device with a code from another one. It uses the code only when asked to.
 
-import { ApiError, fetchJson, logOut } from "./api.js";
-import { confirmAction, fill, h, homeLink, notice } from "./dom.js";
+import { attempt, fetchJson, logOut } from "./api.js";
+import { confirmAction, fill, form, h, homeLink, notice, refusalText } from "./dom.js";
 import { guest, saveGuest } from "./storage.js";
 
 export class LoginPage {
@@ -17,26 +17,18 @@ export class LoginPage {
       spellcheck: "false",
       "aria-describedby": "code-hint",
     });
-    this.problem = h("p", { class: "refusal", role: "alert" });
+    this.problem = refusalText();
     this.submit = h("button", { class: "first" }, "Log in");
     const hint = "On a device where you already play, choose Settings, Play on another device, or run samedeal pass.";
-    const onsubmit = (event) => {
-      event.preventDefault();
-      this.confirm();
-    };
-    fill(
-      main,
-      h(
-        "form",
-        { class: "card-form", onsubmit },
-        h("h1", {}, "Log in on this device"),
-        h("label", { for: "code" }, "Code from your other device"),
-        this.code,
-        h("p", { class: "hint", id: "code-hint" }, hint),
-        this.problem,
-        h("div", { class: "row" }, this.submit, homeLink()),
-      ),
-    );
+    const content = [
+      h("h1", {}, "Log in on this device"),
+      h("label", { for: "code" }, "Code from your other device"),
+      this.code,
+      h("p", { class: "hint", id: "code-hint" }, hint),
+      this.problem,
+      h("div", { class: "row" }, this.submit, homeLink()),
+    ];
+    fill(main, form(() => this.confirm(), { class: "card-form" }, content));
     this.readCode();
     window.addEventListener("hashchange", () => this.readCode());
   }
@@ -60,17 +52,14 @@ export class LoginPage {
   async logIn() {
     const replaced = guest();
     this.submit.disabled = true;
-    try {
-      const { player, name, token } = await fetchJson("/guests/login", { body: { code: this.code.value } });
-      saveGuest({ player, name, token });
-      if (replaced) logOut(replaced.token).catch(() => {}); // otherwise it expires
-      fill(this.main, notice(`You are ${name}`, "You can play on this device now.", homeLink({ class: "button first" })));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      fill(this.problem, explanation(error));
-    } finally {
-      this.submit.disabled = false;
-    }
+    const request = () => fetchJson("/guests/login", { body: { code: this.code.value } });
+    const known = await attempt(request, (error) => fill(this.problem, explanation(error)));
+    this.submit.disabled = false;
+    if (!known) return;
+    const { player, name, token } = known;
+    saveGuest({ player, name, token });
+    if (replaced) logOut(replaced.token).catch(() => {}); // otherwise it expires
+    fill(this.main, notice(`You are ${name}`, "You can play on this device now.", homeLink({ class: "button first" })));
   }
 }
 

@@ -1,11 +1,11 @@
-// Routing: opens the page that belongs to the address. The server preloads the module of its route.
+// Routing: opens the page that belongs to the address. The server preloads the module of its route. And what all pages
+// share: errors, whether the server can be reached, and the service worker.
 
-import { ApiError, keepTrying, loadModule, loadOptional } from "./api.js";
-import { button, fill, h, homeLink, notice } from "./dom.js";
-import { showConnection, startServiceWorker } from "./offline.js";
+import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule, loadOptional } from "./api.js";
+import { announce, button, byId, fill, h, homeLink, notice } from "./dom.js";
 import { preferencesMenu } from "./preferences.js";
-import { pagePath } from "./root.js";
-import { lastRace, seatedRaces } from "./storage.js";
+import { pagePath, ROOT } from "./root.js";
+import { isStored, lastRace, seatedRaces } from "./storage.js";
 
 /** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
@@ -14,7 +14,7 @@ const ROUTES = [
   [/^\/w\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId, { watch: true })],
   [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
   [/^\/replay\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).ReplayPage(raceId)],
-  [/^\/solution\/([^/]+)$/, async (raceId) => new (await loadModule("./solution.js")).SolutionPage(raceId)],
+  [/^\/solution\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).SolutionPage(raceId)],
   [/^\/practice\/(.+)$/, async (deal) => new (await loadModule("./practice_page.js")).PracticePage(deal)],
   [/^\/rules(?:\/([^/]+))?$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
   [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
@@ -39,11 +39,11 @@ const TITLES = {
 
 async function open() {
   await firstFrame();
-  document.getElementById("top").append(preferencesMenu());
+  byId("top").append(preferencesMenu());
   showConnection();
   if (seatedRaces().length || lastRace()) loadOptional("./way_back.js", ({ showWayBack }) => showWayBack());
-  await openPage(document.getElementById("main"));
-  document.querySelector("footer").hidden = false; // after the content, so that it does not shift
+  await openPage(byId("main"));
+  document.querySelector("footer")?.removeAttribute("hidden"); // after the content, so that it does not shift
 }
 
 /** Waits until the text in the HTML is visible, if the window is. */
@@ -55,16 +55,12 @@ function firstFrame() {
 }
 
 async function openPage(main) {
-  const [pattern, page] = ROUTES.find(([path]) => path.test(pagePath())) ?? [];
+  const [pattern, page] = ROUTES.find(([path]) => path.test(pagePath())) ?? [/()/];
   const show = (error) => fill(main, failure(error));
-  try {
-    if (!page) throw new ApiError(404, "not-found", "This page does not exist.");
-    const parts = pattern.exec(pagePath()).slice(1);
-    await keepTrying(async () => (await page(...parts)).open(main), show);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    show(error);
-  }
+  if (!page) return show(new ApiError(404, "not-found", "This page does not exist."));
+  const parts = (pattern.exec(pagePath()) ?? []).slice(1);
+  const openOnce = async () => (await page(...parts)).open(main);
+  return attempt(() => keepTrying(openOnce, show), show);
 }
 
 function failure(error) {
@@ -80,7 +76,33 @@ function showError({ message, error, reason = error }) {
   const text = `Something went wrong: ${reason?.message ?? reason ?? message}`;
   const reload = button("Reload", () => location.reload());
   document.querySelector("body > .banner")?.remove();
-  document.getElementById("top").after(h("p", { class: "banner", role: "alert" }, text, reload));
+  byId("top").after(h("p", { class: "banner", role: "alert" }, text, reload));
+}
+
+// Offline use.
+
+/** Starts the service worker where browsers allow it: over HTTPS, and from this computer. */
+async function startServiceWorker() {
+  if (!navigator.serviceWorker) return;
+  try {
+    await navigator.serviceWorker.register(`${ROOT}/sw.js`);
+    if (!isStored("keys")) await Promise.all([fetchGames(), fetchKeys()]); // to verify files later
+  } catch {
+    // For example in private windows: the page needs a connection.
+  }
+}
+
+/** Shows in the header whether the server can be reached. A race shows its connection there itself. */
+function showConnection() {
+  const note = h("span", { class: "offline" }, "Offline. ", h("a", { href: "/verify" }, "Verify a file"));
+  const facts = byId("facts");
+  document.addEventListener("connection", (/** @type {any} */ { detail }) => {
+    if (detail.up) note.remove();
+    else if (facts.childElementCount === 0) {
+      facts.append(note);
+      announce("Offline: races need a connection, but you can verify a file.");
+    }
+  });
 }
 
 window.addEventListener("error", showError);

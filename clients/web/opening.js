@@ -1,8 +1,8 @@
 // Opening a race, from the front page, from the deals of the day and from a replay. A new player chooses a name before,
 // and so is its host.
 
-import { ApiError, fetchAsGuest, fetchJson } from "./api.js";
-import { button, h } from "./dom.js";
+import { ApiError, attempt, fetchAsGuest, fetchJson } from "./api.js";
+import { button, dialog, fill, form, h, nameInput, refusalText } from "./dom.js";
 import { goToRace, guest, saveGuest, saveLastGame } from "./storage.js";
 
 /** The options of a race for one. */
@@ -10,14 +10,10 @@ export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
 /** Creates a race and opens its page. Players with a name join at once. */
 export async function createRace(body, problem) {
-  try {
-    const { race } = await openRace(body);
-    saveLastGame(body.game);
-    goToRace(race);
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    problem.textContent = error.message;
-  }
+  const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
+  if (!opened) return;
+  saveLastGame(body.game);
+  goToRace(opened.race);
 }
 
 let isOpening = false;
@@ -26,17 +22,12 @@ let isOpening = false;
 export async function raceAgainst(raceId) {
   if (isOpening) return "";
   isOpening = true;
-  try {
-    const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
-    const { race } = await fetchJson("/races", { body: { ghosts: [raceId], options } });
-    goToRace(race, { ready: true });
-    return "";
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return error.message;
-  } finally {
-    isOpening = false;
-  }
+  const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
+  const request = () => fetchJson("/races", { body: { ghosts: [raceId], options } });
+  const { race, problem = "" } = await attempt(request, ({ message }) => ({ problem: message }));
+  isOpening = false;
+  if (race) goToRace(race, { ready: true });
+  return problem;
 }
 
 /** Opens a race with the user as its host, and returns the response. Before their first race with others, this asks
@@ -46,7 +37,7 @@ export async function openRace(body) {
   if (!guest()) await askForName();
   try {
     return await fetchJson("/races", { body, token: guest().token });
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     if (error.code !== "bad-token") throw error;
     await register(guest().name); // the server has forgotten this player
     return fetchJson("/races", { body, token: guest().token });
@@ -59,47 +50,29 @@ async function register(name) {
 
 /** Asks for a name in a dialog until the server accepts it. */
 function askForName() {
-  const input = h("input", {
-    id: "name",
-    dir: "auto",
-    "aria-describedby": "name-hint name-problem",
-    maxlength: "24",
-    required: true,
-    autofocus: true,
-    autocomplete: "nickname",
-    enterkeyhint: "go",
-  });
-  const problem = h("p", { class: "refusal", id: "name-problem", role: "alert" });
+  const input = nameInput({ "aria-describedby": "name-hint name-problem", autofocus: true });
+  const problem = refusalText({ id: "name-problem" });
   const submit = h("button", { class: "first" }, "Open the race");
-  const onsubmit = async (event) => {
-    event.preventDefault();
+  const enter = async () => {
     submit.disabled = true;
-    try {
-      await register(input.value.trim());
-      dialog.close();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      problem.textContent = error.message;
-      input.focus();
-    } finally {
-      submit.disabled = false;
-    }
+    await attempt(
+      () => register(input.value.trim()),
+      ({ message }) => fill(problem, message),
+    );
+    submit.disabled = false;
+    if (guest()) shown.close();
+    else input.focus();
   };
-  const form = h(
-    "form",
-    { onsubmit },
+  const content = [
     h("label", { for: "name", id: "name-label" }, "Your name"),
     input,
     h("p", { class: "hint", id: "name-hint" }, "Your friends see who invites them."),
     problem,
-    h("div", { class: "row" }, submit, button("Cancel", () => dialog.close())),
-  );
-  const dialog = h("dialog", { class: "confirm", "aria-labelledby": "name-label" }, form);
-  document.body.append(dialog);
-  dialog.showModal();
+    h("div", { class: "row" }, submit, button("Cancel", () => shown.close())),
+  ];
+  const shown = dialog("name-label", form(enter, {}, content));
   return new Promise((resolve, reject) => {
-    dialog.addEventListener("close", () => {
-      dialog.remove();
+    shown.addEventListener("close", () => {
       if (guest()) resolve(undefined);
       else reject(new ApiError(0, "no-name", ""));
     });

@@ -1,6 +1,6 @@
 // The overlay of a race for video streams: clock, standings and visible tables on a transparent ground, no controls.
 
-import { ApiError, fetchGames, fetchJson, fetchLines } from "./api.js";
+import { ApiError, attempt, fetchGames, fetchJson, fetchLines } from "./api.js";
 import { Boards } from "./boards.js";
 import { fill, h, sleep } from "./dom.js";
 import { formatClock } from "./phrases.js";
@@ -15,12 +15,22 @@ const THEMES = ["dark", "light", "plain"];
 const STATES = { open: "Waiting for racers", over: "Finished", cancelled: "Cancelled" };
 
 export class OverlayPage {
+  clock = h("time", { class: "clock" });
+  more = h("p", { class: "more" });
+  watching = h("p", { class: "more", hidden: true });
+  /** @type {any} */
+  view = null;
+  /** @type {any} */
+  list = null;
+  /** @type {any} */
+  boards = null;
+
   constructor(raceId) {
     this.raceId = raceId;
   }
 
   async open(main) {
-    const theme = new URLSearchParams(location.search).get("theme");
+    const theme = new URLSearchParams(location.search).get("theme") ?? "";
     const root = document.documentElement;
     root.classList.add("overlay", THEMES.includes(theme) ? theme : THEMES[0]);
     root.dataset.theme = theme === "light" ? "light" : "dark";
@@ -28,10 +38,7 @@ export class OverlayPage {
     this.game = (await fetchGames()).get(view.header.game);
     if (!this.game) throw new ApiError(426, "unsupported-version", "This page does not support the game of this race.");
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
-    this.clock = h("time", { class: "clock" });
     this.list = new StandingsList(this.game);
-    this.more = h("p", { class: "more" });
-    this.watching = h("p", { class: "more", hidden: true });
     this.boards = new Boards(this.game, MAX_TABLES);
     const heading = h("h1", {}, h("span", {}, this.game.title), this.clock);
     const ranking = h("section", { class: "ranking" }, heading, this.list.element, this.more, this.watching);
@@ -45,14 +52,12 @@ export class OverlayPage {
   async follow() {
     let retryMs = RETRY_MS;
     while (!["over", "cancelled"].includes(this.stage)) {
-      try {
+      await attempt(async () => {
         for await (const message of fetchLines(`/races/${this.raceId}/events`)) {
           this.receive(message);
           retryMs = RETRY_MS;
         }
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-      }
+      });
       await sleep(retryMs);
       retryMs = Math.min(MAX_RETRY_MS, 2 * retryMs);
     }

@@ -181,6 +181,9 @@ export const rematchWish = ({ by, game }, before, games) =>
 /** When a rematch starts that is open for `left` ms, if that is decided. */
 export const rematchStart = (left) => (left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`);
 
+/** What spectators see, by the race's option. */
+export const SPECTATORS = { progress: "see scores only", after: "see nothing until the end", open: "see all tables" };
+
 /** How difficult a deal is, by the race's filter. */
 export const GRADES = { "easy/1": "easy", "medium/1": "medium", "hard/1": "hard", "brutal/1": "brutal" };
 

@@ -1,9 +1,8 @@
 // The table during the countdown and the race: the user's own, or another racer's to watch.
 
-import { ApiError } from "./api.js";
+import { attempt } from "./api.js";
 import { Boards } from "./boards.js";
-import { announce, button, confirmAction, fill, h } from "./dom.js";
-import { MoveButtons } from "./move_buttons.js";
+import { announce, button, confirmAction, fill, h, hint } from "./dom.js";
 import {
   achieved,
   advice,
@@ -21,23 +20,25 @@ import {
 import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
 import { practiceMoves } from "./storage.js";
-import { Table } from "./table.js";
+import { more, TablePage } from "./table_page.js";
 
 const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
+const KEYS =
+  "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
+  "Esc clears the selection. Hold a pile to see all its cards.";
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
 
-export class PlayPage {
+export class PlayPage extends TablePage {
   constructor(page) {
+    super();
     this.page = page;
     this.racing = isSeat(page.connection.view.seat);
+    /** @type {any} */
     this.shownSeat = null; // the other racer whose table is shown
-    this.board = null; // the board that is shown
     this.lastMove = "no moves yet";
     const { game } = page;
-    this.table = new Table(game, {
-      play: this.racing ? (move) => this.move(move) : null,
-      label: this.racing ? `Your ${game.title} table` : `${game.title} table`,
-    });
+    const play = this.racing ? (move) => this.move(move) : null;
+    this.createTable(game, { play, question: "Restart this deal? The clock keeps running." });
     this.practice = this.racing && practiceMoves(page.raceId) ? new Practice(page.raceId, game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
@@ -50,62 +51,31 @@ export class PlayPage {
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
     this.side = h("nav", { class: "side", "aria-label": "Standings" });
-    this.note = h("p", { class: "note" });
-    this.element = h(
-      "div",
-      { class: "race" },
+    this.notes = h("p", { class: "note" });
+    const resign = () => page.run("resign", () => page.connection.resign());
+    this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
+    const buttons = [this.moveButtons, this.practice ? null : this.resignButton];
+    const keys = h("div", { class: "keys", hidden: !this.racing }, buttons);
+    const under = h("div", { class: "under" }, this.notes, keys);
+    this.element = h("div", { class: "race" }, [
       h("h1", { class: "sr" }, `${game.title} race`),
       this.banner,
       this.practice?.element,
       h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
-      h(
-        "div",
-        { class: "beside" },
-        this.side,
-        h("div", { class: "under" }, this.note, this.createButtons()),
-        page.reactions.element,
-        this.createDetails(),
-      ),
-    );
-  }
-
-  createButtons() {
-    const { page } = this;
-    const resign = () => page.run("resign", () => page.connection.resign());
-    this.buttons = new MoveButtons(this.table, { question: "Restart this deal? The clock keeps running." });
-    this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
-    const resignButton = this.practice ? null : this.resignButton;
-    return h("div", { class: "keys", hidden: !this.racing }, this.buttons.all, resignButton);
+      h("div", { class: "beside" }, this.side, under, page.reactions.element, this.createDetails()),
+    ]);
   }
 
   createDetails() {
     const { connection, game } = this.page;
     const timeLeft = () =>
       connection.leftMs === null ? "The clock is not running." : `${formatClock(connection.leftMs, false)} left`;
-    /** @type {[string, () => string][]} */
-    const readers = [
-      ["Read what to do", () => (this.board && withCards(advice(this.board), cardName)) || "Nothing to do."],
-      ["Read board", () => this.table.describe()],
-      ["Read last move", () => this.lastMove],
-      ["Read clock", timeLeft],
-      ["Read standings", () => this.describeStandings()],
-    ];
-    const keys =
-      "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
-      "Esc clears the selection. Hold a pile to see all its cards.";
-    return h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "More"),
-      h(
-        "div",
-        { class: "row" },
-        h("a", { class: "button", href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`),
-        readers.map(([name, read]) => button(name, () => announce(read()))),
-      ),
-      h("p", { class: "hint" }, SIGNS),
-      h("p", { class: "hint" }, keys),
-    );
+    const readers = this.readers({
+      "Read last move": () => this.lastMove,
+      "Read clock": timeLeft,
+      "Read standings": () => this.describeStandings(),
+    });
+    return more([this.rulesLink(game, `Rules of ${game.title}`), readers], hint(SIGNS), hint(KEYS));
   }
 
   // Showing the race.
@@ -129,9 +99,9 @@ export class PlayPage {
     showGhosts(this.ghosts, connection.ghosts, game);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
-    if (this.racing) this.buttons.update(view.board, view.board === this.board);
+    if (this.racing) this.updateButtons(view.board, view.board === this.board);
     this.resignButton.disabled = !view.board || Boolean(connection.mine?.done);
-    fill(this.note, this.noteContent(view, board));
+    fill(this.notes, this.noteContent(view, board));
     this.updateBanner(connection);
   }
 
@@ -166,10 +136,10 @@ export class PlayPage {
     const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`); // of older servers
     const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
     const counts = isGuided ? [] : [boardResult(this.page.game, board)];
-    const facts = h("span", { class: "facts" }, [...new Set([...counts, ...(board.guidance?.facts ?? notes)])].join(" · "));
-    if (board.outcome === "playing") return [isGuided ? h("strong", {}, withCards(advice(board))) : null, " ", facts];
-    const text = endText(board, mine, standings.length, Boolean(view.boards));
-    return [h("strong", { class: `end-${board.outcome}` }, text), " ", facts];
+    const facts = [...new Set([...counts, ...(board.guidance?.facts ?? notes)])];
+    const instruction = isGuided ? withCards(advice(board)) : "";
+    const isPlaying = board.outcome === "playing";
+    return this.note(board, isPlaying ? instruction : endText(board, mine, standings.length, Boolean(view.boards)), facts);
   }
 
   updateBanner({ status, reason, over }) {
@@ -219,7 +189,7 @@ export class PlayPage {
     const before = connection.view.board;
     const early = this.practice?.refusal(move);
     if (early) return early;
-    try {
+    const play = async () => {
       const { board: after } = await connection.move(move);
       this.practice?.played(move);
       this.practice?.show(after);
@@ -229,18 +199,12 @@ export class PlayPage {
       announce(after.outcome === "playing" ? `${this.lastMove}${result}` : causeText(after));
       this.update(connection.view);
       return null;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return error.message;
-    }
-  }
-
-  showRefusal(text) {
-    this.table.refuse(text);
+    };
+    return attempt(play, ({ message }) => message);
   }
 
   onKey(event) {
-    if (this.racing) this.buttons.onKey(event);
+    if (this.racing) super.onKey(event);
   }
 }
 

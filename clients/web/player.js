@@ -1,11 +1,13 @@
 // The page of a player: personal bests, streaks, newest races, and the record against the user.
 
-import { ApiError, fetchAsGuest, fetchGames } from "./api.js";
-import { fill, h, nameText, playerLink } from "./dom.js";
+import { attempt, fetchAsGuest, fetchGames } from "./api.js";
+import { fill, h, list, nameText, playerLink, section, tag } from "./dom.js";
 import { counted, duration } from "./phrases.js";
 import { guest } from "./storage.js";
 
 export class PlayerPage {
+  games = new Map();
+
   constructor(player) {
     this.player = player;
   }
@@ -17,21 +19,17 @@ export class PlayerPage {
     document.title = `${name} · Same Deal`;
     const totals = [counted(scores.races, "race"), counted(scores.wins, "win"), counted(scores.solved, "deal")];
     const isOwn = guest()?.player === this.player;
-    const section = (title, ...parts) => h("section", { "aria-label": title }, h("h2", {}, title), parts);
-    const list = (items, placeholder) => h("ul", { class: "list" }, items.length ? items : h("li", {}, placeholder));
     const record = guest() && !isOwn ? section(`You and ${name}`, await this.record()) : null;
     fill(
       main,
-      h("h1", {}, nameText(name), isOwn ? " (you)" : null, bot ? h("small", { class: "tag" }, "bot") : null),
+      h("h1", {}, nameText(name), isOwn ? " (you)" : null, bot ? tag("bot") : null),
       h("p", {}, `${totals.join(", ")} solved.`),
       h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
-      h(
-        "div",
-        { class: "columns" },
+      h("div", { class: "columns" }, [
         record,
         section("Games", list(scores.games.map((game) => this.gameRow(game)), "No races yet.")),
         section("Newest races", list(races.map((race) => this.raceRow(race)), "No races yet.")),
-      ),
+      ]),
     );
   }
 
@@ -41,17 +39,15 @@ export class PlayerPage {
   }
 
   async record() {
-    try {
-      const { other_name: other, ...record } = await this.fetch(`/versus/${encodeURIComponent(guest().player)}`);
-      const ties = ({ tied }) => (tied ? `, ${tied} tied` : "");
-      const score = ({ ahead, behind }) => `${behind} : ${ahead}`;
-      const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${score(game)}${ties(game)}`);
-      const total = h("p", { class: "record" }, nameText(other), ` ${score(record)} `, nameText(record.name), ties(record));
-      return [total, h("ul", { class: "list" }, record.games.map(row))];
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return h("p", {}, error.code === "not-found" ? "You have not raced each other yet." : error.message);
-    }
+    const refused = ({ code, message }) => ({ problem: code === "not-found" ? "You have not raced each other yet." : message });
+    const record = await attempt(() => this.fetch(`/versus/${encodeURIComponent(guest().player)}`), refused);
+    if (record.problem) return h("p", {}, record.problem);
+    const ties = ({ tied }) => (tied ? `, ${tied} tied` : "");
+    const score = ({ ahead, behind }) => `${behind} : ${ahead}`;
+    const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${score(game)}${ties(game)}`);
+    const { other_name: other, name } = record;
+    const total = h("p", { class: "record" }, nameText(other), ` ${score(record)} `, nameText(name), ties(record));
+    return [total, list(record.games.map(row))];
   }
 
   gameRow({ game, races, wins, solved, best, goal, counted: what, best_ms: ms }) {

@@ -15,7 +15,8 @@ export async function startPractice({ slug, practice }) {
   goToRace(race);
 }
 
-/** The address of a deal to play alone, at the position after `moves`. */
+/** The address of a deal to play alone, at the position after `moves`.
+ *  @param {{ deal: string, variant?: Record<string, string>, moves?: string[] }} deal */
 export function practicePath({ deal, variant = {}, moves = [] }) {
   const [slug, ...seed] = deal.split(":");
   const query = String(new URLSearchParams(variant));

@@ -1,37 +1,36 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
-import { ApiError, fetchGames, fetchJson, fetchWhenReady, loadOptional } from "./api.js";
-import { announce, button, copyText, fill, fillHeader, h } from "./dom.js";
-import { MoveButtons } from "./move_buttons.js";
-import { advice, capitalized, cardName, changeSentence, counted, outcomeText, withCards } from "./phrases.js";
+import { attempt, fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
+import { announce, button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
+import { advice, capitalized, changeSentence, counted, outcomeText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
-import { Table } from "./table.js";
+import { more, TablePage } from "./table_page.js";
 
 const INTRODUCTION =
   "You play alone, and nothing counts. Hints know all cards. The address of this page leads to the position you see.";
 
-export class PracticePage {
+export class PracticePage extends TablePage {
   /** `deal` is the deal's code, as it is in the path. */
   constructor(deal) {
+    super();
     this.path = `/deals/${deal}`;
     this.deal = decode(deal);
     this.variant = Object.fromEntries(new URLSearchParams(location.search));
     this.moves = [];
-    this.board = null; // the one that is shown
     this.question = null; // the one that the computer is working on
     this.made = Promise.resolve(null); // settled when no move is on its way
   }
 
   async open(main) {
-    fill(main, h("p", { class: "wait" }, "Dealing the cards…"));
+    fill(main, waitText("Dealing the cards…"));
     const moves = linkedMoves();
     const [games, board] = await Promise.all([fetchGames(), this.fetchBoard(moves)]);
     this.game = games.get(this.deal.split(":")[0]);
     this.build(main);
     this.show(moves, board);
     this.table.focus();
-    document.addEventListener("keydown", (event) => this.buttons.onKey(event));
+    document.addEventListener("keydown", (event) => this.onKey(event));
     window.addEventListener("hashchange", async () => this.showRefusal(await this.play(linkedMoves)));
   }
 
@@ -39,44 +38,21 @@ export class PracticePage {
     const { game } = this;
     document.title = `Practise ${game.title} · Same Deal`;
     fillHeader(h("span", { class: "what" }, `${game.title} · practice`));
-    this.table = new Table(game, { play: (move) => this.move(move), label: `Your ${game.title} table` });
+    this.createTable(game, { play: (move) => this.move(move), question: "Restart this deal?" });
     this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
-    this.note = h("p", { class: "note" });
-    this.buttons = new MoveButtons(this.table, { question: "Restart this deal?" });
+    this.notes = h("p", { class: "note" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
     const copy = button("Copy link", () => copyText(location.href, "Link copied."));
-    const keys = h("div", { class: "keys" }, this.buttons.all);
+    const keys = h("div", { class: "keys" }, this.moveButtons);
     const questions = h("div", { class: "keys" }, this.hintButton, this.verdictButton, copy);
+    const under = h("div", { class: "under" }, this.notes, keys, questions);
+    const beside = h("div", { class: "beside" }, under, more([this.readers(), this.rulesLink(game, "Rules")]));
+    const field = h("div", { class: "field" }, this.table.element);
     fill(
       main,
       h("h1", { class: "sr" }, `Practise ${game.title}`),
-      h(
-        "div",
-        { class: "race" },
-        this.text,
-        h("div", { class: "field" }, this.table.element),
-        h("div", { class: "beside" }, h("div", { class: "under" }, this.note, keys, questions), this.createDetails()),
-      ),
-    );
-  }
-
-  createDetails() {
-    /** @type {[string, () => string][]} */
-    const readers = [
-      ["Read what to do", () => withCards(advice(this.board), cardName) || "Nothing to do."],
-      ["Read board", () => this.table.describe()],
-    ];
-    return h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "More"),
-      h(
-        "div",
-        { class: "row" },
-        readers.map(([name, read]) => button(name, () => announce(read()))),
-        h("a", { class: "button", href: `/rules/${this.game.slug}`, target: "_blank" }, "Rules"),
-      ),
+      h("div", { class: "race" }, this.text, field, beside),
     );
   }
 
@@ -92,11 +68,12 @@ export class PracticePage {
     Object.assign(this, { moves, board, question: null });
     this.table.show(board, { animate: !isFirst });
     markPiles(this.table);
-    this.buttons.update(board);
+    this.updateButtons(board);
     if (!isFirst) fill(this.text, INTRODUCTION);
     this.hintButton.disabled = board.outcome !== "playing";
     this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
-    fill(this.note, noteContent(board, moves.length));
+    const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];
+    fill(this.notes, this.note(board, noteText(board), facts));
     history.replaceState(null, "", ROOT + practicePath({ deal: this.deal, variant: this.variant, moves }));
   }
 
@@ -118,20 +95,15 @@ export class PracticePage {
 
   async go(moves) {
     const before = this.board;
-    try {
-      this.show(moves, await this.fetchBoard(moves));
-      const change = changeSentence(before.table, this.board.table);
-      const home = this.board.home === before.home ? "" : `; home ${this.board.home}`;
-      announce(this.board.outcome === "playing" ? `${change}${home}` : outcomeText(this.board.outcome));
+    const go = async () => {
+      const board = await this.fetchBoard(moves);
+      this.show(moves, board);
+      const change = changeSentence(before.table, board.table);
+      const home = board.home === before.home ? "" : `; home ${board.home}`;
+      announce(board.outcome === "playing" ? `${change}${home}` : outcomeText(board.outcome));
       return null;
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      return error.message;
-    }
-  }
-
-  showRefusal(text) {
-    if (text) this.table.refuse(text);
+    };
+    return attempt(go, ({ message }) => message);
   }
 
   // The computer's advice.
@@ -145,13 +117,12 @@ export class PracticePage {
     const body = { moves: this.moves };
     markPiles(this.table);
     onWait();
-    try {
-      const answer = await fetchWhenReady(`${this.path}/advice${location.search}`, { body, onWait, onProblem, isWanted });
-      if (answer) show(answer);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (isWanted()) fill(this.text, error.message);
-    }
+    const request = () => fetchJson(`${this.path}/advice${location.search}`, { body });
+    const answer = await attempt(
+      () => keepTrying(request, onProblem, { onWait, isWanted }),
+      ({ message }) => isWanted() && fill(this.text, message),
+    );
+    if (answer) show(answer);
   }
 
   showHint({ text, hint }) {
@@ -173,11 +144,8 @@ function decode(text) {
 }
 
 /** What to do, or how the attempt ended. */
-function noteContent(board, count) {
-  const { outcome, guidance } = board;
-  const facts = h("span", { class: "facts" }, [...(guidance?.facts ?? []), counted(count, "move")].join(" · "));
-  const text = withCards(advice(board)) || capitalized(outcomeText(outcome));
-  if (outcome === "playing") return [h("strong", {}, text), " ", facts];
-  const end = outcome === "won" ? "You solved it!" : `${text}. You can undo or restart.`;
-  return [h("strong", { class: `end-${outcome}` }, end), " ", facts];
+function noteText(board) {
+  const text = withCards(advice(board)) || capitalized(outcomeText(board.outcome));
+  if (board.outcome === "playing") return text;
+  return board.outcome === "won" ? "You solved it!" : `${text}. You can undo or restart.`;
 }

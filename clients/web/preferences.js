@@ -1,7 +1,7 @@
 // The menu in the page header: the player of this device, and preferences.
 
-import { ApiError, loadModule } from "./api.js";
-import { announce, button, fill, h, nameText } from "./dom.js";
+import { attempt, loadModule } from "./api.js";
+import { announce, button, fill, h, labelled, nameText, select } from "./dom.js";
 import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
@@ -20,22 +20,13 @@ const CHOICES = {
 export function preferencesMenu() {
   applyPreferences();
   const rows = Object.entries(CHOICES).map(([name, [title, values]]) => {
-    const select = h(
-      "select",
-      { id: `preference-${name}`, onchange: () => choose(name, select.value) },
-      Object.entries(values).map(([value, text]) =>
-        h("option", { value, selected: String(preferences()[name]) === value }, text),
-      ),
-    );
-    return h("div", { class: "labelled" }, h("label", { for: select.id }, title), select);
+    const attributes = { id: `preference-${name}`, onchange: ({ target }) => choose(name, target.value) };
+    return labelled(title, select(attributes, Object.entries(values), String(preferences()[name])));
   });
   const player = h("div", { class: "labelled" });
-  const menu = h(
-    "details",
-    { class: "preferences", ontoggle: () => fill(player, playerRows(menu)) },
-    h("summary", {}, "Settings"),
-    h("div", { class: "sheet" }, rows, player),
-  );
+  const ontoggle = () => fill(player, playerRows(menu));
+  const sheet = h("div", { class: "sheet" }, rows, player);
+  const menu = h("details", { class: "preferences", ontoggle }, h("summary", {}, "Settings"), sheet);
   document.addEventListener("pointerdown", (event) => menu.contains(event.target) || (menu.open = false));
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -51,12 +42,7 @@ function playerRows(menu) {
   if (!current) return h("a", { href: "/login" }, "Log in with a code");
   const act = async (name) => {
     menu.open = false;
-    try {
-      await (await loadModule("./devices.js"))[name]();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      announce(error.message);
-    }
+    await attempt(async () => (await loadModule("./devices.js"))[name](), ({ message }) => announce(message));
   };
   return [
     h("p", {}, "You are ", h("b", {}, nameText(current.name))),

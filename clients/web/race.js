@@ -1,9 +1,9 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule, loadOptional } from "./api.js";
+import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule, loadOptional } from "./api.js";
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
-import { announce, button, fill, fillHeader, h, homeLink, notice } from "./dom.js";
+import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, formatClock, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
@@ -25,7 +25,10 @@ export class RacePage {
   constructor(raceId, { watch = false } = {}) {
     this.raceId = raceId;
     this.watching = watch;
-    this.panel = null; // one of PANELS, once there is a view
+    /** @type {any} one of PANELS, once there is a view */
+    this.panel = null;
+    /** @type {any} */
+    this.connection = null;
     this.soloStart = null; // a function, in a race for one
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
@@ -36,7 +39,7 @@ export class RacePage {
 
   async open(main) {
     this.main = main;
-    if (!main.querySelector("h1")) fill(main, h("p", { class: "wait" }, "Loading the race…"));
+    if (!main.querySelector("h1")) fill(main, waitText("Loading the race…"));
     const [view, games] = await Promise.all([fetchJson(`/races/${this.raceId}`), fetchGames()]);
     this.header = view.header;
     this.games = games;
@@ -64,8 +67,7 @@ export class RacePage {
    *  version of the page that it began with. */
   loadPanels() {
     const isWaiting = () => PANELS[this.connection?.view?.stage] === null;
-    const showProblem = ({ message }) =>
-      isWaiting() && fill(this.main, h("p", { class: "wait" }, `${message} Trying again…`));
+    const showProblem = ({ message }) => isWaiting() && fill(this.main, waitText(`${message} Trying again…`));
     const load = async (path, panels) => {
       const module = await keepTrying(() => loadModule(path), showProblem);
       const wasWaiting = isWaiting();
@@ -125,7 +127,9 @@ export class RacePage {
     if (isFirst) this.loadPanels();
   }
 
-  /** Asks for a name; again if the server has `refused` one. */
+  /** Asks for a name; again if the server has `refused` one.
+   *  @param {any} view
+   *  @param {{ name: string, message: string } | null} [refused] */
   invite(view, refused = null) {
     this.invited = view;
     const join = (name) => this.start({ name: name === guest()?.name ? null : name }); // null: the known one
@@ -138,7 +142,7 @@ export class RacePage {
     const { connection } = this;
     const { view } = connection;
     if (connection.error && !connection.over) return this.showRefusal(connection.error);
-    if (!view) return fill(this.main, h("p", { class: "wait" }, connection.reason || "Connecting…"));
+    if (!view) return fill(this.main, waitText(connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
     this.checkVersion(connection.status);
     if (this.isOutdated && !this.isRacing) return this.reload();
@@ -252,15 +256,11 @@ export class RacePage {
   async run(name, action) {
     if (this.running.has(name)) return;
     this.running.add(name);
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      announce(error.message);
-      this.panel?.showRefusal?.(error.message);
-    } finally {
-      this.running.delete(name);
-    }
+    const refused = ({ message }) => {
+      announce(message);
+      this.panel?.showRefusal?.(message);
+    };
+    await attempt(action, refused).finally(() => this.running.delete(name));
   }
 
   /** Announces changes in the standings: arrivals, finishes, and the user's own place. */

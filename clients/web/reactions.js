@@ -21,6 +21,7 @@ export class Reactions {
     this.page = page;
     this.symbols = new Map(); // the symbol that is shown, by seat
     this.timers = new Map();
+    this.nextAt = 0;
     this.buttons = Object.entries(REACTIONS).map(([name, [symbol, text]]) =>
       button(WORDS ? text : symbol, () => this.send(name), { "aria-label": text, title: text }),
     );
@@ -67,7 +68,7 @@ export class Reactions {
 function hasGlyph(character) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [20, 20];
-  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const context = /** @type {any} */ (canvas.getContext("2d", { willReadFrequently: true }));
   const pixels = (text) => {
     context.clearRect(0, 0, 20, 20);
     context.fillText(text, 2, 16);

@@ -1,18 +1,19 @@
-// The replay page: several racers' tables on one clock, move by move, with verification, par and analysis.
+// The replay page: several racers' tables on one clock, move by move, with verification, par and analysis. And the page of
+// a winning line.
 
-import { fetchGames, fetchJson, loadOptional } from "./api.js";
-import { actionOf, announce, button, copyText, fill, fillHeader, h, nameText, notice, playerLink, repeatWhileHeld } from "./dom.js";
+import { fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
+import { actionOf, announce, button, checkbox, copyText, fill, fillHeader, h, hint, list, nameText, notice } from "./dom.js";
+import { playerLink, repeatWhileHeld, select, waitText } from "./dom.js";
 import { raceAgainst } from "./opening.js";
-import { boardResult, displayNames, formatClock, outcomeText } from "./phrases.js";
+import { boardResult, displayNames, formatClock, outcomeText, SEARCHING } from "./phrases.js";
 import { practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
 import { Table } from "./table.js";
-import { indexAt, lineTo, markersOf, positionsOf } from "./timeline.js";
+import { more } from "./table_page.js";
+import { indexAt, lineTo, markersOf, pauseSkipped, positionsOf } from "./timeline.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
-const SKIP_AFTER_MS = 2000;
-const SKIP_LEAD_MS = 500;
 const MAX_TABLES = 4;
 const STOPS = ["think", "again", "turn", "last"]; // the markers that a key leads to
 const KEYS =
@@ -20,27 +21,36 @@ const KEYS =
   "home, Home and End.";
 
 export class ReplayPage {
+  /** @type {any} */
+  steps = null;
+  /** @type {any} */
+  list = null;
+  names = new Map();
+  positions = new Map(); // those of each racer, by seat
+  shown = new Map(); // the tables that are shown, by seat
+  turns = new Map(); // the turning points by seat, once they are known
+  /** @type {number[]} the seats whose tables are shown */
+  chosen = [];
+  index = 0;
+  ms = 0;
+  speed = 4;
+  playing = false;
+
   constructor(raceId) {
     this.raceId = raceId;
   }
 
   async open(main) {
     this.main = main;
-    fill(main, h("p", { class: "wait" }, "Loading the replay…"));
+    fill(main, waitText("Loading the replay…"));
     const [steps, games] = await Promise.all([this.fetchSteps(), fetchGames()]);
     this.steps = steps;
     this.game = games.get(steps.game);
     document.title = `${this.title} · ${this.game.title} · Same Deal`;
     this.names = displayNames(steps.standings);
-    if (!steps.racers.length) {
-      return fill(main, notice("No racers", "This race was cancelled before the deal."));
-    }
+    if (!steps.racers.length) return fill(main, notice("No racers", "This race was cancelled before the deal."));
     this.positions = new Map(steps.racers.map((racer) => [racer.seat, positionsOf(steps, racer)]));
     this.chosen = [steps.racers[0].seat];
-    this.turns = new Map(); // the turning points by seat, once they are known
-    this.ms = 0;
-    this.speed = 4;
-    this.playing = false;
     this.build(main);
     document.addEventListener("keydown", (event) => this.onKey(event));
     window.addEventListener("hashchange", () => this.openLinkedMove());
@@ -58,6 +68,7 @@ export class ReplayPage {
     return `Replay of ${this.raceId}`;
   }
 
+  /** @returns {string | null} */
   get hint() {
     return this.positions.size > 1 ? "Tap racers to compare their tables." : null;
   }
@@ -74,19 +85,16 @@ export class ReplayPage {
     const links = racers
       .filter(({ seat }) => players.has(seat))
       .map(({ seat }) => h("li", {}, playerLink(players.get(seat), this.names.get(seat))));
-    if (links.length) fill(this.players, h("h2", {}, "Players"), h("ul", { class: "list" }, links));
-    const [best] = racers;
-    const compare = ({ showPar }) => showPar(this.par, this.raceId, best.seat, this.names.get(best.seat));
-    await Promise.all([loadOptional("./par.js", compare), this.showTurns()]);
-  }
-
-  async showTurns() {
-    const facts = { names: this.names, variant: this.steps.variant };
-    const show = ({ showAnalysis }) => showAnalysis(this.analysis, this.raceId, facts);
-    const analysis = await loadOptional("./analysis.js", show);
-    if (!analysis) return;
-    this.turns = new Map(analysis.racers.map((racer) => [racer.seat, racer]));
-    this.showTables();
+    if (links.length) fill(this.players, h("h2", {}, "Players"), list(links));
+    await loadOptional("./computer.js", async ({ showAnalysis, showPar }) => {
+      const [{ seat }] = racers;
+      const compared = showPar(this.par, this.raceId, seat, this.names.get(seat));
+      const facts = { names: this.names, variant: this.steps.variant };
+      const analysis = await showAnalysis(this.analysis, this.raceId, facts);
+      this.turns = new Map(analysis?.racers.map((racer) => [racer.seat, racer]));
+      if (analysis) this.showTables();
+      await compared;
+    });
   }
 
   build(main) {
@@ -111,25 +119,16 @@ export class ReplayPage {
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.players = h("section", { "aria-label": "Players" });
     this.analysis = h("section", { "aria-label": "Could it be solved?" });
-    fill(
-      main,
-      h(
-        "div",
-        { class: "replay" },
-        h("h1", { class: "sr" }, this.title),
-        this.tables,
-        h(
-          "section",
-          { class: "player", "aria-label": "Player" },
-          h("div", { class: "track" }, this.slider, this.marks),
-          this.createControls(),
-          this.note,
-        ),
-        h("nav", { class: "side", "aria-label": "Racers" }, h("p", { class: "hint" }, this.hint), this.list.element),
-        h("div", { class: "under" }, this.createOptions(), this.createDetails()),
-        h("div", { class: "columns" }, this.checks, this.analysis, this.par, this.players),
-      ),
-    );
+    const track = h("div", { class: "track" }, this.slider, this.marks);
+    const content = [
+      h("h1", { class: "sr" }, this.title),
+      this.tables,
+      h("section", { class: "player", "aria-label": "Player" }, track, this.createControls(), this.note),
+      h("nav", { class: "side", "aria-label": "Racers" }, hint(this.hint), this.list.element),
+      h("div", { class: "under" }, this.createOptions(), this.createDetails()),
+      h("div", { class: "columns" }, this.checks, this.analysis, this.par, this.players),
+    ];
+    fill(main, h("div", { class: "replay" }, content));
     const onwheel = (event) => {
       if (!event.shiftKey) return;
       event.preventDefault();
@@ -141,38 +140,26 @@ export class ReplayPage {
 
   createControls() {
     this.playButton = button("Play", () => this.togglePlay(), { class: "first", "aria-keyshortcuts": "Space" });
-    const stepButton = (text, label, by) =>
-      repeatWhileHeld(
-        button(text, () => {}, { "aria-label": label }),
-        () => this.step(by),
-      );
+    const stepButton = (text, label, by) => {
+      const element = button(text, () => {}, { "aria-label": label });
+      return repeatWhileHeld(element, () => this.step(by));
+    };
+    const steps = [stepButton("◀", "Previous move", -1), stepButton("▶", "Next move", 1)];
     this.time = h("output", { class: "clock" });
-    this.speedSelect = h(
-      "select",
-      { "aria-label": "Speed", onchange: () => (this.speed = Number(this.speedSelect.value)) },
-      SPEEDS.map((speed) => h("option", { value: speed, selected: speed === this.speed }, `${speed}×`)),
-    );
-    return h(
-      "div",
-      { class: "row" },
-      this.playButton,
-      stepButton("◀", "Previous move", -1),
-      stepButton("▶", "Next move", 1),
-      this.time,
-      this.speedSelect,
-    );
+    const onchange = () => (this.speed = Number(this.speedSelect.value));
+    const speeds = SPEEDS.map((speed) => [speed, `${speed}×`]);
+    this.speedSelect = select({ "aria-label": "Speed", onchange }, speeds, this.speed);
+    return h("div", { class: "row" }, this.playButton, steps, this.time, this.speedSelect);
   }
 
   createOptions() {
     this.skip = h("input", { type: "checkbox", id: "skip", checked: true });
-    return h(
-      "div",
-      { class: "row" },
+    return h("div", { class: "row" }, [
       button("Next card home", () => this.jump(1)),
-      h("span", { class: "check" }, this.skip, h("label", { for: "skip" }, "Skip pauses")),
+      checkbox("Skip pauses", this.skip),
       button("Play on from here", () => this.playOn()),
       this.createLinks(),
-    );
+    ]);
   }
 
   createLinks() {
@@ -184,19 +171,12 @@ export class ReplayPage {
     const downloads = ["json", "msgpack", "ndjson"].map((format) =>
       h("li", {}, h("a", { href: `${address}.${format}`, download: `${this.raceId}.${format}` }, format)),
     );
-    return h(
-      "details",
-      { class: "more" },
-      h("summary", {}, "More"),
-      h(
-        "div",
-        { class: "row" },
-        button("Copy link to this move", () => copyText(location.origin + this.linkToMove(), "Link copied.")),
-        h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
-      ),
-      h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")),
-      h("p", { class: "hint" }, KEYS),
-    );
+    const copy = () => copyText(location.origin + this.linkToMove(), "Link copied.");
+    const row = [
+      button("Copy link to this move", copy),
+      h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
+    ];
+    return more(row, h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")), hint(KEYS));
   }
 
   // The tables.
@@ -218,18 +198,12 @@ export class ReplayPage {
       const count = h("span", { class: "count", "data-count": seat });
       return h("figcaption", {}, nameText(this.names.get(seat)), " ", count, turn ? ` · ${turn.text}` : "");
     };
-    fill(
-      this.tables,
-      this.chosen.map((seat) => h("figure", {}, caption(seat), this.shown.get(seat).element)),
-    );
+    const figures = this.chosen.map((seat) => h("figure", {}, caption(seat), this.shown.get(seat).element));
+    fill(this.tables, figures);
     this.tables.dataset.count = this.chosen.length;
-    const duration = Math.max(1, this.steps.ms);
-    fill(
-      this.marks,
-      this.markers().map(({ ms, kind, text }) =>
-        h("span", { class: kind, style: `left:${(100 * ms) / duration}%`, title: text }),
-      ),
-    );
+    const style = (ms) => `left:${(100 * ms) / Math.max(1, this.steps.ms)}%`;
+    const marks = this.markers().map(({ ms, kind, text }) => h("span", { class: kind, style: style(ms), title: text }));
+    fill(this.marks, marks);
     this.seek(this.ms);
   }
 
@@ -246,7 +220,9 @@ export class ReplayPage {
 
   // Time.
 
-  /** Shows all tables at a point in time. `index` selects among simultaneous moves of the first racer. */
+  /** Shows all tables at a point in time. `index` selects among simultaneous moves of the first racer.
+   *  @param {number} ms
+   *  @param {{ spoken?: boolean, index?: number | null }} [options] */
   seek(ms, { spoken = false, index = null } = {}) {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
     this.index = index ?? indexAt(this.lead, this.ms);
@@ -312,21 +288,13 @@ export class ReplayPage {
       if (!this.playing) return;
       const ms = this.ms + (now - before) * this.speed;
       before = now;
-      this.seek(this.skip.checked ? this.skipPause(ms) : ms);
+      const positions = this.chosen.flatMap((seat) => this.positions.get(seat));
+      this.seek(this.skip.checked ? pauseSkipped(positions, this.ms, ms, this.steps.ms) : ms);
       if (this.ms >= this.steps.ms) this.stop();
       else requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
     return undefined;
-  }
-
-  /** Returns the time to show next: later than `ms` if nothing happens for a while. */
-  skipPause(ms) {
-    const times = this.chosen.flatMap((seat) => this.positions.get(seat).map((position) => position.ms));
-    const next = Math.min(...times.filter((time) => time > this.ms), this.steps.ms);
-    const last = Math.max(0, ...times.filter((time) => time <= this.ms));
-    const long = this.ms - last > SKIP_AFTER_MS && next - ms > SKIP_LEAD_MS;
-    return long ? next - SKIP_LEAD_MS : ms;
   }
 
   stop() {
@@ -394,5 +362,34 @@ export class ReplayPage {
     this.speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(this.speed) + by))];
     this.speedSelect.value = String(this.speed);
     announce(`Speed ${this.speed}×`);
+  }
+}
+
+/** The computer's way to win the deal of a finished race, as a replay. */
+export class SolutionPage extends ReplayPage {
+  get path() {
+    return `/solutions/${this.raceId}`;
+  }
+
+  get title() {
+    return `How to win ${this.raceId}`;
+  }
+
+  get hint() {
+    return "The computer found this way to win. Unlike the racers, it knew all cards.";
+  }
+
+  fetchSteps() {
+    const say = (text) => fill(this.main, waitText(text));
+    const onProblem = ({ message }) => say(`${message} Trying again…`);
+    return keepTrying(() => fetchJson(`${this.path}/steps`), onProblem, { onWait: () => say(SEARCHING) });
+  }
+
+  createLinks() {
+    return h("a", { class: "button", href: `/replay/${this.raceId}` }, "Replay of the race");
+  }
+
+  async showFacts() {
+    await loadOptional("./verification.js", ({ showVerification }) => showVerification(this.checks, this.path));
   }
 }

@@ -1,7 +1,7 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { ApiError, fetchDaily, fetchJson, fetchText, loadModule, loadOptional } from "./api.js";
-import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, sleep } from "./dom.js";
+import { attempt, fetchDaily, fetchJson, fetchText, loadModule, loadOptional } from "./api.js";
+import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, section, select, sleep } from "./dom.js";
 import { openRace } from "./opening.js";
 import {
   advice,
@@ -25,6 +25,9 @@ const RETRY_MS = 500;
 const MAX_RETRIES = 10;
 
 export class ResultsPage {
+  /** @type {any} */
+  list = null;
+
   constructor(page) {
     this.page = page;
     const { stage } = page.connection.view;
@@ -95,13 +98,10 @@ export class ResultsPage {
     this.who = h("p", { class: "note" });
     this.countdown = h("p", { class: "ready-clock", role: "timer" });
     this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });
-    const games = [...this.page.games.values()].map(({ slug, title }) => h("option", { value: slug }, title));
-    this.otherGame = h(
-      "select",
-      { "aria-label": "Rematch with another game", onchange: ({ target }) => this.rematch({ game: target.value }) },
-      h("option", { value: "" }, "Another game…"),
-      games,
-    );
+    const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
+    const onchange = ({ target }) => this.rematch({ game: target.value });
+    const label = "Rematch with another game";
+    this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
     this.otherGame.hidden = !mine;
     return [this.wish, this.who, this.countdown, h("div", { class: "row" }, this.again, this.otherGame)];
   }
@@ -126,36 +126,27 @@ export class ResultsPage {
     const others = standings.filter(({ seat }) => seat !== view.seat);
     const report = async () => (await loadModule("./reports.js")).showReport(raceId, others, displayNames(standings));
     this.load(header, mine);
-    return h(
-      "div",
-      { class: "end" },
+    const cause = [dealLine(game, standings, view.seat), causeOf(view.board)].filter(Boolean).join(". ");
+    const links = [
+      this.replay,
+      button("Copy result", () => copyText(this.shareText, "Result copied.")),
+      navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
+      mine && guest() ? playerLink(guest().player, "Your scores") : null,
+      guest() && others.length ? button("Report a player", report) : null,
+      homeLink(),
+    ];
+    const columns = [section("Standings", list, ghosts), this.verification, this.analysis, this.par, this.today];
+    return h("div", { class: "end" }, [
       this.title,
-      mine ? h("p", { class: "cause" }, [dealLine(game, standings, view.seat), causeOf(view.board)].filter(Boolean).join(". ")) : null,
+      mine ? h("p", { class: "cause" }, cause) : null,
       standings.length > 1 ? podium(game, standings, view.seat) : null,
       this.nextRace(mine),
       this.verdict,
       this.page.reactions.element,
-      h(
-        "div",
-        { class: "row" },
-        this.replay,
-        button("Copy result", () => copyText(this.shareText, "Result copied.")),
-        navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
-        mine && guest() ? playerLink(guest().player, "Your scores") : null,
-        guest() && others.length ? button("Report a player", report) : null,
-        homeLink(),
-      ),
+      h("div", { class: "row" }, links),
       this.difference,
-      h(
-        "div",
-        { class: "columns" },
-        h("section", { "aria-label": "Standings" }, h("h2", {}, "Standings"), list, ghosts),
-        this.verification,
-        this.analysis,
-        this.par,
-        this.today,
-      ),
-    );
+      h("div", { class: "columns" }, columns),
+    ]);
   }
 
   /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
@@ -163,33 +154,29 @@ export class ResultsPage {
     const { raceId, connection } = this.page;
     this.shareText = `${location.origin}${ROOT}/r/${raceId}`; // until the server has answered
     await this.loadShareText(mine);
-    try {
-      if (header.daily && (await this.showDaily(header, mine))) return;
+    const verify = async () => {
+      if (header.daily && (await this.showDaily(header, mine))) return true;
       const { showVerification } = await loadModule("./verification.js");
-      this.list.players = await showVerification(this.verification, `/replays/${raceId}`, { header, digests: connection.receipts });
+      const receipts = { header, digests: connection.receipts };
+      this.list.players = await showVerification(this.verification, `/replays/${raceId}`, receipts);
       this.list.show(connection.standings, { mine: connection.view.seat });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      fill(this.verification, h("p", {}, error.message));
-    }
-    const names = displayNames(connection.standings);
-    loadOptional("./analysis.js", ({ showAnalysis }) =>
-      showAnalysis(this.analysis, raceId, { names, variant: header.variant }),
-    );
-    const comparison = await loadOptional("./par.js", ({ showPar }) => showPar(this.par, raceId, mine?.seat));
-    if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
+      return false;
+    };
+    const isSealed = await attempt(verify, ({ message }) => fill(this.verification, h("p", {}, message)));
+    if (isSealed) return;
+    await loadOptional("./computer.js", async ({ showAnalysis, showPar }) => {
+      showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
+      const comparison = await showPar(this.par, raceId, mine?.seat);
+      if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
+    });
     await this.loadShareText(mine);
   }
 
   /** Loads in advance what Copy and Share need: browsers permit both only right after a click. */
   async loadShareText(mine) {
-    const seat = mine ? `?seat=${mine.seat}` : "";
-    try {
-      this.shareText = await fetchText(`/api/v1/races/${this.page.raceId}/card.txt${seat}`);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-    }
+    const path = `/api/v1/races/${this.page.raceId}/card.txt${mine ? `?seat=${mine.seat}` : ""}`;
+    this.shareText = (await attempt(() => fetchText(path))) ?? this.shareText;
   }
 
   /** Shows the results so far on the deal of the day. Returns whether replays are still sealed. */

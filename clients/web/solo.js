@@ -1,17 +1,19 @@
 // Before a race for one: the covered cards, and a button that deals them.
 
-import { h, nameText } from "./dom.js";
+import { h, nameList } from "./dom.js";
 import { nameField, nameForm, raceOptions } from "./lobby.js";
 import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 import { Table } from "./table.js";
 
-/** Shows the cards and a form that calls `play(name)`. `counts` says whether the result of this race counts. */
+/** Shows the cards and a form that calls `play(name)`. `counts` says whether the result of this race counts.
+ *  @param {any} page
+ *  @param {any} view
+ *  @param {any} options */
 export function soloStart({ game, header, raceId }, { ghosts = [] }, { play, counts, refused = null }) {
   const table = new Table(game);
   table.cover();
-  // The server may not have loaded them yet.
-  const names = ghosts.map(({ name }, index) => [index ? ", " : "", nameText(name)]);
+  const names = nameList(ghosts.map(({ name }) => name)); // the server may not have loaded them yet
   const needsName = refused || !guest();
   const form = nameForm(
     play,

@@ -1,13 +1,16 @@
 // The standings list and the podium.
 
-import { fill, h, nameText, playerLink } from "./dom.js";
+import { button, fill, fillOnce, h, nameText, playerLink, tag } from "./dom.js";
 import { achieved, counted, displayNames, duration, finishText } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
 export class StandingsList {
   /** A list for a game. With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or
-   *  null. */
+   *  null.
+   *  @param {any} game
+   *  @param {{ choose?: ((seat: number) => any) | null, action?: ((seat: number) => any) | null,
+   *    symbols?: Map<number, string> }} [options] */
   constructor(game, { choose = null, action = null, symbols = new Map() } = {}) {
     this.game = game;
     this.choose = choose;
@@ -18,10 +21,11 @@ export class StandingsList {
     this.players = new Map(); // public ids by seat, as far as they are known
   }
 
-  /** Shows standings. `mine` is the user's seat; `chosen` are the seats whose tables are shown. Returns the element. */
+  /** Shows standings. `mine` is the user's seat; `chosen` are the seats whose tables are shown. Returns the element.
+   *  @param {any[]} standings
+   *  @param {{ mine?: number | null, chosen?: number[] }} [options] */
   show(standings, { mine = null, chosen = [] } = {}) {
     const names = displayNames(standings);
-    const focused = /** @type {HTMLElement} */ (document.activeElement);
     const items = standings.map((standing) => {
       const { seat } = standing;
       if (!this.rows.has(seat)) this.rows.set(seat, this.createRow(seat));
@@ -29,11 +33,7 @@ export class StandingsList {
       this.updateRow(row, standing, names.get(seat), seat === mine, chosen.includes(seat));
       return row.item;
     });
-    const { children } = this.element;
-    if (items.length !== children.length || items.some((item, index) => item !== children[index])) {
-      fill(this.element, items);
-      if (this.element.contains(focused)) focused.focus();
-    }
+    fillOnce(this.element, items);
     return this.element;
   }
 
@@ -46,10 +46,9 @@ export class StandingsList {
       bar: h("progress"),
       state: h("span", { class: "state" }),
     };
-    const button = this.choose
-      ? h("button", { type: "button", class: "choose", onclick: () => this.choose(seat) }, Object.values(parts))
-      : null;
-    return { ...parts, button, item: h("li", {}, button ?? Object.values(parts)) };
+    const content = Object.values(parts);
+    const chooser = this.choose ? button(content, () => this.choose?.(seat), { class: "choose" }) : null;
+    return { ...parts, button: chooser, item: h("li", {}, chooser ?? content) };
   }
 
   updateRow(row, standing, name, own, chosen) {
@@ -92,21 +91,19 @@ export function showGhosts(element, ghosts, game) {
   const row = (ghost) => {
     const { name, bot, outcome } = ghost;
     const label = `Ghost ${name}: ${achieved(game, ghost)}`;
-    return h(
-      "li",
-      {},
-      h("span", { class: "who" }, h("span", { class: "text" }, nameText(name)), bot ? botTag() : null, h("small", { class: "tag" }, "ghost")),
+    const text = h("span", { class: "text" }, nameText(name));
+    return h("li", {}, [
+      h("span", { class: "who" }, text, bot ? botTag() : null, tag("ghost")),
       h("span", { class: "count" }, achieved(game, ghost, { short: true })),
       h("progress", { ...barOf(ghost), "aria-label": label }),
       h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText(ghost)),
-    );
+    ]);
   };
   fill(element, ghosts.map(row));
 }
 
 /** Marks a bot, a server bot with its level, such as "expert bot". */
-export const botTag = (level) =>
-  h("small", { class: "tag" }, level ? h("span", { class: "level" }, `${level} `) : null, "bot");
+export const botTag = (level) => tag(level ? h("span", { class: "level" }, `${level} `) : null, "bot");
 
 /** Returns standings with the levels of the server bots, which only views have. */
 export const withLevels = (standings, { levels = {} }) =>
@@ -115,9 +112,8 @@ export const withLevels = (standings, { levels = {} }) =>
 /** The racer's state, next to the card count. */
 function stateText(standing) {
   const { outcome, attempts } = standing;
-  return [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`]
-    .filter(Boolean)
-    .join(", ");
+  const parts = [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** The first three racers on a podium: their results, and the gaps to the winner. */
@@ -127,15 +123,14 @@ export function podium(game, standings, mine) {
   const [first] = winners;
   const step = (standing) => {
     const { seat, place, bot, level } = standing;
-    return h(
-      "li",
-      { class: `p${place}${seat === mine ? " own" : ""}` },
+    const isOwn = seat === mine;
+    return h("li", { class: `p${place}${isOwn ? " own" : ""}` }, [
       h("span", { class: "step" }, place),
       h("b", {}, nameText(names.get(seat))),
-      seat === mine || bot ? h("span", {}, seat === mine ? "(you)" : null, bot ? botTag(level) : null) : null,
+      isOwn || bot ? h("span", {}, isOwn ? "(you)" : null, bot ? botTag(level) : null) : null,
       h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),
       h("span", { class: "gap" }, gap(standing, first)),
-    );
+    ]);
   };
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
 }

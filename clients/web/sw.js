@@ -23,7 +23,7 @@ async function store() {
   const response = await fetch(`${FILES}all.json`); // one request for all of them
   const all = await response.json();
   if (all.version !== version) throw new Error("The server has another version or did not answer.");
-  const policy = response.headers.get("Content-Security-Policy");
+  const policy = response.headers.get("Content-Security-Policy") ?? "";
   for (const [name, [type, text]] of Object.entries(all.files)) {
     const headers = { "Content-Type": type, "Content-Security-Policy": policy };
     await cache.put(FILES + name, new Response(text, { headers }));

@@ -18,6 +18,11 @@ const MAX_CARDS_PHONE = 10; // so that their indices are readable
 const phone = matchMedia("(max-width: 559px)");
 
 export class Table {
+  /** @type {string[]} the places, in the order of the layout */
+  order = [];
+  /** @type {any} the last tap */
+  tapped = null;
+
   /** `play(move)` sends a move, and resolves to the reason if it is refused. Without it, the table is read-only. */
   constructor(game, { play = null, label = game.title, small = false, simple = false } = {}) {
     this.game = game;

@@ -3,6 +3,8 @@
 import { changeSentence, formatClock, outcomeText } from "./phrases.js";
 
 const LONG_THINK_MS = 15_000;
+const SKIP_AFTER_MS = 2000;
+const SKIP_LEAD_MS = 500;
 
 /** All positions of a racer, each with the move that led to it. */
 export function positionsOf(steps, racer) {
@@ -40,6 +42,15 @@ export function indexAt(positions, ms) {
     else high = middle - 1;
   }
   return low;
+}
+
+/** Returns the time to show after `now`: `ms`, or later if nothing happens for a while. */
+export function pauseSkipped(positions, now, ms, end) {
+  const times = positions.map((position) => position.ms);
+  const next = Math.min(...times.filter((time) => time > now), end);
+  const last = Math.max(0, ...times.filter((time) => time <= now));
+  const isLong = now - last > SKIP_AFTER_MS && next - ms > SKIP_LEAD_MS;
+  return isLong ? next - SKIP_LEAD_MS : ms;
 }
 
 /** Markers for a racer's cards home, long thinks, new attempts and last move, and for the last position that could be

@@ -1,7 +1,7 @@
 // Verification of a finished race by the browser and by the server, as shown to the user.
 
-import { ApiError, fetchGames, fetchJson, fetchKeys, fetchText, keepTrying } from "./api.js";
-import { fill, h, sleep } from "./dom.js";
+import { attempt, fetchGames, fetchJson, fetchKeys, fetchText, keepTrying } from "./api.js";
+import { fill, h, hint, sleep } from "./dom.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
 import { checkReplay } from "./verifier.js";
 
@@ -9,29 +9,29 @@ const REPLAY_RETRY_MS = 250;
 const MAX_TRIES = 20;
 const TITLE = "Verification";
 
-/** Verifies the replay at a path of the API and shows the results. `receipts` is what this page received during the race: the header, and the
- *  digests by the numbers of their entries. Returns the public ids of the racers by seat, as far as the replay was read. */
+/** Verifies the replay at a path of the API and shows the results. `receipts` is what this page received during the race:
+ *  the header, and the digests by the numbers of their entries. Returns the public ids of the racers by seat, as far as the replay was read. */
 export async function showVerification(section, path, receipts = null) {
   const show = (...children) => fill(section, h("h2", {}, TITLE), ...children);
   const progress = h("progress", { "aria-label": TITLE });
   const state = h("p", {}, "Verifying…");
   const onProblem = (error) => fill(state, `${error.message} Trying again…`);
   show(state, progress);
-  try {
+  const check = async () => {
     const replay = await fetchReplay(`/api/v1${path}.json`, onProblem);
     fill(state, "Verifying…");
     const onProgress = (done, total) => Object.assign(progress, { max: total, value: done });
     const here = checkHere(replay, { receipts, onProgress, onProblem });
-    const there = checkOnServer(replay, async (error) => show(results(await here, unavailable(`${error.message} Trying again…`))));
-    const [own, server] = await Promise.all([here, there]);
+    const onServerProblem = async ({ message }) => show(results(await here, unavailable(`${message} Trying again…`)));
+    const [own, server] = await Promise.all([here, checkOnServer(replay, onServerProblem)]);
     show(results(own, server));
     const joined = own.replay?.entries.map(([, , event]) => event).filter(({ t }) => t === "joined") ?? [];
     return new Map(joined.map(({ seat, player }) => [seat, player]));
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    show(h("p", {}, error.message));
+  };
+  return attempt(check, ({ message }) => {
+    show(h("p", {}, message));
     return new Map();
-  }
+  });
 }
 
 /** Returns the replay at a path, which the server stores shortly after the race ends. */
@@ -39,7 +39,7 @@ async function fetchReplay(path, onProblem) {
   for (let tries = 0; ; tries++) {
     try {
       return await keepTrying(() => fetchText(path), onProblem);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error.code !== "not-found" || tries === MAX_TRIES) throw error;
       await sleep(REPLAY_RETRY_MS);
     }
@@ -60,13 +60,9 @@ async function checkHere(replay, { receipts, onProgress, onProblem }) {
 }
 
 async function checkOnServer(replay, onProblem) {
-  try {
-    const { outcome, facts } = await keepTrying(() => fetchJson("/verify", { body: replay }), onProblem);
-    return { outcome, facts: facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return unavailable(error.message);
-  }
+  const request = () => keepTrying(() => fetchJson("/verify", { body: replay }), onProblem);
+  const check = await attempt(request, ({ message }) => unavailable(message));
+  return { ...check, facts: check.facts.map((fact) => (isUnchecked(fact) ? { ...fact, holds: null } : fact)) };
 }
 
 const unavailable = (note) => ({ outcome: "unavailable", facts: [], note });
@@ -78,25 +74,22 @@ function results(own, server) {
   const line = (checker, check) =>
     h("p", {}, `${checker}: `, h("b", { class: toneOf(check.outcome) }, outcomeLabel(check)));
   const differ = doDiffer(own, server);
+  const isCompleted = own.outcome === "not-checked" && server.outcome === "verified";
   const publishes = own.keyKnown ? "publishes" : "does not publish";
   const key = { name: "key", holds: own.keyKnown, note: `this server ${publishes} the key` };
   return [
     h("p", { class: `verdict ${tone}` }, verdict),
     line("Checked by your browser, not by us", own),
     line("Checked by this server", server),
-    explanations(own).map((text) => h("p", { class: "hint" }, text)),
-    own.outcome === "not-checked" && server.outcome === "verified"
-      ? h("p", { class: "hint" }, "This server has also checked what your browser did not.")
-      : null,
+    explanations(own).map((text) => hint(text)),
+    isCompleted && hint("This server has also checked what your browser did not."),
     differ && h("p", { class: "bad" }, "Your browser and this server do not agree. Verify the replay elsewhere, too."),
-    h(
-      "details",
-      { open: tone !== "good" },
+    h("details", { open: tone !== "good" }, [
       h("summary", {}, "Show checks"),
       h("h3", {}, "By your browser"),
       factList(own.replay ? [...own.facts, key] : own.facts),
       differ ? [h("h3", {}, "By this server"), factList(server.facts)] : null,
-    ),
+    ]),
   ];
 }
 

@@ -9,7 +9,7 @@ self.addEventListener("message", async ({ data: { port, bytes, ...options } }) =
   const onProgress = (...progress) => port.postMessage({ progress });
   try {
     port.postMessage({ check: await check(bytes, { ...options, onProgress }) });
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     port.postMessage({ error: error.message });
   }
 });

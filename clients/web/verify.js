@@ -1,7 +1,7 @@
 // The page that verifies a file on the reader's own device. It needs no connection once it is loaded.
 
 import { fetchGames, fetchKeys } from "./api.js";
-import { announce, fill, h } from "./dom.js";
+import { announce, fill, h, labelled, terms } from "./dom.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
 import { StandingsList } from "./standings.js";
 import { checkReplay, startVerifier } from "./verifier.js";
@@ -13,53 +13,31 @@ const TITLE = "Verify a replay";
 export class VerifyPage {
   keys;
   games;
+  runs = 0;
 
   async open(main) {
     document.title = `${TITLE} · Same Deal`;
     [this.keys, this.games] = await Promise.all([fetchKeys(), fetchGames(), startVerifier()]);
-    this.runs = 0;
     const fileInput = (id) =>
       h("input", { type: "file", id, "aria-describedby": `${id}-hint`, onchange: () => this.check() });
     this.replay = fileInput("replay");
     this.receipts = fileInput("receipts");
     this.result = h("section", { "aria-label": "Result" });
-    const field = (input, label, ...hint) =>
-      h(
-        "div",
-        { class: "labelled" },
-        h("label", { for: input.id }, label),
-        input,
-        h("p", { class: "hint", id: `${input.id}-hint` }, hint),
-      );
-    fill(
-      main,
-      h(
-        "div",
-        { class: "verify" },
-        h("h1", {}, TITLE),
-        h("p", {}, "Checked by your browser, not by us. The file does not leave this device."),
-        field(
-          this.replay,
-          "Replay: choose a file, or drop it anywhere on this page",
-          "JSON or NDJSON, from the page of a replay (More) or “samedeal export”. MessagePack needs ",
-          h("code", {}, "samedeal verify FILE"),
-          ".",
-        ),
-        h(
-          "details",
-          {},
-          h("summary", {}, "Compare with receipts"),
-          field(
-            this.receipts,
-            "Receipts of somebody who was there",
-            "What the server said during the race, as printed by ",
-            h("code", {}, "samedeal receipts RACE"),
-            ".",
-          ),
-        ),
-        this.result,
-      ),
-    );
+    const field = (input, label, hint, command) => {
+      const text = h("p", { class: "hint", id: `${input.id}-hint` }, hint, h("code", {}, command), ".");
+      return labelled(label, input, text);
+    };
+    const files = "JSON or NDJSON, from the page of a replay (More) or “samedeal export”. MessagePack needs ";
+    const said = "What the server said during the race, as printed by ";
+    const receipts = field(this.receipts, "Receipts of somebody who was there", said, "samedeal receipts RACE");
+    const content = [
+      h("h1", {}, TITLE),
+      h("p", {}, "Checked by your browser, not by us. The file does not leave this device."),
+      field(this.replay, "Replay: choose a file, or drop it anywhere on this page", files, "samedeal verify FILE"),
+      h("details", {}, h("summary", {}, "Compare with receipts"), receipts),
+      this.result,
+    ];
+    fill(main, h("div", { class: "verify" }, content));
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", (event) => this.drop(event));
   }
@@ -96,7 +74,7 @@ export class VerifyPage {
       const lines = receipts && readReceipts(await bytesOf(receipts));
       const check = await checkReplay(await bytesOf(file), { keys, games, receipts: lines, onProgress });
       return [...verdict(toneOf(check.outcome), outcomeLabel(check), explanations(check)), this.race(check)];
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (error instanceof FormatError) return verdict("bad", `not receipts: ${error.message}`, []);
       console.error(error);
       return verdict("bad", `The file could not be verified: ${error.message}`, []);
@@ -116,7 +94,7 @@ export class VerifyPage {
     const isVerified = outcome === "verified";
     return [
       h("h2", {}, isVerified ? "The race" : "What the file says"),
-      h("div", { class: "terms" }, h("dl", {}, rows.map(pair))),
+      h("div", { class: "terms" }, terms(rows)),
       standings.length ? new StandingsList(this.games.get(header.game)).show(standings) : h("p", {}, "No racers."),
       h("h2", {}, "The checks"),
       factList(facts),
@@ -124,7 +102,6 @@ export class VerifyPage {
   }
 }
 
-const pair = ([term, text]) => [h("dt", {}, term), h("dd", {}, text)];
 const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
 
 const verdict = (tone, text, reasons) => [

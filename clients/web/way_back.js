@@ -1,7 +1,7 @@
 // The way back to the player's race, or else on to the rematch of the last one, on all other pages.
 
-import { ApiError, fetchGames, fetchJson, loadModule } from "./api.js";
-import { announce, button, fill, h, sleepUntilAwake } from "./dom.js";
+import { attempt, fetchGames, fetchJson, loadModule } from "./api.js";
+import { announce, button, byId, fill, h, repeatWhileVisible } from "./dom.js";
 import { listed, rematchStart, rematchWish } from "./phrases.js";
 import { goTo, pagePath } from "./root.js";
 import { dropSeat, goToRace, guest, lastRace, seatedRaces } from "./storage.js";
@@ -14,12 +14,16 @@ const MARK = "▶ "; // at the start of the title
  *  rematch that waits for the player. */
 export async function showWayBack() {
   const bar = h("nav", { class: "way-back", "aria-label": "Your race", hidden: true });
-  document.getElementById("status").before(bar);
+  byId("status").before(bar);
   let rematch = null;
-  for (;;) {
-    if (document.visibilityState === "visible") rematch = await update(bar, rematch).catch(keepIfRefused(rematch));
-    await sleepUntilAwake(CHECK_MS);
-  }
+  const check = async () => {
+    rematch = await attempt(
+      () => update(bar, rematch),
+      () => rematch,
+    );
+  };
+  if (document.visibilityState === "visible") await check();
+  await repeatWhileVisible(CHECK_MS, check);
 }
 
 /** Returns the connection through which a rematch waits for the player, if any. */
@@ -30,15 +34,15 @@ async function update(bar, rematch) {
   const last = lastRace();
   const isElsewhere = !["r", "o"].includes(first) && !(first === "w" && here === last);
   if (!race && last && isElsewhere) return rematch?.raceId === last ? rematch : followLastRace(last, bar);
-  const games = race && (await fetchGames());
+  const games = race ? await fetchGames() : new Map();
   rematch?.close();
-  const link = () => h("a", { class: "button first", href: `/r/${race.id}` }, "Back to your race");
-  show(bar, race && `/r/${race.id}`, () => [games.get(race.game)?.title, link()]);
+  const href = race && `/r/${race.id}`;
+  show(bar, href, () => [games.get(race?.game)?.title, h("a", { class: "button first", href }, "Back to your race")]);
   return null;
 }
 
 /** Shows content in the bar, or hides the bar if `key` is empty. Does nothing if the bar already shows this key. */
-function show(bar, key, content = () => []) {
+function show(bar, key, content = () => /** @type {any[]} */ ([])) {
   const title = (key ? MARK : "") + document.title.replace(MARK, "");
   if (document.title !== title) document.title = title;
   bar.hidden = !key;
@@ -90,11 +94,4 @@ async function firstLive(races) {
 function goneOrThrow(error) {
   if (![404, 410].includes(error.status)) throw error;
   return { stage: "over" };
-}
-
-function keepIfRefused(rematch) {
-  return (error) => {
-    if (!(error instanceof ApiError)) throw error;
-    return rematch;
-  };
 }

@@ -34,7 +34,7 @@ function gridMoves(game, state) {
     const missing = 4 - state.grid.filter((card) => card?.[0] === face).length;
     return { cells, slack: 2 * free.length - missing };
   });
-  return best(moves, (cell) => slacks.find(({ cells }) => cells.includes(cell)).slack);
+  return best(moves, (cell) => slacks.find(({ cells }) => cells.includes(cell))?.slack);
 }
 
 /** corners-bot/1 */

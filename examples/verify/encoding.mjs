@@ -75,7 +75,7 @@ export async function isSigned(text, hexKey, hexSignature) {
   try {
     const key = await crypto.subtle.importKey("raw", fromHex(hexKey), { name: "Ed25519" }, false, ["verify"]);
     return await crypto.subtle.verify({ name: "Ed25519" }, key, fromHex(hexSignature), encoder.encode(text));
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     return error.name === "NotSupportedError" ? null : false; // any other error is about the key
   }
 }

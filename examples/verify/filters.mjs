@@ -43,7 +43,7 @@ const byScores = (...medians) => (game, seed) => {
   const { state } = deal(game, seed, { cap: false });
   const scoreOf = (k) => game.goal - game.home(play(game, state, seed, k).state);
   const scores = Array.from({ length: PLAYS }, (_, k) => scoreOf(k)).sort((one, other) => one - other);
-  return isWithin(medians, scores[PLAYS / 2 - 1]) && scores.at(-1) - scores[0] >= SPREAD;
+  return isWithin(medians, scores[PLAYS / 2 - 1]) && scores[PLAYS - 1] - scores[0] >= SPREAD;
 };
 
 const friendly = (count, ...wins) => (game, seed, variant) => isWonByBot(game, seed, variant, wins, count);

@@ -5,6 +5,9 @@ import { reveals } from "./games/cards.mjs";
 const MAX_MOVES = 5000;
 
 export class Racer {
+  /** @type {any[]} the states that undo can return to */
+  past = [];
+
   /** `start` is the state of the deal; `undo` and `attempts` are the options of the race. */
   constructor(game, start, { undo = true, attempts = 0 } = {}) {
     this.game = game;
@@ -19,7 +22,7 @@ export class Racer {
 
   #deal() {
     this.attempt += 1;
-    this.past = []; // the states that undo can return to
+    this.past = [];
     this.#enter(this.start, 0);
   }
 
