@@ -20,8 +20,12 @@ export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[car
   return text.replace(/\b[A2-9TJQK][SHCD]\b/g, name);
 }
 
-/** What a game says about a table: what to do, or why the attempt ended. Older servers do not send it. */
-export const advice = ({ guidance }) => guidance?.instruction || guidance?.ending || "";
+/** What a game says about a table: what to do, or why the attempt ended, with its cards as for withCards. Older servers do
+ *  not send it. */
+export const advice = ({ guidance }, name) => withCards(guidance?.instruction || guidance?.ending || "", name);
+
+/** What to do, or how an attempt ended. */
+export const statusText = (board) => advice(board) || capitalized(outcomeText(board.outcome));
 
 const MARKS = { home: "home", jammed: "jammed", only: "nothing else can be played" };
 

@@ -14,8 +14,7 @@ import {
   finishText,
   formatClock,
   ordinal,
-  outcomeText,
-  withCards,
+  statusText,
 } from "./phrases.js";
 import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
@@ -113,7 +112,7 @@ export class PlayPage extends TablePage {
     this.board = board;
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
-    announce(`Go! ${withCards(advice(board), cardName)}`);
+    announce(`Go! ${advice(board, cardName)}`);
     this.table.focus();
   }
 
@@ -137,7 +136,7 @@ export class PlayPage extends TablePage {
     const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
     const counts = isGuided ? [] : [boardResult(this.page.game, board)];
     const facts = [...new Set([...counts, ...(board.guidance?.facts ?? notes)])];
-    const instruction = isGuided ? withCards(advice(board)) : "";
+    const instruction = isGuided ? advice(board) : "";
     const isPlaying = board.outcome === "playing";
     return this.note(board, isPlaying ? instruction : endText(board, mine, standings.length, Boolean(view.boards)), facts);
   }
@@ -196,7 +195,7 @@ export class PlayPage extends TablePage {
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       const result = after.home === before.home ? "" : `; ${boardResult(this.page.game, after)}`;
-      announce(after.outcome === "playing" ? `${this.lastMove}${result}` : causeText(after));
+      announce(after.outcome === "playing" ? `${this.lastMove}${result}` : statusText(after));
       this.update(connection.view);
       return null;
     };
@@ -211,7 +210,7 @@ export class PlayPage extends TablePage {
 /** Describes the end of an attempt and what the racer can do now. */
 function endText(board, mine, racers, canWatch) {
   const { outcome, undo, restart } = board;
-  const cause = causeText(board);
+  const cause = statusText(board);
   const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
   if (!mine?.done) return `${cause}.${actions ? ` You can ${actions}.` : ""}`;
   const watch = canWatch ? " Tap a racer to watch." : "";
@@ -219,8 +218,5 @@ function endText(board, mine, racers, canWatch) {
   const end = outcome === "won" ? `${capitalized(finishText(mine))}${rank}!` : `${cause}.`;
   return `${end} Waiting for the others…${watch}`;
 }
-
-/** How an attempt ended. */
-const causeText = (board) => withCards(advice(board)) || capitalized(outcomeText(board.outcome));
 
 const isSeat = (seat) => seat !== undefined && seat !== null;

@@ -2,7 +2,7 @@
 
 import { attempt, fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
 import { announce, button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
-import { advice, capitalized, changeSentence, counted, outcomeText, withCards } from "./phrases.js";
+import { changeSentence, counted, outcomeText, statusText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
 import { more, TablePage } from "./table_page.js";
@@ -145,7 +145,7 @@ function decode(text) {
 
 /** What to do, or how the attempt ended. */
 function noteText(board) {
-  const text = withCards(advice(board)) || capitalized(outcomeText(board.outcome));
+  const text = statusText(board);
   if (board.outcome === "playing") return text;
   return board.outcome === "won" ? "You solved it!" : `${text}. You can undo or restart.`;
 }

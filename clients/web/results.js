@@ -15,7 +15,6 @@ import {
   rematchStart,
   rematchWish,
   resultText,
-  withCards,
 } from "./phrases.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
@@ -234,7 +233,7 @@ function requestLike({ game, daily, variant, options }) {
 
 /** Why the last attempt ended. A win needs no cause. */
 function causeOf(board) {
-  return board && board.outcome !== "won" ? withCards(advice(board)) : "";
+  return board && board.outcome !== "won" ? advice(board) : "";
 }
 
 function resultLine(game, result) {

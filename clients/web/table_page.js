@@ -1,7 +1,7 @@
 // What the pages with a table to play at have in common: buttons and keys that make moves, notes, and what is read aloud.
 
 import { actionOf, announce, button, confirmAction, h } from "./dom.js";
-import { advice, capitalized, cardName, withCards } from "./phrases.js";
+import { advice, capitalized, cardName } from "./phrases.js";
 import { Table } from "./table.js";
 
 export class TablePage {
@@ -75,7 +75,7 @@ export class TablePage {
    *  @param {Record<string, () => string>} [others] */
   readers(others = {}) {
     const readers = {
-      "Read what to do": () => (this.board && withCards(advice(this.board), cardName)) || "Nothing to do.",
+      "Read what to do": () => (this.board && advice(this.board, cardName)) || "Nothing to do.",
       "Read board": () => this.table.describe(),
       ...others,
     };
