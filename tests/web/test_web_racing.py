@@ -130,6 +130,13 @@ async def test_holding_a_pile_shows_all_its_cards(server: Server, page: Page) ->
     assert cards == lying
 
 
+@window(390, 844, reduced_motion="reduce")
+async def test_the_clock_is_visible_in_the_last_half_minute(server: Server, page: Page) -> None:
+    await start_race(page, server, solo(server, "corners", limit_ms=29_000))
+    await page.wait_for_selector(".clock.late", state="attached")
+    assert await page.is_visible(".clock.late")
+
+
 @window(color_scheme="light")
 async def test_preferences_survive_a_reload(server: Server, page: Page) -> None:
     ground = "getComputedStyle(document.documentElement).backgroundColor"
