@@ -174,11 +174,17 @@ async def sealed_race(
         for name in RACERS:
             assert isinstance(await lines[name].ask("nonce", nonce=nonces[name].hex()), m.View)
         for line in lines.values():
-            while not (isinstance(message := await line.hear(), m.View) and message.stage == "running"):
-                pass
+            while not is_running(line):
+                await line.hear()
         assert isinstance(await lines["cy"].ask("resign"), m.View)
         hands = {name: RacerModel([GAMES[game].from_seed(dealt)]) for name in RACERS}
         yield SealedRace(server, header, dealt, secret, hands, lines, tokens, players, nonces)
+
+
+def is_running(line: Line) -> bool:
+    """Return whether a client has received a view of a running race, which can be the answer to its nonce."""
+    messages = (decoding.decode_from_server(packet, line.form) for packet in reversed(line.packets))
+    return any(isinstance(message, m.View) and message.stage == "running" for message in messages)
 
 
 async def play(scene: SealedRace, rounds: int) -> None:
