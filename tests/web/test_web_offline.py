@@ -99,7 +99,7 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -
         await wait_until(page, "navigator.serviceWorker.ready.then(({ waiting }) => waiting !== null)")
         # The new service worker takes over when the last page has closed.
         await page.goto("about:blank")
-        await page.goto(old.url)
+        await page.goto(old.url, wait_until="commit")  # on a busy machine, loading can wait for the new service worker
         await wait_until(page, f"{names}.then((names) => names.length === 1 && names[0] !== '{before[0]}')")
         await page.context.set_offline(True)
         await page.reload()
