@@ -1,7 +1,6 @@
 """``samedeal arena``: programs and built-in players race without a server, in processes of their own."""
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from samedeal.computer.deal_filters import passes
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.bot import MAX_REFUSALS
+from support.child_processes import runs
 
 pytestmark = pytest.mark.tier(2)
 
@@ -175,7 +175,7 @@ def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
     running.send_signal(signal.SIGTERM)
     running.communicate(timeout=50)
     assert running.returncode == 143
-    wait_for(lambda: not is_running(pid))
+    wait_for(lambda: not runs(pid))
 
 
 def wait_for(condition: Any) -> None:
@@ -183,14 +183,6 @@ def wait_for(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
 
 
 @pytest.mark.parametrize(

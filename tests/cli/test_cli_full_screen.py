@@ -87,16 +87,17 @@ async def test_footer_dialogs_and_palette_have_the_colours_of_the_theme(theme: T
         await pilot.press("ctrl+t")
         app.choose(theme)
         await until(lambda: app.state.theme == theme and not app.dialog)
-        await pilot.pause()
-        assert colors(app.widget) == colors(app.screen.query_one(Footer)) == wanted
+        await until(lambda: colors(app.widget) == colors(app.screen.query_one(Footer)) == wanted)
         key = app.screen.query("FooterKey").first().get_component_rich_style("footer-key--key").color
         assert key
         assert key.name == (palette.color["letter"] if palette.ground else "color(11)")
         for opened, kind in (("question_mark", VerticalScroll), ("ctrl+k", OptionList)):
             await pilot.press(opened)
-            await pilot.pause()
-            assert colors(app.screen.query_one(kind)) == colors(app.screen.query_one(Footer)) == wanted
+            await until(lambda kind=kind: app.screen.query(kind))
+            await until(lambda kind=kind: colors(app.screen.query_one(kind)) == wanted)
+            assert colors(app.screen.query_one(Footer)) == wanted
             await pilot.press("escape")
+            await until(lambda kind=kind: not app.screen.query(kind))
         await pilot.press("ctrl+p")
         await until(lambda: "Search for commands" in shown(app))
         assert colors(app.screen.query_one(Input)) == wanted
