@@ -22,6 +22,7 @@ from samedeal.wire.messages import View
 from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import printable
+from samedeal_cli.running import run
 
 _LONGEST_NAME: Final = 48
 
@@ -59,7 +60,7 @@ def processors() -> int:
 def play_all(contests: Sequence[Contest], jobs: int) -> Iterator[ArenaRace]:
     """Yield the results in order, from at most ``jobs`` races at a time. Stops all processes if the caller stops."""
     spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(contests)), spawning, initializer=_exit_when_stopped) as pool:
+    with ProcessPoolExecutor(min(jobs, len(contests)), spawning, initializer=_ignore_interrupts) as pool:
         try:
             yield from pool.map(play, contests)
         except BaseException:
@@ -69,15 +70,14 @@ def play_all(contests: Sequence[Contest], jobs: int) -> Iterator[ArenaRace]:
             raise
 
 
-def _exit_when_stopped() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: sys.exit(1))  # which stops the programs on its way
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the command, which terminates this process
 
 
 def play(contest: Contest) -> ArenaRace:
     """Play a race."""
     try:
-        return asyncio.run(_play(contest))
+        return run(_play(contest))
     except SystemExit:
         os._exit(1)  # the pool would continue with the next race
 
