@@ -88,6 +88,7 @@ async def test_footer_dialogs_and_palette_have_the_colours_of_the_theme(theme: T
         app.choose(theme)
         await until(lambda: app.state.theme == theme and not app.dialog)
         await until(lambda: colors(app.widget) == colors(app.screen.query_one(Footer)) == wanted)
+        await until(lambda: app.screen.query("FooterKey"))
         key = app.screen.query("FooterKey").first().get_component_rich_style("footer-key--key").color
         assert key
         assert key.name == (palette.color["letter"] if palette.ground else "color(11)")
