@@ -12,7 +12,6 @@
 # make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
 # make pythons      tier 1 with other Pythons             make pythons PYTHONS="python3.12 python3.13"
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
-#                                                         make torture ARGS=--long
 # make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
 # make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2

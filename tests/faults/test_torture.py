@@ -1,7 +1,6 @@
 """A short torture test: no move is lost, planted bugs are found, and nothing is left behind."""
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -10,8 +9,8 @@ import time
 import pytest
 
 from support.campaign import seeded_random
-from support.faults import COUNTS_AS, FAULTS
-from support.torture_run import make_plan
+from support.faults import FAULTS
+from support.torture_run import FAILOVER_EVERY, make_plan
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.tier(3)]
 
@@ -36,11 +35,9 @@ def test_no_move_is_lost() -> None:
 
 
 def test_lost_tail_is_written_again_after_a_failover() -> None:
-    seed = f"{seeded_random().randrange(10**6)}"
-    result = run_torture("--seed", seed, "--goal", "failovers=1", "--steps", "2")
+    result = run_torture("--run", f"{seeded_random().randrange(10**6)}.{FAILOVER_EVERY - 1}", "--steps", "2")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert f"{seed}.0+failovers" in result.stdout
-    assert re.search("failovers +1 of 1\n", result.stdout)
+    assert "replica-promoted-without-the-tail" in result.stdout
     assert "1 runs in" in result.stdout
 
 
@@ -60,20 +57,10 @@ def test_plan_depends_on_the_name_and_has_every_fault_before_any_twice() -> None
     assert not any("disk" in fault for step in make_plan("7.1", 60, failover=False, knobs=False) for fault in step)
 
 
-@pytest.mark.parametrize("wanted", ["server-kills", "store-kills", "stalled-store-kills", "cuts"])
-def test_plan_has_more_of_the_faults_that_its_name_requests(wanted: str) -> None:
-    def share(name: str) -> float:
-        faults = [fault for step in make_plan(name, 200, failover=False, knobs=True) for fault in step]
-        return sum(wanted in COUNTS_AS[fault] for fault in faults) / len(faults)
-
-    assert share(f"7.1+{wanted}") > 1.5 * share("7.1")
-    assert make_plan(f"7.1+{wanted}", 9, failover=False, knobs=True) != make_plan("7.1", 9, failover=False, knobs=True)
-
-
 def test_terminated_test_prints_its_results_and_leaves_nothing_behind() -> None:
     with tempfile.TemporaryDirectory() as folder:
         env = os.environ | {"TMPDIR": folder}
-        words = (sys.executable, *TORTURE, "--long")
+        words = (sys.executable, *TORTURE, "--jobs", "3")
         with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout
             assert "faults" in process.stdout.readline()
@@ -83,13 +70,5 @@ def test_terminated_test_prints_its_results_and_leaves_nothing_behind() -> None:
             stdout, stderr = process.communicate(timeout=240)
         assert process.returncode == 143, stderr
         assert stderr == ""
-        assert re.search("store-kills +0 of 200\n", stdout)
         assert "0 runs in" in stdout
         assert os.listdir(folder) == []
-
-
-def test_invalid_goal_is_refused() -> None:
-    for goal in ("coffee=3", "cuts", "cuts=-1", "cuts=many"):
-        result = run_torture("--goal", goal)
-        assert result.returncode == 2
-        assert "is not one of server-kills" in result.stderr

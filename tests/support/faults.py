@@ -5,9 +5,8 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -34,36 +33,17 @@ class Service:
     spare: Valkey | None = None
     """A replica of the store, which replicates through `copying`."""
     copying: Proxy | None = None
-    tally: Counter[str] = field(default_factory=Counter)
-    """The number of `server-kills`, `store-kills`, `stalled-store-kills`, `cuts` and `failovers`. Each fault counts
-    once, however many processes or connections it ends."""
-
-    async def kill_store(self) -> None:
-        self.tally["store-kills"] += 1
-        await self.store.kill()
 
 
 Fault = Callable[[Service, Random], Coroutine[Any, Any, None]]
 FAULTS: dict[str, Fault] = {}
 """By name. The word before the first hyphen is the target. Concurrent faults must have different targets."""
-COUNTS_AS: dict[str, tuple[str, ...]] = {}
-"""The counters in `Service.tally` that a fault increases, by name."""
 
 
-def fault(*counts_as: str) -> Callable[[Fault], Fault]:
-    """Register a fault with the counters that it increases."""
-
-    def register(inject: Fault) -> Fault:
-        name = inject.__name__.replace("_", "-")
-        FAULTS[name], COUNTS_AS[name] = inject, counts_as
-        return inject
-
-    return register
-
-
-def target_of(name: str) -> str:
-    """Return the target of a fault."""
-    return name.partition("-")[0]
+def fault(inject: Fault) -> Fault:
+    """Register a fault under its name."""
+    FAULTS[inject.__name__.replace("_", "-")] = inject
+    return inject
 
 
 async def outage(chance: Random) -> None:
@@ -71,13 +51,10 @@ async def outage(chance: Random) -> None:
     await asyncio.sleep(chance.uniform(1.5, 3.5) if chance.random() < 0.25 else chance.uniform(0.02, 0.8))
 
 
-async def occurs_soon(event: Awaitable[None]) -> bool:
-    """Wait up to 3 s for something that the next move triggers. Return whether it occurred."""
+async def occurs_soon(event: Awaitable[None]) -> None:
+    """Wait up to 3 s for something that the next move triggers."""
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(3):
-            await event
-            return True
-    return False
+        await asyncio.wait_for(event, 3)
 
 
 # The servers.
@@ -108,12 +85,11 @@ async def restart(server: Server) -> None:
         await asyncio.sleep(0.1)
 
 
-@fault("server-kills")
+@fault
 async def server_killed(service: Service, chance: Random) -> None:
     """Kill a server with all its workers, or a single worker that the server replaces."""
     server = chance.choice(service.servers)
     _, *workers = processes(server)
-    service.tally["server-kills"] += 1
     if workers and chance.random() < 0.5:
         os.kill(chance.choice(workers), signal.SIGKILL)
         return
@@ -123,7 +99,7 @@ async def server_killed(service: Service, chance: Random) -> None:
     await restart(server)
 
 
-@fault()
+@fault
 async def server_ended(service: Service, chance: Random) -> None:
     """Stop a server as for an upgrade, and restart it."""
     server = chance.choice(service.servers)
@@ -131,7 +107,7 @@ async def server_ended(service: Service, chance: Random) -> None:
     await restart(server)
 
 
-@fault()
+@fault
 async def server_frozen(service: Service, chance: Random) -> None:
     """Freeze a server. Its racers may move to the other server before it continues."""
     server = chance.choice(service.servers)
@@ -145,43 +121,42 @@ async def server_frozen(service: Service, chance: Random) -> None:
 # The store.
 
 
-@fault("store-kills")
+@fault
 async def store_killed(service: Service, chance: Random) -> None:
-    await service.kill_store()
+    await service.store.kill()
     await outage(chance)
     await service.store.start()
 
 
-@fault("store-kills")
+@fault
 async def store_killed_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((20, 200, 900)))
     await outage(chance)
-    await service.kill_store()
+    await service.store.kill()
     service.store.turn()
     await service.store.start()
 
 
-@fault("store-kills", "stalled-store-kills")
+@fault
 async def store_killed_with_a_stalled_disk(service: Service, chance: Random) -> None:
     """Kill the store during a flush that does not finish."""
     service.store.turn(flush_ms=600_000)
-    if await occurs_soon(service.store.hung()):
-        service.tally["stalled-store-kills"] += 1
+    await occurs_soon(service.store.hung())
     await outage(chance)
-    await service.kill_store()
+    await service.store.kill()
     service.store.turn()
     await service.store.start()
 
 
-@fault("store-kills")
+@fault
 async def store_killed_while_it_rewrites_its_log(service: Service, chance: Random) -> None:
     await service.store.ask("BGREWRITEAOF")
     await asyncio.sleep(chance.uniform(0, 0.02))
-    await service.kill_store()
+    await service.store.kill()
     await service.store.start()
 
 
-@fault()
+@fault
 async def store_frozen(service: Service, chance: Random) -> None:
     service.store.send(signal.SIGSTOP)
     try:
@@ -190,46 +165,46 @@ async def store_frozen(service: Service, chance: Random) -> None:
         service.store.send(signal.SIGCONT)
 
 
-@fault()
+@fault
 async def store_asleep(service: Service, chance: Random) -> None:
     """Block the store. It executes all requests later, even if their clients have given up."""
     await service.store.ask("DEBUG", "SLEEP", chance.choice((0.1, 0.5, 1.2, 2.5)))
 
 
-@fault()
+@fault
 async def store_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn(flush_ms=chance.choice((5, 50, 300, 1200)))
     await outage(chance)
     service.store.turn()
 
 
-@fault()
+@fault
 async def store_full(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "maxmemory", 1)
     await outage(chance)
     await service.store.ask("CONFIG", "SET", "maxmemory", 0)
 
 
-@fault()
+@fault
 async def store_read_only(service: Service, chance: Random) -> None:
     await service.store.ask("REPLICAOF", "127.0.0.1", 1)
     await outage(chance)
     await service.store.ask("REPLICAOF", "NO", "ONE")
 
 
-@fault()
+@fault
 async def store_without_replicas(service: Service, chance: Random) -> None:
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 3)
     await outage(chance)
     await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 0)
 
 
-@fault()
+@fault
 async def store_without_scripts(service: Service, chance: Random) -> None:
     await service.store.ask("SCRIPT", "FLUSH")
 
 
-@fault()
+@fault
 async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
     """Change the store's clock. Servers measure it at least every 5 s."""
     service.store.turn(ahead_ms=chance.choice((-60_000, -5_000, -300, 300, 5_000, 60_000)))
@@ -240,29 +215,28 @@ async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
 # Connections between servers and the store.
 
 
-@fault("cuts")
+@fault
 async def line_cut(service: Service, chance: Random) -> None:
-    service.tally["cuts"] += 1
     line = chance.choice(service.lines)
     line.cut()
     await outage(chance)
     line.mend()
 
 
-@fault("cuts")
+@fault
 async def line_cut_within_a_request(service: Service, chance: Random) -> None:
     for _ in range(chance.randint(1, 5)):
-        service.tally["cuts"] += await occurs_soon(chance.choice(service.lines).cut_within(APPEND))
+        await occurs_soon(chance.choice(service.lines).cut_within(APPEND))
 
 
-@fault("cuts")
+@fault
 async def line_lost_answers(service: Service, chance: Random) -> None:
     """The store appends entries, but its replies are lost."""
     for _ in range(chance.randint(1, 5)):
-        service.tally["cuts"] += await occurs_soon(chance.choice(service.lines).lose_answer(APPEND))
+        await occurs_soon(chance.choice(service.lines).lose_answer(APPEND))
 
 
-@fault()
+@fault
 async def line_stalled(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.stall()
@@ -270,7 +244,7 @@ async def line_stalled(service: Service, chance: Random) -> None:
     line.mend()
 
 
-@fault()
+@fault
 async def line_slow(service: Service, chance: Random) -> None:
     line = chance.choice(service.lines)
     line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
@@ -281,28 +255,26 @@ async def line_slow(service: Service, chance: Random) -> None:
 # The racers' connections.
 
 
-@fault("cuts")
+@fault
 async def door_shut(service: Service, chance: Random) -> None:
-    service.tally["cuts"] += 1
     door = chance.choice(service.doors)
     door.cut()
     await outage(chance)
     door.mend()
 
 
-@fault("cuts")
+@fault
 async def door_reset(service: Service, chance: Random) -> None:
-    service.tally["cuts"] += 1
     for door in service.doors:
         door.reset()
 
 
-@fault()
+@fault
 async def door_half_closed(service: Service, chance: Random) -> None:
     chance.choice(service.doors).half_close(answers=chance.random() < 0.5)
 
 
-@fault()
+@fault
 async def door_stalled(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.stall()
@@ -310,7 +282,7 @@ async def door_stalled(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@fault()
+@fault
 async def door_slow(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.delay_s, door.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
@@ -318,7 +290,7 @@ async def door_slow(service: Service, chance: Random) -> None:
     door.mend()
 
 
-@fault()
+@fault
 async def racers_go_over(service: Service, chance: Random) -> None:
     """Racers drop their connections during a move and connect to the other server."""
     for _ in range(chance.randint(1, 2 * len(service.players))):
@@ -331,15 +303,14 @@ async def racers_go_over(service: Service, chance: Random) -> None:
 # Everything.
 
 
-@fault("server-kills", "store-kills")
+@fault
 async def everything_killed(service: Service, chance: Random) -> None:
     """Kill all processes at once, sometimes with unflushed data, so that no memory survives."""
     service.store.turn(flush_ms=chance.choice((50, 1500)))
     await asyncio.sleep(chance.uniform(0.3, 1.8))
     for server in service.servers:
-        service.tally["server-kills"] += 1
         send(server, signal.SIGKILL)
-    await service.kill_store()
+    await service.store.kill()
     service.store.turn()
     for server in service.servers:
         server.kill()
@@ -378,10 +349,9 @@ async def replica_promoted_without_the_tail(service: Service, chance: Random) ->
     """
     assert service.spare
     assert service.copying
-    service.tally["failovers"] += 1
     service.copying.stall()
     await asyncio.sleep(chance.uniform(0.05, 1))
-    await service.kill_store()
+    await service.store.kill()
     service.copying.cut()
     await service.spare.ask("REPLICAOF", "NO", "ONE")
     service.store, service.spare = service.spare, service.store

@@ -1,12 +1,11 @@
 """Torture test: races on two servers and a store while faults are injected. Afterwards, every race is checked.
 
-Run ``make torture ARGS="--seed 7 --minutes 5"``, or use ``--long``. Each run has its own process and directory. Its
-name, such as 7.3, seeds all its faults; 7.3+cuts is a run with more cuts. Exits with 1 at the first violation.
+Run ``make torture ARGS="--seed 7 --minutes 5"``. Each run has its own process and directory. Its name, such as 7.3,
+seeds all its faults. Exits with 1 at the first violation.
 """
 
 import argparse
 import asyncio
-import math
 import os
 import secrets
 import signal
@@ -24,19 +23,10 @@ from typing import Any
 import msgspec
 
 from support.faulty_store import compiled
-from support.torture_run import FAILOVER_EVERY, PLANTED, REST_S, STEP_S, Outcome, extra_counts, make_plan, number, run
+from support.torture_run import FAILOVER_EVERY, PLANTED, REST_S, STEP_S, Outcome, make_plan, number, run
 
 STEPS = 8
 """Steps of a run, with one or two faults each."""
-LONG = {
-    "server-kills": 200,
-    "store-kills": 200,
-    "stalled-store-kills": 50,
-    "cuts": 500,
-    "failovers": 20,
-    "moves": 500_000,
-}
-"""The goals of a long test."""
 
 
 @dataclass(frozen=True)
@@ -95,35 +85,22 @@ def summary_line(outcome: Outcome) -> str:
     """Summarize a run in one line."""
     faults = ", ".join(outcome.faults)
     verdict = "VIOLATED" if outcome.violations else "ok"
-    moves = outcome.tally.get("moves", 0)
-    return f"{outcome.name:>8}  {moves:>5} moves  {outcome.waited_s:6.3f} s  {verdict:<8}  {faults}"
+    return f"{outcome.name:>8}  {outcome.moves:>5} moves  {outcome.waited_s:6.3f} s  {verdict:<8}  {faults}"
 
 
 class Torture:
-    """Starts runs, some at a time, until all goals are reached or the time is up."""
+    """Starts runs, some at a time, until the time is up."""
 
-    def __init__(self, seed: int, shape: RunOptions, goals: dict[str, int], minutes: float, runs: int | None) -> None:
-        self.shape, self.goals, self.runs = shape, goals, runs
+    def __init__(self, seed: int, shape: RunOptions, minutes: float, runs: int | None) -> None:
+        self.shape, self.runs = shape, runs
         self.outcomes: list[Outcome] = []
-        self.tally = Counter[str]()
         self.over = False
         self._names = (f"{seed}.{number}" for number in count())
         self._begun_at, self._until = time.monotonic(), time.monotonic() + 60 * minutes
 
     @property
-    def missing(self) -> list[str]:
-        """The goals that have not been reached."""
-        return [goal for goal, least in self.goals.items() if self.tally[goal] < least]
-
-    @property
-    def _furthest(self) -> list[str]:
-        """The goal with the least progress, except the number of moves."""
-        missing = [goal for goal in self.missing if goal != "moves"]
-        return sorted(missing, key=lambda goal: self.tally[goal] / self.goals[goal])[:1]
-
-    @property
     def failed(self) -> bool:
-        return bool(self.missing) or any(outcome.violations for outcome in self.outcomes)
+        return any(outcome.violations for outcome in self.outcomes)
 
     async def go(self, jobs: int, keep_going: bool) -> None:
         """Start runs until the test is over. A violation ends it unless `keep_going`."""
@@ -133,15 +110,13 @@ class Torture:
 
     async def _one_after_another(self, keep_going: bool) -> None:
         while not self.over:
-            outcome = await self.run("+".join([next(self._names), *self._furthest]))
+            outcome = await self.run(next(self._names))
             enough = len(self.outcomes) >= self.runs if self.runs else time.monotonic() > self._until
-            violated = bool(outcome.violations) and not keep_going
-            self.over |= enough or violated or (bool(self.goals) and not self.missing)
+            self.over |= enough or (bool(outcome.violations) and not keep_going)
 
     async def run(self, name: str) -> Outcome:
         outcome, log = await run_torture(name, self.shape)
         self.outcomes.append(outcome)
-        self.tally.update(outcome.tally)
         print(summary_line(outcome), flush=True)
         if outcome.violations:
             print("\n".join(log.splitlines()[-40:]))
@@ -161,53 +136,34 @@ class Torture:
             times = sorted(back_s[fault])
             back = f"{times[len(times) // 2]:>14.3f} s   {times[-1]:>11.3f} s" if times else ""
             lines.append(f"{fault:<42} {number_of_times:>5}   {back}")
-        lines += [
-            f"{what:<42} {self.tally[what]:>7}" + (f" of {self.goals[what]}" if what in self.goals else "")
-            for what in LONG
-        ]
         bad = sum(bool(outcome.violations) for outcome in self.outcomes)
         overtaken = sum(outcome.overtaken for outcome in self.outcomes)
         minutes = (time.monotonic() - self._begun_at) / 60
         lines.append(f"{overtaken} connections lost their seat to an older, delayed connection of the same racer")
         lines.append(
             f"{len(self.outcomes)} runs in {minutes:.1f} minutes, {counts.total()} faults,"
-            f" {self.tally['moves']} moves acknowledged, {bad} runs violated"
+            f" {sum(outcome.moves for outcome in self.outcomes)} moves acknowledged, {bad} runs violated"
         )
         return "\n".join(lines)
 
 
 def is_failover(name: str) -> bool:
-    return number(name) % FAILOVER_EVERY == FAILOVER_EVERY - 1 or "failovers" in extra_counts(name)
-
-
-def parse_goals(text: str) -> dict[str, int]:
-    """Parse `--goal`, such as cuts=500,moves=10000."""
-    wanted = {}
-    for goal in text.split(","):
-        what, _, least = goal.partition("=")
-        if what not in LONG or not least.isdigit():
-            raise argparse.ArgumentTypeError(f"{goal} is not one of {', '.join(LONG)} with = and a number")
-        wanted[what] = int(least)
-    return wanted
+    return number(name) % FAILOVER_EVERY == FAILOVER_EVERY - 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Inject faults and check that no move is lost.")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="seed of all runs")
-    parser.add_argument("--minutes", type=float, help="how long to start new runs, default 5 without a goal")
+    parser.add_argument("--minutes", type=float, default=5, help="how long to start new runs")
     parser.add_argument("--runs", type=int, help="number of runs, instead of --minutes")
     parser.add_argument("--steps", type=int, default=STEPS, help="faults in each run")
     parser.add_argument("--races", type=int, default=1, help="concurrent races in each run")
     parser.add_argument("--jobs", type=int, default=1, help="concurrent runs")
-    parser.add_argument("--goal", type=parse_goals, default={}, help="counts to reach, such as cuts=50,moves=9000")
-    parser.add_argument("--long", action="store_true", help="the long test of docs/contribute/reliability.md")
     parser.add_argument("--keep-going", action="store_true", help="continue after a violation")
     parser.add_argument("--run", metavar="NAME", help="repeat this run, such as 7.3")
     parser.add_argument("--planted", choices=["", *PLANTED], default="", help="plant a bug, which must be found")
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.long:
-        args.goal, args.steps, args.races, args.jobs = LONG, 20, 3, 3
     shape = RunOptions(args.steps, args.races, args.planted)
     if args.folder:
         knobs = compiled(args.folder) is not None
@@ -217,7 +173,7 @@ def main() -> int:
         outcome = asyncio.run(run(args.run, args.folder, plan, shape.races, shape.planted))
         print(msgspec.json.encode(outcome).decode())
         return 0
-    torture = Torture(args.seed, shape, args.goal, args.minutes or (math.inf if args.goal else 5), args.runs)
+    torture = Torture(args.seed, shape, args.minutes, args.runs)
     try:
         asyncio.run(_ended_by_sigterm(torture.run(args.run) if args.run else torture.go(args.jobs, args.keep_going)))
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -15,14 +15,7 @@ import msgspec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
 from support.campaign import Persistent, racing, start_server
-from support.faults import (
-    COUNTS_AS,
-    FAULTS,
-    Service,
-    replica_promoted_without_the_tail,
-    start_replication,
-    target_of,
-)
+from support.faults import FAULTS, Service, replica_promoted_without_the_tail, start_replication
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey, compiled
 from support.race_check import find_violations
@@ -66,8 +59,8 @@ class Outcome(msgspec.Struct):
 
     name: str
     faults: list[str]
-    tally: dict[str, int] = {}
-    """The number of acknowledged `moves`, and the counters of `Service.tally`."""
+    moves: int = 0
+    """The number of acknowledged moves."""
     waited_s: float = 0.0
     """The longest time that a racer waited for an acknowledgement after the last fault."""
     back_s: dict[str, list[float]] = {}
@@ -84,16 +77,10 @@ class Early(Server):
 Plan = list[tuple[str, ...]]
 
 
-def extra_counts(name: str) -> set[str]:
-    """Return the counters that the name of a run requests more of."""
-    return set(name.split("+")[1:])
-
-
 def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
-    """Plan the faults of a run, sometimes two at once. Only requested faults repeat before all have occurred."""
+    """Plan the faults of a run, sometimes two at once. All occur once before any occurs again."""
     chance = Random(f"{name} plan")
     fit = [fault for fault in FAULTS if knobs or not re.search("disk|clock", fault)]
-    fit += [fault for fault in fit if extra_counts(name) & set(COUNTS_AS[fault])] * MORE
     if failover:
         fit = [fault for fault in fit if target_of(fault) in {"line", "door"}] + [
             "store-frozen",
@@ -106,16 +93,18 @@ def make_plan(name: str, steps: int, *, failover: bool, knobs: bool) -> Plan:
         if len(deck) < 2:
             deck = chance.sample(fit, len(fit)) + deck
         step = [deck.pop()]
-        if (
-            chance.random() < 0.3
-            and target_of(deck[-1]) != target_of(step[0])
-            and "everything" not in {target_of(deck[-1]), target_of(step[0])}
-        ):
+        targets = {target_of(step[0]), target_of(deck[-1])}
+        if chance.random() < 0.3 and len(targets) == 2 and "everything" not in targets:
             step.append(deck.pop())
         plan.append(tuple(step))
         if failover and len(plan) % 2:
             plan.append(("replica-promoted-without-the-tail",))
     return plan
+
+
+def target_of(fault: str) -> str:
+    """Return the target of a fault."""
+    return fault.partition("-")[0]
 
 
 @asynccontextmanager
@@ -183,8 +172,7 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
                     outcome.violations += find_violations(replay, racers)
         except TimeoutError:
             outcome.violations.append("racing stopped: " + progress_of(service))
-    moves = sum(len(player.history.acknowledged) for player in service.players)
-    outcome.tally = {**service.tally, "moves": moves}
+    outcome.moves = sum(len(player.history.acknowledged) for player in service.players)
     outcome.overtaken = sum(player.overtaken for player in service.players)
     return outcome
 
@@ -240,5 +228,5 @@ def progress_of(service: Service) -> str:
 
 def number(name: str) -> int:
     """The number of a run, which determines its kind."""
-    _, _, last = name.partition("+")[0].rpartition(".")
+    _, _, last = name.rpartition(".")
     return int(last) if last.isdigit() else 0
