@@ -12,7 +12,7 @@
 # make coverage     all tests, with what they do not run  the library must be at 100 %, the rest at 95 %
 # make pythons      tier 1 with other Pythons             make pythons PYTHONS="python3.12 python3.13"
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
-# make simulate     thousands of short histories          make simulate ARGS="--seed 7 --histories 100000"
+# make simulate     thousands of short histories          make simulate HISTORIES=100000 SEED=7
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
 # make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
@@ -28,6 +28,8 @@ FUZZ_EXAMPLES ?= 100
 PLAYS ?= 10000
 REPLAYS ?= 5000
 DEALS ?= 100
+HISTORIES ?= 2000
+SEED ?= $(shell date +%s)
 TYPESCRIPT := 7.0.2
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -94,12 +96,12 @@ conformance: $(VENV)/has-all,dev
 	$(BIN)/pytest -s tests/system/test_autobahn.py
 
 simulate: $(VENV)/has-all,dev
-	PYTHONPATH=tests $(BIN)/python -m support.simulation $(ARGS)
+	SIMULATION_HISTORIES=$(HISTORIES) SIMULATION_SEED=$(SEED) \
+		$(BIN)/pytest --timeout 0 tests/faults/test_simulation.py -k no_acknowledged_move $(ARGS)
 
 agree: $(VENV)/has-all,dev
-	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_plays --plays $(PLAYS)
-	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_replays --replays $(REPLAYS)
-	PYTHONPATH=tests $(BIN)/python -m support.agreement_of_filters --deals $(DEALS)
+	AGREE_PLAYS=$(PLAYS) AGREE_REPLAYS=$(REPLAYS) AGREE_DEALS=$(DEALS) \
+		$(BIN)/pytest -n 2 --timeout 0 tests/protocol/test_verifiers_agree_on_*.py $(ARGS)
 
 weakened: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.weakened $(ARGS)

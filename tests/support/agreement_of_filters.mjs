@@ -1,4 +1,4 @@
-// Plays and tests the deals on standard input, one line of JSON each, for agreement_of_filters.py.
+// Plays and tests the deals on standard input, one line of JSON each, for test_verifiers_agree_on_filters.py.
 
 import { webcrypto } from "node:crypto";
 import { createInterface } from "node:readline";

@@ -1,12 +1,8 @@
 """Compares the library with the JavaScript verifier on altered replays, fact by fact.
 
-    PYTHONPATH=tests python -m support.agreement_of_replays --replays 5000 --seed 1
-
 A replay of which only the standings are wrong is compared once more with those that follow from its log.
 """
 
-import argparse
-import sys
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,9 +22,8 @@ from samedeal.proof.receipts import read as read_receipts
 from samedeal.proof.verification import FACTS, UNCHECKED, outcome_of, verify
 from samedeal.race.race import Race
 from samedeal.replays.replay import MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
-from support.alterations import EACH_VALUE
 from support.altered_receipts import altered_receipts
-from support.altered_replays import FORMS, KINDS, Altered, altered_replay
+from support.altered_replays import FORMS, Altered, altered_replay
 from support.javascript_verifier import NODE
 from support.original_replays import original_replays
 
@@ -151,22 +146,13 @@ class Report:
             if their != our:
                 self.disagreements.append((question, our, their))
 
-    def table(self) -> str:
-        """Return what was compared, by kind, and the totals."""
-        rows = [
-            f"{kind:42} {self.replays[kind]} replays, {self.refused[kind]} refused, {self.unreadable[kind]} unreadable"
-            for kind in KINDS
-        ]
-        again = f"{self.restated} compared again with other standings"
-        return "\n".join([*rows, f"{self.replays.total()} replays, {again}, {len(self.disagreements)} disagreements"])
-
     def described(self, seed: int) -> str:
         """Return the first few disagreements."""
         lines = []
         for question, our, their in self.disagreements[:SHOWN]:
             altered = question.altered
             lines += [f"\n{altered.kind}{', repaired' if altered.repaired else ''} ({altered.original})"]
-            lines += [f"  repeat: --seed {seed} --only {altered.number} --save FILE"]
+            lines += [f"  altered_replay(original_replays({seed}), {seed}, {altered.number}, FORMS[:3])"]
             lines += [f"  library:    {our.outcome} {_differing(our, their)}"]
             lines += [f"  JavaScript: {their.outcome} {_differing(their, our)}"]
         return "\n".join(lines)
@@ -181,24 +167,3 @@ def compared(seed: int, numbers: Sequence[int]) -> Report:
     for start in range(0, len(numbers), BATCH):
         report.compare(list(questions(originals, seed, numbers[start : start + BATCH])))
     return report
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Compare both verifiers on altered replays.")
-    parser.add_argument("--replays", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=1, help="another seed makes other replays")
-    parser.add_argument("--only", type=int, help="the number of a replay, to repeat a disagreement")
-    parser.add_argument("--save", type=Path, help="write the replay with this number to a file")
-    args = parser.parse_args()
-    if NODE is None:
-        parser.error("Node.js is not installed")
-    numbers = range(-len(EACH_VALUE), args.replays) if args.only is None else [args.only]
-    if args.only is not None and args.save:
-        args.save.write_bytes(next(questions(original_replays(args.seed), args.seed, numbers)).altered.data)
-    report = compared(args.seed, numbers)
-    print(report.table(), report.described(args.seed), sep="\n")
-    return int(bool(report.disagreements))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
