@@ -138,7 +138,7 @@ generate: $(VENV)/has-all,dev
 	$(BIN)/python -m tools.generated_files
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_screens.py
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_text_table.py
-	$(BIN)/python tests/protocol/test_playthroughs.py --write
+	PYTHONPATH=tests $(BIN)/python tests/protocol/test_playthroughs.py --write
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -21,8 +21,8 @@ from samedeal_cli.config_file import config_file
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import state_dir
+from support.faulty_proxy import Proxy
 from support.servers import Server
-from support.stores import Wire
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
@@ -77,11 +77,11 @@ def test_doctor_checks_http_and_websocket(store_url: str, capsys: Capsys) -> Non
 
 
 async def test_doctor_reports_a_server_without_its_store(store_url: str, capsys: Capsys) -> None:
-    async with Wire(store_url) as wire:
-        server = Server(wire.url)
+    async with Proxy(store_url) as proxy:
+        server = Server(proxy.url)
         try:
             await asyncio.to_thread(server.start)
-            await wire.down()
+            proxy.cut()
             code, document = await asyncio.to_thread(asked, capsys, "--server", server.url)
         finally:
             await asyncio.to_thread(server.__exit__)

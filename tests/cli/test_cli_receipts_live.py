@@ -12,7 +12,8 @@ import pytest
 from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
-from support.receipt_files import fact, other_last_move, rewritten, written
+from support.offline_cli import written
+from support.receipt_files import fact, other_last_move, rewritten
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)

@@ -15,7 +15,9 @@ from samedeal.proof.receipts import DigestReceipt
 from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY, finished
-from support.receipt_files import fact, keep, other_last_move, rewritten, run, told, written
+from support.offline_cli import outcome as run
+from support.offline_cli import written
+from support.receipt_files import fact, keep, other_last_move, rewritten, told
 
 
 def test_verify_uses_stored_receipts(state: Path, tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """The selection: every legal move of every game can be picked, and other picks make moves that explain the rules."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +11,8 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.state.pile_keys import KEY_ROWS, layout_keys
 from samedeal_cli.state.selection import GUARD_S, Selection
+from support.vectors import WINS
 
-WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 every_game = pytest.mark.parametrize("slug", GAMES)
 
 

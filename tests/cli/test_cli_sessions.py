@@ -1,6 +1,5 @@
 """Sessions: whole games in the full screen, started and won with keys that the previous frame shows."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,11 +15,11 @@ from samedeal_cli.state.race_commands import play
 from samedeal_cli.state.selection import Selection
 from support.full_screen import RaceApp, shown
 from support.servers import Server
+from support.vectors import WINS
 
 pytestmark = pytest.mark.tier(3)
 
 ROOT = Path(__file__).parents[1]
-WINS = json.loads((ROOT / "vectors.json").read_text())["wins"]
 BY_KEYS = 15
 """The number of moves at the start, and at the end, that are made with keys; the others are played as such."""
 FOOTER_KEYS = {"space": "Space {}", "enter": "Enter best drop"}

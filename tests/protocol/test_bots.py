@@ -1,6 +1,5 @@
 """Bots: they play by the rules, as docs/bots/bots.md specifies, and reproducibly."""
 
-import json
 from hashlib import sha256
 from itertools import islice, product
 from pathlib import Path
@@ -24,11 +23,11 @@ from samedeal.games.the_edge import TheEdge
 from samedeal.solver.solve import solve
 from samedeal.values import replace
 from support.positions import position
+from support.vectors import VECTORS
 
 pytestmark = pytest.mark.tier(2)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
 PLAYS: list[dict[str, Any]] = VECTORS["plays"]
 EVERY_BOT = {bot.name: bot for bot in (*FIRST_BOTS.values(), *BOTS.values())}
 

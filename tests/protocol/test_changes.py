@@ -19,8 +19,8 @@ from samedeal.values import replace
 from samedeal.wire import decoding, views
 from samedeal.wire.messages import Changes, View
 from support.finished_races import Logged
-from support.race_steps import WINS
 from support.races_by_hand import at_random, closed, opened, run_of, running
+from support.vectors import WINS
 
 every_game = pytest.mark.parametrize("slug", GAMES)
 luck = st.integers(0, 2**64 - 1).map(Random)

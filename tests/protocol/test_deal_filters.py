@@ -1,6 +1,5 @@
 """Deal filters: they match docs/bots/bots.md and its check values, and claimed deals are checked."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,11 @@ from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.game import Game, Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.solver.solve import solve
+from support.vectors import VECTORS
 
 pytestmark = pytest.mark.tier(3)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bots" / "bots.md").read_text(encoding="utf-8")
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text(encoding="utf-8"))
 FRIENDLY, CERTIFIED = "friendly/1", "certified/1"
 FIRSTS: list[dict[str, Any]] = [each for each in VECTORS["filters"] if each["filter"] == FRIENDLY]
 CERTIFIED_FIRSTS: list[dict[str, Any]] = [each for each in VECTORS["filters"] if each["filter"] != FRIENDLY]

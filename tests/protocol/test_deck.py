@@ -1,6 +1,5 @@
 """Shuffling, byte for byte: implementations in other languages must produce the same values."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 from samedeal.cards import pack
 from samedeal.deck import Words
 from samedeal.games.catalogue import GAMES
-
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())
+from support.vectors import VECTORS
 
 
 def test_the_first_word_of_a_label() -> None:

@@ -20,7 +20,8 @@ from samedeal.games.gallery import SPOTS, TABLEAU, Gallery
 from samedeal.games.grid import CELLS
 from samedeal.values import replace
 from support.positions import places
-from support.random_games import WINS, Variant, every_variant, few, luck, replayed, seeds, walk
+from support.random_games import Variant, every_variant, few, luck, replayed, seeds, walk
+from support.vectors import WINS
 
 
 def cards_of(position: Game) -> Counter[Card]:

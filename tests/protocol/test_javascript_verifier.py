@@ -27,9 +27,10 @@ from support.finished_races import SECRET, SIGNING_KEY, Logged, finished, opened
 from support.forged_replays import prolonged
 from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
 from support.terminals import at_a_terminal, until
+from support.vectors import VECTORS
 
 PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
-DEALS: dict[str, str] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["deals"]
+DEALS: dict[str, str] = VECTORS["deals"]
 SHUFFLED_AGAIN = "corner-stones:5308"
 """A deal of Corner Stones whose first shuffle has no move."""
 pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]

@@ -12,14 +12,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from support.vectors import WINS
 
 HERE = Path(__file__).parents[1]
-WINS = msgspec.json.decode((HERE / "vectors.json").read_bytes())["wins"]
 HINT = "after an intended change, run `make generate` and review the diff"
 FIRST, LAST = 12, 3
 """The numbers of steps to write at the start and at the end."""

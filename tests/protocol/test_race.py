@@ -26,19 +26,9 @@ from samedeal.race.events import (
 from samedeal.race.race import OPEN_MS, Race
 from samedeal.race.run import RESTART, UNDO
 from support.finished_races import SECRET
-from support.race_steps import (
-    WINS,
-    WRONG,
-    every_game,
-    few,
-    luck,
-    play,
-    play_to_the_end,
-    refused,
-    seed_that_ends,
-    standing,
-)
+from support.race_steps import WRONG, every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
 from support.races_by_hand import at_random, closed, counting, joined, opened, run_of, running
+from support.vectors import WINS
 
 # Standings.
 

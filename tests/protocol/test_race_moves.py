@@ -25,8 +25,9 @@ from samedeal.race.undo_history import UndoHistory
 from samedeal.replays import replay
 from samedeal.values import PersistentList, replace
 from support.finished_races import OPENED_AT, SECRET
-from support.race_steps import WINS, every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
+from support.race_steps import every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
 from support.races_by_hand import counting, joined, opened, run_of, running
+from support.vectors import WINS
 
 # Moves.
 

@@ -27,11 +27,12 @@ from samedeal.replays.signature import public_key
 from support.finished_races import SIGNING_KEY, Logged
 from support.javascript_verifier import NODE, refused, verified
 from support.races_by_hand import closed, revealed
+from support.vectors import VECTORS
 
 pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(3)]
 
 TESTS = Path(__file__).parents[1]
-FIRSTS = json.loads((TESTS / "vectors.json").read_text(encoding="utf-8"))["filters"]
+FIRSTS = VECTORS["filters"]
 PROGRAM = TESTS / "support" / "agreement_of_filters.mjs"
 DEALS, SEED = int(os.environ.get("AGREE_DEALS") or 10), os.environ.get("AGREE_SEED") or "1"
 """The number of deals of each game, and what decides them."""

@@ -28,7 +28,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options
 from samedeal.race.run import RESTART, UNDO, Run
 from support.javascript_verifier import FOLDER, NODE
-from support.random_games import WINS
+from support.vectors import WINS
 
 pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
 

@@ -22,8 +22,8 @@ from samedeal.values import PersistentList, replace
 from samedeal.wire import views
 from samedeal.wire.messages import Progress, Rematch, View
 from support.finished_races import SECRET, Logged, nonce
-from support.race_steps import WINS
 from support.races_by_hand import closed, counting, joined, opened, raced, run_of, running
+from support.vectors import WINS
 
 FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
 

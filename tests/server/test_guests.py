@@ -8,7 +8,8 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.guest_tokens import UNUSED_DAYS, Guests
-from support.stores import Wire, contents, holds, redis, store
+from support.faulty_proxy import Proxy
+from support.stores import contents, holds, redis, store
 
 pytestmark = pytest.mark.tier(2)
 
@@ -68,15 +69,15 @@ async def test_an_invalid_name_creates_no_guest(store: Store, redis: Redis, name
 
 
 async def test_an_unavailable_store_does_not_refuse_tokens(redis_url: str) -> None:
-    async with Wire(redis_url) as wire:
-        store = Store(wire.url)
+    async with Proxy(redis_url) as proxy:
+        store = Store(proxy.url)
         guests = Guests(store)
         guest, token = await guests.create("Ada")
-        await wire.down()
+        proxy.cut()
         with pytest.raises(Refused) as refused:
             await guests.authenticate(token)
         assert refused.value.code == "store-unavailable"
-        await wire.up()
+        proxy.mend()
         assert await guests.authenticate(token) == guest
         await store.close()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from msgspec import structs
@@ -15,9 +15,10 @@ from samedeal_server.store import race_log
 from samedeal_server.store.connection import Store, Word
 from samedeal_server.store.group_commits import GATHER_S, IN_FLIGHT, Behind, Lost
 from samedeal_server.store.race_log import RaceLog
+from support.faulty_proxy import Proxy
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
-from support.stores import Wire, calls, redis, store
+from support.stores import calls, redis, store
 
 __all__ = ["redis", "store"]
 
@@ -269,56 +270,51 @@ async def test_following_no_races_waits_and_returns_nothing(log: RaceLog) -> Non
 
 @pytest.mark.parametrize("race_exists", [True, False])
 async def test_nothing_is_written_twice_when_a_reply_is_lost(redis_url: str, redis: Redis, race_exists: bool) -> None:
-    async with Wire(redis_url) as wire:
-        store = Store(wire.url)
+    async with Proxy(redis_url) as proxy:
+        store = Store(proxy.url)
         log = RaceLog(store)
-        if not race_exists:
-            wire.lose_reply_to = b"EVALSHA"
+        lost = [] if race_exists else [asyncio.create_task(proxy.lose_answer(b"EVALSHA"))]
         assert await log.create(REPLAY.header, before(1))
         await append(log, 1, 2)
         redis.config_resetstat()
-        wire.lose_reply_to = b"EVALSHA"
+        lost.append(asyncio.create_task(proxy.lose_answer(b"EVALSHA")))
         await append(log, 3, 6)
-        assert wire.lost == (1 if race_exists else 2)
+        await asyncio.gather(*lost)
         assert calls(redis, "evalsha") == 2
         assert calls(redis, "xadd") == 4
         await assert_holds(log, ENTRIES[:6])
         await store.close()
 
 
-@pytest.mark.parametrize("how", ["refusing", "silent"])
-async def test_an_unavailable_store_is_reported_and_works_again_later(redis_url: str, how: str) -> None:
-    async with Wire(redis_url) as wire:
-        store = Store(wire.url)
+@pytest.mark.parametrize("fail", [Proxy.cut, Proxy.stall])
+async def test_an_unavailable_store_is_reported_and_works_again_later(
+    redis_url: str, fail: Callable[[Proxy], None]
+) -> None:
+    async with Proxy(redis_url) as proxy:
+        store = Store(proxy.url)
         log = RaceLog(store)
         assert await log.create(REPLAY.header, before(1))
         await append(log, 1, 2)
-        if how == "silent":
-            wire.silent = True
-        else:
-            await wire.down()
+        fail(proxy)
         attempts = [append(log, 3, 3), log.read(RACE), log.head(RACE), log.create(REPLAY.header, before(1))]
         outcomes = await asyncio.gather(*attempts, return_exceptions=True)
         assert [outcome.code for outcome in outcomes if isinstance(outcome, Refused)] == ["store-unavailable"] * 4
-        if how == "silent":
-            wire.silent = False
-        else:
-            await wire.up()
+        proxy.mend()
         await append(log, 3, 5)
         await assert_holds(log, ENTRIES[:5])
         await store.close()
 
 
 async def test_a_short_outage_is_retried(redis_url: str) -> None:
-    async with Wire(redis_url) as wire:
-        store = Store(wire.url)
+    async with Proxy(redis_url) as proxy:
+        store = Store(proxy.url)
         log = RaceLog(store)
         assert await log.create(REPLAY.header, before(1))
-        await wire.down()
+        proxy.cut()
         writing = asyncio.create_task(append(log, 1, 3))
         await asyncio.sleep(0.3)  # less than RETRY_S
         assert not writing.done()
-        await wire.up()
+        proxy.mend()
         await writing
         await assert_holds(log, ENTRIES[:3])
         await store.close()

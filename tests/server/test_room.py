@@ -28,8 +28,9 @@ from samedeal_server.live.broadcast import MAX_STALENESS_MS
 from samedeal_server.live.room import Room
 from samedeal_server.store.connection import Store
 from samedeal_server.store.race_log import RaceLog
+from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
-from support.stores import Heard, Wire, calls, process, redis, run, seat_for, that, until
+from support.stores import Heard, calls, process, redis, run, seat_for, that, until
 
 __all__ = ["redis"]
 
@@ -362,14 +363,14 @@ async def test_countdown_deal_and_closing_happen_on_time(redis_url: str) -> None
 
 
 async def test_a_race_that_ended_during_an_outage_is_closed_afterwards(redis_url: str) -> None:
-    async with Wire(redis_url) as wire, process(wire.url) as parts:
+    async with Proxy(redis_url) as proxy, process(proxy.url) as parts:
         room = await opened(parts, limit_ms=1_000)
         await run(room)
-        await wire.down()
+        proxy.cut()
         with pytest.raises(Refused):
             await room.submit(that(Moved(seat=1, move="draw")))
         assert parts.clock.now() > (room.race.ends_at or 0)
         assert not room.race.closed
-        await wire.up()
+        proxy.mend()
         await until(lambda: room.race.closed)
         await agrees(room, parts.log)

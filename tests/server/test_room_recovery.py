@@ -21,8 +21,9 @@ from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal.wire.requests import seat_events
 from samedeal_server.store.race_log import RaceLog
+from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
-from support.stores import Heard, Wire, process, redis, run, seat_for, that, until
+from support.stores import Heard, process, redis, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -89,19 +90,19 @@ async def test_a_write_without_a_reply_is_noticed_by_following_the_log(redis_url
 
 
 async def test_moves_survive_an_outage_and_are_written_once(redis_url: str) -> None:
-    async with Wire(redis_url) as wire, process(wire.url) as parts:
+    async with Proxy(redis_url) as proxy, process(proxy.url) as parts:
         room = await opened(parts)
         await run(room)
         n = room.race.n
-        wire.lose_reply_to = b"EVALSHA"
+        lost = asyncio.create_task(proxy.lose_answer(b"EVALSHA"))
         await room.submit(that(Moved(seat=1, move="draw")))
-        assert wire.lost == 1
-        await wire.down()
+        await lost
+        proxy.cut()
         with pytest.raises(Refused) as refusal:
             await room.submit(that(Moved(seat=1, move="draw")))
         assert refusal.value.code == "store-unavailable"
         assert room.race.n == n + 1
-        await wire.up()
+        proxy.mend()
         await room.submit(that(Moved(seat=1, move="draw")))
         assert room.race.n == n + 2
         await agrees(room, parts.log)

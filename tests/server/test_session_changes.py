@@ -10,8 +10,8 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from support.logged_server import Line, LoggedServer
-from support.race_steps import WINS
 from support.sessions import alone, boarded, form, refused, server, viewed
+from support.vectors import WINS
 
 pytestmark = pytest.mark.tier(2)
 

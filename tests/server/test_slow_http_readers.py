@@ -1,5 +1,6 @@
-"""HTTP clients that request much and read nothing use little memory, in the server and in the kernel."""
+"""Clients that request much and read nothing use little memory, in the server and in the kernel."""
 
+import asyncio
 import select
 import socket
 import struct
@@ -10,11 +11,14 @@ from typing import Any, cast
 
 import pytest
 
+from samedeal.wire import messages as m
 from samedeal_server.net import timeouts
 from samedeal_server.net.http_connection import HTTP_SENT_BYTES, LimitedHttpConnection
-from support.hostile_client import Hostile
+from support.hostile_client import Hostile, gone, memory, said
 from support.logged_server import LoggedServer, request
+from support.servers import racers
 from support.stores import until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(3)
 
@@ -106,3 +110,33 @@ def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pyte
         connections = [Connection(size) for size in sizes]
         timeouts.limit_unsent(cast("list[LimitedHttpConnection]", cast(Any, connections)))
         assert [connection.aborted for connection in connections] == aborted
+
+
+@pytest.mark.tier(2)
+async def test_many_slow_readers_use_little_memory_while_others_play(store_url: str, tmp_path: Path) -> None:
+    """They ask for the full view of a race 18 times each."""
+    settings = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
+    with LoggedServer(store_url, tmp_path / "log", **settings).start() as server, ExitStack() as stack:
+        race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
+        requests = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * 18
+
+        def all_are_disconnected() -> bool:
+            clients = [stack.enter_context(Hostile.shaken(server, receives=4096)) for _ in range(100)]
+            for client in clients:
+                client.send(requests)
+            return gone(clients, LIMIT_S)
+
+        async with racers(server, "ada") as (ada,):
+            await ada.begin(race)
+            before, peak, moves = memory(server), 0, 0
+            crowd = asyncio.create_task(asyncio.to_thread(all_are_disconnected))
+            while not crowd.done():
+                async with asyncio.timeout(LIMIT_S):  # on a busy machine the response may be late; clients retry
+                    while not isinstance(await ada.move((ada.board.moves or ["restart"])[0]), m.View):
+                        pass
+                moves, peak = moves + 1, max(peak, memory(server))
+                await asyncio.sleep(0.03)
+        assert await crowd
+        assert peak - before < 100 * 100 + 12_000, "kB"
+        assert moves > 20
+        assert server.failures() == []

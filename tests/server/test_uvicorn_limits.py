@@ -20,7 +20,6 @@ from samedeal_server.net.limits import REFUSAL_DELAY_S
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
-from support.slow_readers import SETTINGS, crowded
 
 pytestmark = pytest.mark.tier(2)
 
@@ -301,16 +300,6 @@ def test_http_client_that_does_not_read_is_disconnected(server: LoggedServer) ->
         while not gone([eve], 0.002):
             eve.flood(b"GET /api/v1/games HTTP/1.1\r\nHost: a\r\n\r\n", 1)
             assert time.monotonic() - began < 60
-
-
-async def test_many_slow_readers_use_little_memory_while_others_play(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", emptied=True, **SETTINGS).start() as server:
-        crowd = await crowded(server, 100)
-        print(crowd)
-        assert len(crowd.dropped_s) == 100, "all are disconnected"
-        assert crowd.kb < 100 * 100 + SMALL_KB
-        assert crowd.moves > 20
-        assert server.failures() == []
 
 
 # Too many connections.

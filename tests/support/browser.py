@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,11 +16,11 @@ import pytest_asyncio
 from playwright.async_api import Browser, Error, Page, Request, Response, async_playwright
 
 from support.servers import Racer, Server, racers
+from support.vectors import WINS
 from support.waiting import until
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-WINS: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 TIMEOUT_MS = 30_000
 """How long tests wait for the page."""

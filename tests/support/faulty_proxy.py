@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, Self
 from urllib.parse import unquote, urlsplit
 
-from support.listening import stop_listening
-
 CHUNK = 65536
 Transit = asyncio.Queue[tuple[float, bytes]]
 """Data in one direction of a connection, with the times of the event loop when it arrives (s)."""
@@ -64,7 +62,11 @@ class Proxy:
 
     async def __aexit__(self, *_: object) -> None:
         self.closed = True
-        await stop_listening(self._server)
+        for listener in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(listener.fileno())
+        for _ in range(10):  # let connections begin that were accepted just now: after `close` they would fail
+            await asyncio.sleep(0)
+        self._server.close()
         self.cut()
         for task in self._tasks:
             task.cancel()

@@ -1,8 +1,6 @@
 """Races through a bad network: a rival who moves all the time, and what must hold at the end."""
 
 import asyncio
-import json
-from pathlib import Path
 from typing import Any
 
 from samedeal.proof.verification import verify
@@ -13,8 +11,9 @@ from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
 from support.campaign import eventually
 from support.servers import Racer, Server
+from support.vectors import WINS
 
-WIN: dict[str, Any] = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]["corners"]
+WIN = WINS["corners"]
 """A deal of Corners, with moves that win it."""
 PAUSE_S = 0.03
 ATTEMPT = 20

@@ -36,3 +36,9 @@ def run(*arguments: object, stdin: bytes = b"") -> Result:
 def written(path: Path, replay: Replay) -> Path:
     path.write_bytes(codec.encode(replay, "json"))
     return path
+
+
+def outcome(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+    """Run a command and return its exit code, standard output and standard error."""
+    result = run(*arguments, stdin=stdin)
+    return result.exit_code, result.stdout, result.stderr

@@ -17,9 +17,10 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
-from support.race_steps import WINS, play
+from support.race_steps import play
 from support.races_by_hand import raced, run_of, running, with_server_bot
 from support.random_races import KINDS, random_race
+from support.vectors import WINS
 
 SAVED = Path(__file__).parents[1] / "saved"
 VARIANTS: tuple[tuple[str, dict[str, str | bool]], ...] = (

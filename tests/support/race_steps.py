@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from pathlib import Path
 from random import Random
 
-import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -22,7 +20,6 @@ from samedeal.race.standings import Standing
 from support.finished_races import Logged
 from support.races_by_hand import run_of
 
-WINS = msgspec.json.decode((Path(__file__).parents[1] / "vectors.json").read_bytes())["wins"]
 WRONG = "f" * 64
 every_game = pytest.mark.parametrize("slug", GAMES)
 luck = st.integers(0, 2**64 - 1).map(Random)

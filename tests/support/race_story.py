@@ -3,11 +3,9 @@
 The user is bo. Everything is fixed: no time, no chance, and no network.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from msgspec import structs
@@ -31,8 +29,8 @@ from samedeal.wire.messages import Host, View
 from samedeal_cli.state.selection import Selection
 from support.example_states import RACE, board, info, standing
 from support.finished_races import DAY, OPENED_AT, SIGNING_KEY, finished
+from support.vectors import WINS
 
-WINS = json.loads((Path(__file__).parents[1] / "vectors.json").read_text())["wins"]
 PLAYED_MS: Final = 130_000
 CARD: Final = re.compile(r"\b[A2-9TJQK][SHDC]\b")
 DEAL: Final = "5a" * 32

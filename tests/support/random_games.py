@@ -1,19 +1,17 @@
 """Random plays and recorded wins of every game."""
 
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from support.vectors import WINS
 
-WINS = msgspec.json.decode((Path(__file__).parents[1] / "vectors.json").read_bytes())["wins"]
 VARIANTS = [
     pytest.param(game, dict(zip(game.options, choice, strict=True)), id="-".join([slug, *map(str, choice)]))
     for slug, game in GAMES.items()

@@ -4,29 +4,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from click.testing import CliRunner
 from msgspec import structs
 
-from samedeal import codec
 from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt
 from samedeal.race.events import Header, Moved
 from samedeal.race.events import Nonce as NonceEvent
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay
-from samedeal_cli.main import main
 from samedeal_cli.net.receipts import ReceiptBook
 from support.finished_races import Logged
 
 Change = Callable[[Race, Moved], Moved]
 """Returns the move that replaces a move in a race."""
-
-
-def run(*arguments: object) -> tuple[int, str, str]:
-    """Run a command and return its exit code, standard output and standard error."""
-    with CliRunner().isolation() as (stdout, stderr, _):
-        code = main.exit_code([str(argument) for argument in arguments])
-        return code, stdout.getvalue().decode(), stderr.getvalue().decode()
 
 
 def fact(out: str, name: str = "receipts") -> str:
@@ -55,11 +45,6 @@ def keep(folder: Path, kept: list[HeaderReceipt | NonceReceipt | DigestReceipt])
         book.note(receipt)
     (created,) = set(folder.glob("receipts/*")) - before
     return created
-
-
-def written(path: Path, replay: Replay) -> Path:
-    path.write_bytes(codec.encode(replay, "json"))
-    return path
 
 
 def rewritten(replay: Replay, header: Header, change: Change, secret: bytes) -> Replay:

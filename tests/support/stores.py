@@ -1,11 +1,9 @@
-"""The server's parts without sockets, over a real store, and a connection to it that can be cut."""
+"""The server's parts without sockets, over a real store."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Self
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -24,7 +22,6 @@ from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.finished_races import nonce
-from support.listening import stop_listening
 from support.waiting import until as until
 
 KEY = bytes(range(32))
@@ -170,98 +167,3 @@ def holds(redis: "Redis", text: str | bytes) -> bool:
     """Return whether the store contains a text anywhere."""
     data = text.encode() if isinstance(text, str) else text
     return any(data in key or data in value for key, value in contents(redis).items())
-
-
-class Wire:
-    """A connection to the store that can lose replies."""
-
-    def __init__(self, store_url: str) -> None:
-        self._path = unquote(urlsplit(store_url).path)
-        self._server: asyncio.Server | None = None
-        self._port = 0
-        self._open: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self.lose_reply_to: bytes | None = None
-        """Set the bytes of the next request whose reply is lost together with the connection."""
-        self.lost = 0
-        self.silent = False
-        """Whether requests are dropped."""
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self._port}"
-
-    async def up(self) -> Self:
-        self._server = await asyncio.start_server(self._accepted, "127.0.0.1", self._port)
-        self._port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def down(self) -> None:
-        """Cut all connections and refuse new ones."""
-        assert self._server
-        await stop_listening(self._server)
-        for writer in tuple(self._open):
-            writer.transport.abort()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
-
-    async def __aenter__(self) -> Self:
-        return await self.up()
-
-    async def __aexit__(self, *_: object) -> None:
-        self.silent = False
-        await self.down()
-
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open.add(writer)  # even if the task is cancelled before it starts
-        task = asyncio.get_running_loop().create_task(self._connected(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            to_reader, to_writer = await asyncio.open_unix_connection(self._path)
-        except OSError:
-            writer.transport.abort()
-            return
-        self._open.add(to_writer)
-        if not (self._server and self._server.is_serving()):  # cut while it was being opened
-            writer.transport.abort()
-            to_writer.transport.abort()
-        doomed = asyncio.Event()
-        try:
-            await asyncio.gather(
-                self._forward(reader, to_writer, doomed), self._back(to_reader, writer, to_writer, doomed)
-            )
-        finally:
-            self._open -= {writer, to_writer}
-            for end in (writer, to_writer):
-                end.close()
-                with suppress(OSError):
-                    await end.wait_closed()
-
-    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doomed: asyncio.Event) -> None:
-        with suppress(OSError):
-            while data := await reader.read(2**16):
-                if self.lose_reply_to and self.lose_reply_to in data:
-                    self.lose_reply_to = None
-                    doomed.set()
-                if not self.silent:
-                    writer.write(data)
-        writer.close()
-
-    async def _back(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        other: asyncio.StreamWriter,
-        doomed: asyncio.Event,
-    ) -> None:
-        with suppress(OSError):
-            while data := await reader.read(2**16):
-                if doomed.is_set():
-                    self.lost += 1
-                    break
-                writer.write(data)
-        for end in (writer, other):
-            end.transport.abort()

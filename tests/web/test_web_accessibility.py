@@ -5,8 +5,9 @@ from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, WINS, Tab, check_themes, overflow, solo, start_race, tap_moves, wait_for_ply
+from support.browser import IN_BROWSER, Tab, check_themes, overflow, solo, start_race, tap_moves, wait_for_ply
 from support.servers import Server, racers
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((1440, 900), (768, 1024), (320, 568), (390, 844))

@@ -14,7 +14,6 @@ from samedeal.wire import messages as m
 from samedeal_cli.render.text_table import with_cards
 from support.browser import (
     IN_BROWSER,
-    WINS,
     Tab,
     check_layout,
     find_violations,
@@ -25,6 +24,7 @@ from support.browser import (
     wait_for_ply,
 )
 from support.servers import Server, racers
+from support.vectors import WINS
 from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]

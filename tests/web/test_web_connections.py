@@ -11,7 +11,6 @@ from samedeal.wire import messages as m
 from support.browser import (
     IN_BROWSER,
     SOLO,
-    WINS,
     Tab,
     find_violations,
     join_race,
@@ -27,6 +26,7 @@ from support.browser import (
 )
 from support.faulty_proxy import Proxy
 from support.servers import Racer, Server, racers
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHOW = """(state) => {

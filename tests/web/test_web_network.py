@@ -12,7 +12,6 @@ from support.browser import (
     FINISHED,
     IN_BROWSER,
     SOLO,
-    WINS,
     give_name,
     open_page,
     places_of,
@@ -26,6 +25,7 @@ from support.campaign import eventually
 from support.faulty_proxy import Proxy
 from support.network_races import WIN, Rival, check_replay, moves_of, open_race
 from support.servers import Server, racers
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHOWN = """[...document.querySelectorAll("section[aria-label=Standings] li")].map((item) =>

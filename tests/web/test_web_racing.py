@@ -7,7 +7,6 @@ from samedeal.games.catalogue import GAMES
 from support.browser import (
     IN_BROWSER,
     SOLO,
-    WINS,
     Tab,
     arrow_key_targets,
     drag,
@@ -25,6 +24,7 @@ from support.browser import (
     window,
 )
 from support.servers import Server
+from support.vectors import WINS
 from support.waiting import LIMIT_S, until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]

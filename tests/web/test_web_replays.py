@@ -10,9 +10,10 @@ from playwright.async_api import Page, Route
 from samedeal import codec
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, WINS, Tab, solo, wait_until, window
+from support.browser import IN_BROWSER, Tab, solo, wait_until, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, racers
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 

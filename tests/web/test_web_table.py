@@ -11,7 +11,6 @@ from samedeal.wire import messages as m
 from support.browser import (
     FINISHED,
     IN_BROWSER,
-    WINS,
     drag,
     find_violations,
     join_race,
@@ -29,6 +28,7 @@ from support.browser import (
     window,
 )
 from support.servers import Server, racers
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))

@@ -11,7 +11,6 @@ from support.browser import (
     COPY,
     IN_BROWSER,
     NO_SHARE,
-    WINS,
     open_as,
     open_page,
     solo,
@@ -24,6 +23,7 @@ from support.browser import (
 from support.forged_replays import played
 from support.servers import Server
 from support.under_a_path import PATH, ServerUnderPath
+from support.vectors import WINS
 from web.test_web_offline import visit
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(3)]

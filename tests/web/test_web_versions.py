@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, Request
 
-from support.browser import IN_BROWSER, WINS, Tab, open_page, solo, start_after, tap_moves, wait_for_ply
+from support.browser import IN_BROWSER, Tab, open_page, solo, start_after, tap_moves, wait_for_ply
 from support.servers import Server
 from support.updated_server import UpdatedServer
+from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 VERSION = re.compile(r"/page/([0-9a-f]{16})/")
