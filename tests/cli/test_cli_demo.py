@@ -17,6 +17,7 @@ import pytest
 
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
+from support.node import needs_node
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
@@ -243,7 +244,7 @@ EXAMPLE_BOTS = [
     pytest.param(
         f"node {EXAMPLES / 'random_bot.mjs'}",
         id="javascript",
-        marks=pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+        marks=needs_node,
     ),
 ]
 

@@ -16,7 +16,8 @@ from samedeal.scores.results import RaceResult
 from samedeal_cli.settings import state_dir
 from support.bot_races import bot_races
 from support.finished_races import SIGNING_KEY
-from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES
+from support.javascript_verifier import FOLDER, WITHOUT_SIGNATURES
+from support.node import NODE, needs_node
 from support.offline_cli import run, written
 from support.races_by_hand import closed, joined, opened, run_of, running
 from support.receipt_files import keep, told
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.tier(2)
 RACES = 240
 KEY = public_key(SIGNING_KEY)
 SIGNED = f"signed by {KEY}\nverified, key unknown: check the signer with --key\n"
-needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def ahead(race_id: str, racers: int = 2, winner: int = 1, follows: str | None = 
 
 def javascript(*arguments: object) -> tuple[int, bytes, str]:
     """Run the table in JavaScript and return its exit code and output."""
-    program = [str(NODE), str(FOLDER / "table.mjs"), *map(str, arguments)]
+    program = [NODE, str(FOLDER / "table.mjs"), *map(str, arguments)]
     done = subprocess.run(program, capture_output=True, timeout=50, check=False)
     return done.returncode, done.stdout, done.stderr.decode()
 

@@ -25,7 +25,8 @@ from support.altered_examples import EXAMPLES
 from support.altered_replays import Altered
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished, opened
 from support.forged_replays import prolonged
-from support.javascript_verifier import FOLDER, NODE, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
+from support.javascript_verifier import FOLDER, WITHOUT_SIGNATURES, encoded, refused, run, run_on, verified
+from support.node import NODE, needs_node
 from support.terminals import at_a_terminal, until
 from support.vectors import VECTORS
 
@@ -33,7 +34,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
 DEALS: dict[str, str] = VECTORS["deals"]
 SHUFFLED_AGAIN = "corner-stones:5308"
 """A deal of Corner Stones whose first shuffle has no move."""
-pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
+pytestmark = [needs_node, pytest.mark.tier(2)]
 
 
 @pytest.mark.parametrize("slug", GAMES)
@@ -135,7 +136,7 @@ def test_names_in_a_table_are_escaped_on_a_terminal_only(tmp_path: Path) -> None
     code, output = run(file, program="table.mjs")
     assert (code, [row["name"] for row in json.loads(output)["table"]]) == (0, [f"eve{HIDDEN}"] * 2)
     assert HIDDEN[-3:] in output
-    with at_a_terminal(os.environ, [str(NODE), str(FOLDER / "table.mjs"), str(file)]) as (_, terminal):
+    with at_a_terminal(os.environ, [NODE, str(FOLDER / "table.mjs"), str(file)]) as (_, terminal):
         shown = until(terminal, '"wins":0}]}')
     assert shown.isprintable()
     assert json.loads(shown) == json.loads(output)
@@ -248,7 +249,7 @@ def test_a_deal_without_a_move_is_shuffled_again() -> None:
 def test_progress_is_shown_on_a_terminal_only(tmp_path: Path) -> None:
     file = tmp_path / "long.json"
     file.write_bytes(codec.encode(prolonged(finished("corners"), 2_000), "json"))
-    with at_a_terminal(os.environ, [str(NODE), str(FOLDER / "verify.mjs"), str(file)]) as (_, terminal):
+    with at_a_terminal(os.environ, [NODE, str(FOLDER / "verify.mjs"), str(file)]) as (_, terminal):
         text = until(terminal, "key unknown")
     percent = [int(part[:-2]) for part in text.partition("holds")[0].split("\r") if part.endswith(" %")]
     assert percent == sorted(percent)

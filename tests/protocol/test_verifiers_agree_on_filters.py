@@ -25,11 +25,12 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Dealt
 from samedeal.replays.signature import public_key
 from support.finished_races import SIGNING_KEY, Logged
-from support.javascript_verifier import NODE, refused, verified
+from support.javascript_verifier import refused, verified
+from support.node import NODE, needs_node
 from support.races_by_hand import closed, revealed
 from support.vectors import VECTORS
 
-pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(3)]
+pytestmark = [needs_node, pytest.mark.tier(3)]
 
 TESTS = Path(__file__).parents[1]
 FIRSTS = VECTORS["filters"]
@@ -88,7 +89,7 @@ def of_library(asked: Question) -> Answer:
 
 def of_javascript(asked: Iterable[object]) -> list[Any]:
     lines = b"\n".join(map(msgspec.json.encode, asked))
-    done = run([str(NODE), PROGRAM], input=lines, stdout=PIPE, check=True)
+    done = run([NODE, PROGRAM], input=lines, stdout=PIPE, check=True)
     return [msgspec.json.decode(line) for line in done.stdout.splitlines()]
 
 

@@ -27,10 +27,11 @@ from samedeal.game import Move
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options
 from samedeal.race.run import RESTART, UNDO, Run
-from support.javascript_verifier import FOLDER, NODE
+from support.javascript_verifier import FOLDER
+from support.node import NODE, needs_node
 from support.vectors import WINS
 
-pytestmark = [pytest.mark.skipif(NODE is None, reason="Node.js is not installed"), pytest.mark.tier(2)]
+pytestmark = [needs_node, pytest.mark.tier(2)]
 
 PLAYS, SEED = int(os.environ.get("AGREE_PLAYS") or 80), os.environ.get("AGREE_SEED") or "1"
 """The number of plays of each game, of which the first is the recorded win, and what decides the others."""
@@ -206,7 +207,7 @@ def compare(slug: str, numbers: Iterable[int], folder: Path = FOLDER) -> tuple[s
     """Compare the plays with these numbers. Return what occurred in them, and the disagreements."""
     plays = {number: random_play(slug, number) for number in numbers}
     lines = [msgspec.json.encode(command) for play in plays.values() for command in play.commands]
-    command = [str(NODE), str(folder / "play.mjs")]
+    command = [NODE, str(folder / "play.mjs")]
     done = subprocess.run(command, input=b"\n".join(lines), stdout=subprocess.PIPE, check=True)
     answers = map(_decode, done.stdout.splitlines())
     seen, disagreements = set[str](), list[str]()

@@ -24,7 +24,7 @@ from samedeal.race.race import Race
 from samedeal.replays.replay import MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
 from support.altered_receipts import altered_receipts
 from support.altered_replays import FORMS, Altered, altered_replay
-from support.javascript_verifier import NODE
+from support.node import NODE
 from support.original_replays import original_replays
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
@@ -99,7 +99,7 @@ def _receipts_for(log: Replay | ReplayLines, data: bytes | None) -> Receipts | N
 
 def of_javascript(asked: Iterable[Question]) -> list[Answer]:
     lines = b"\n".join(question.for_javascript for question in asked)
-    done = run([str(NODE), PROGRAM], input=lines, stdout=PIPE, check=True)
+    done = run([NODE, PROGRAM], input=lines, stdout=PIPE, check=True)
     return [said(msgspec.json.decode(line)) for line in done.stdout.splitlines()]
 
 

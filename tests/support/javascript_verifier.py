@@ -1,7 +1,6 @@
 """Runs the JavaScript verifier."""
 
 import json
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -11,8 +10,8 @@ from samedeal import codec
 from samedeal.proof.verification import UNCHECKED, verify
 from samedeal.replays.replay import read
 from support.finished_races import finished
+from support.node import NODE
 
-NODE = shutil.which("node")
 WITHOUT_SIGNATURES = "--import=data:text/javascript,Object.defineProperty(globalThis,'crypto',{value:{}})"
 """The value of NODE_OPTIONS with which Node.js cannot check signatures."""
 FOLDER = Path(__file__).parents[2] / "examples" / "verify"
@@ -21,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "verify"
 def run(*arguments: str | Path, program: str = "verify.mjs") -> tuple[int, str]:
     """The exit code and the output of a program, by default the verifier."""
     done = subprocess.run(
-        [str(NODE), FOLDER / program, *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
+        [NODE, FOLDER / program, *arguments], capture_output=True, encoding="utf-8", timeout=60, check=False
     )
     return done.returncode, done.stdout + done.stderr
 

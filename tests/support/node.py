@@ -10,13 +10,13 @@ import msgspec
 import pytest
 
 WEB = Path(__file__).parents[2] / "clients" / "web"
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+NODE = shutil.which("node") or "node"
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 
 
 def run(script: str, module: str, content: object) -> Any:
     """Run a script with the URL of a module of the page as its argument, and JSON as its input and output."""
-    command = [NODE or "node", "--input-type=module", "--eval", script, (WEB / module).as_uri()]
+    command = [NODE, "--input-type=module", "--eval", script, (WEB / module).as_uri()]
     done = subprocess.run(
         command, input=msgspec.json.encode(content).decode(), capture_output=True, encoding="utf-8", check=True
     )

@@ -16,11 +16,12 @@ from samedeal.wire import messages as m
 from samedeal.wire.decoding import decode_to_server
 from samedeal.wire.documents import GameDescription
 from support.all_orders import Client, Made, SlowServer, check_all_orders, settle, two_moves, unseen
+from support.node import needs_node
 
 ROOT = Path(__file__).parents[2]
 DRIVER = ROOT / "tests" / "support" / "page_client.mjs"
 CHANGED = "The cards have changed."
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+pytestmark = needs_node
 Node = subprocess.Popen[str]
 
 
