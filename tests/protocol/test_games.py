@@ -54,44 +54,92 @@ def test_the_time_limits_suit_the_games() -> None:
     assert {slug: minutes[slug] for slug in chosen} == chosen
 
 
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_no_card_is_lost_or_added(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    cards = Counter(game.pack())
-    if game is CornerStones:
+def check_layout(game: type[Game]) -> None:
+    drawn = places(game)
+    assert len(set(drawn)) == len(drawn)
+    assert game.fanned <= set(drawn)
+    assert game.labels.keys() <= set(drawn)
+    assert set(game.labels.values()) <= set(RANKS)
+    assert game.foundations <= set(drawn)
+    assert game.hidden <= set(drawn), "set `hidden`: by default it contains the stock"
+    assert all(len(place) >= 2 for place in drawn)
+
+
+def check_cards(position: Game) -> None:
+    """No card is lost or added, and every place is in the layout and the view."""
+    cards = Counter(position.pack())
+    if isinstance(position, CornerStones):
         cards += Counter(FIRSTS.values())
     assert len(list(cards.elements())) in (52, 104)
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        assert cards_of(position) == cards
+    assert cards_of(position) == cards
+    assert set(position.table.piles) == set(places(position)) == set(position.view())
 
 
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_moves_are_unique_printable_tokens(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        moves = position.moves()
-        assert len(set(moves)) == len(moves)
-        for move in moves:
-            assert type(move) is str
-            assert move
-            assert move.isascii()
-            assert move.isprintable()
-            assert " " not in move
-            assert move not in ("undo", "restart")
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_clients_find_the_places_in_every_move(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    place = "|".join(map(re.escape, places(game)))
-    initial = "|".join({re.escape(name[0]) for name in places(game) if len(name) > 2})
+def check_moves(position: Game) -> None:
+    """Moves are unique printable words in which clients find the places."""
+    place = "|".join(map(re.escape, places(position)))
+    initial = "|".join({re.escape(name[0]) for name in places(position) if len(name) > 2})
     form = re.compile(rf"(?:{place})|(?:{place})(?:{place})|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}")
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        for move in position.moves():
-            assert form.fullmatch(move), f"{move} has none of the forms that the docstring of Game._moves lists"
+    moves = position.moves()
+    assert len(set(moves)) == len(moves)
+    for move in moves:
+        assert type(move) is str
+        assert move.isascii()
+        assert move.isprintable()
+        assert move not in ("undo", "restart")
+        assert form.fullmatch(move), f"{move} has none of the forms that the docstring of Game._moves lists"
+
+
+def check_view(position: Game) -> None:
+    """A view shows backs exactly where cards are hidden, and can be encoded."""
+    view = position.view()
+    for place, pile in view.items():
+        cards = position.table[place]
+        assert pile == ((BACK,) * len(cards) if place in position.hidden else cards)
+        assert all(type(card) is str for card in pile)
+    assert all(type(note) is str for note in position.notes.values())
+    sent = (view, position.notes, position.moves(), position.score, position.progress)
+    decoded = msgspec.msgpack.decode(msgspec.msgpack.encode(sent))[0]
+    assert decoded == msgspec.json.decode(msgspec.json.encode(sent))[0]
+    assert decoded == {place: list(pile) for place, pile in view.items()}
+
+
+def check_end(position: Game) -> None:
+    """Progress and outcome agree."""
+    assert 0 <= position.home <= position.goal
+    assert 0 <= position.progress <= 1
+    assert (position.progress == 1) == position.won == (position.outcome == "won")
+    assert position.over == (not position.moves()) == (position.outcome != "playing")
+    assert position.outcome in ("playing", "won", position.dead_end)
+    if position.over:
+        with pytest.raises(IllegalMove, match=f"The game is {position.outcome}"):
+            position.after("undo")
+
+
+def check_step(before: Game, move: str, later: Game) -> None:
+    """Cards on foundations stay there, and only turning up a hidden card is a reveal."""
+    for place in before.foundations:
+        assert later.table[place][: len(before.table[place])] == before.table[place]
+    seen = [
+        sum((Counter(pile) for place, pile in each.view().items() if place not in each.hidden), Counter())
+        for each in (before, later)
+    ]
+    assert before.reveals(later) == (seen[0] != seen[1] or move == "redeal")
+
+
+@every_variant
+@few
+@given(seed=seeds, random=luck)
+def test_every_position_of_a_play_is_what_clients_rely_on(
+    game: type[Game], variant: Variant, seed: str, random: Random
+) -> None:
+    check_layout(game)
+    steps = walk(game.from_seed(seed, **variant), random)
+    for _, position in steps:
+        for check in (check_cards, check_moves, check_view, check_end):
+            check(position)
+    for (_, before), (move, later) in pairwise(steps):
+        check_step(before, move, later)
 
 
 @every_variant
@@ -147,93 +195,6 @@ def test_folding_the_moves_from_the_seed_gives_an_equal_position(
     assert reduce(game.after, moves, game.from_seed(seed, **variant)) == steps[-1][1]
 
 
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_every_place_is_in_the_layout_and_the_view(
-    game: type[Game], variant: Variant, seed: str, random: Random
-) -> None:
-    drawn = places(game)
-    assert len(set(drawn)) == len(drawn)
-    assert game.fanned <= set(drawn)
-    assert game.labels.keys() <= set(drawn)
-    assert set(game.labels.values()) <= set(RANKS)
-    assert game.foundations <= set(drawn)
-    assert game.hidden <= set(drawn), "set `hidden`: by default it contains the stock"
-    assert all(len(place) >= 2 for place in drawn)
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        assert set(position.table.piles) == set(drawn) == set(position.view())
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_cards_on_foundations_stay_there(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    for (_, before), (_, after) in pairwise(walk(game.from_seed(seed, **variant), random)):
-        for place in game.foundations:
-            pile = before.table[place]
-            assert after.table[place][: len(pile)] == pile
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_a_view_shows_backs_exactly_where_cards_are_hidden(
-    game: type[Game], variant: Variant, seed: str, random: Random
-) -> None:
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        for place, pile in position.view().items():
-            cards = position.table[place]
-            assert pile == ((BACK,) * len(cards) if place in game.hidden else cards)
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_a_view_can_be_encoded(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        sent = (position.view(), position.notes, position.moves(), position.score, position.progress)
-        assert all(type(card) is str for pile in position.view().values() for card in pile)
-        assert all(type(note) is str for note in position.notes.values())
-        view = msgspec.msgpack.decode(msgspec.msgpack.encode(sent))[0]
-        assert view == msgspec.json.decode(msgspec.json.encode(sent))[0]
-        assert view == {place: list(pile) for place, pile in position.view().items()}
-
-
-def check_the_end(position: Game) -> None:
-    assert 0 <= position.home <= position.goal
-    assert 0 <= position.progress <= 1
-    assert (position.progress == 1) == position.won == (position.outcome == "won")
-    assert position.over == (not position.moves()) == (position.outcome != "playing")
-    assert position.outcome in ("playing", "won", position.dead_end)
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_progress_and_outcome_agree(game: type[Game], variant: Variant, seed: str, random: Random) -> None:
-    for _, position in walk(game.from_seed(seed, **variant), random):
-        check_the_end(position)
-        if position.over:
-            with pytest.raises(IllegalMove, match=f"The game is {position.outcome}"):
-                position.after("undo")
-
-
-@every_variant
-@few
-@given(seed=seeds, random=luck)
-def test_only_turning_up_a_hidden_card_is_a_reveal(
-    game: type[Game], variant: Variant, seed: str, random: Random
-) -> None:
-    steps = walk(game.from_seed(seed, **variant), random)
-    for (_, before), (move, later) in pairwise(steps):
-        seen = [
-            sum((Counter(pile) for place, pile in position.view().items() if place not in game.hidden), Counter())
-            for position in (before, later)
-        ]
-        assert before.reveals(later) == (seen[0] != seen[1] or move == "redeal")
-
-
 # Recorded wins.
 
 
@@ -241,10 +202,10 @@ def test_only_turning_up_a_hidden_card_is_a_reveal(
 def test_a_recorded_win(slug: str) -> None:
     steps = replayed(slug)
     for _, position in steps[:-1]:
-        check_the_end(position)
+        check_end(position)
         assert position.outcome == "playing"
     won = steps[-1][1]
-    check_the_end(won)
+    check_end(won)
     assert won.outcome == "won"
     assert won.score == (0 if slug == "gallery" else won.home)
 
