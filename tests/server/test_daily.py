@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from conftest import kept_store
 from samedeal import commitments
 from samedeal.computer.deal_filters import daily_filter, first
 from samedeal.day import Day
@@ -26,12 +25,6 @@ from support.servers import Racer
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store for this module only: servers write their races again when the shared store is emptied."""
-    yield from kept_store(tmp_path_factory.mktemp("daily") / "store")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Guests choose a name, log in on several devices and log out over HTTP, at servers that share a store."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,24 +16,9 @@ from support.stores import until
 
 pytestmark = pytest.mark.tier(2)
 
+SETTINGS = {"log_level": "debug"}
+
 INVALID = "The code is wrong, was already used, or has expired."
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("devices") / "log"
-    with LoggedServer(store_url, log, log_level="debug", connections_per_address="0").start() as running:
-        yield running
-        assert running.failures() == []
-
-
-@pytest.fixture(scope="module")
-def other(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """Another server process with the same store."""
-    log = tmp_path_factory.mktemp("other") / "log"
-    with LoggedServer(store_url, log, emptied=False, connections_per_address="0").start() as running:
-        yield running
-        assert running.failures() == []
 
 
 def post(server: LoggedServer, path: str, token: str | None = None, body: object = None, **headers: str) -> Answer:

@@ -33,25 +33,12 @@ from support.logged_server import Line, LoggedServer, request, written
 
 pytestmark = pytest.mark.tier(2)
 
+SETTINGS = {"metrics": "on"}
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 NONCE = bytes(range(32))
 few = settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("documents") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _logs_no_errors(request: pytest.FixtureRequest) -> Iterator[None]:
-    """After each test, the server has logged no error."""
-    yield
-    if "server" in request.fixturenames:
-        assert request.getfixturevalue("server").failures() == []
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Evenings over HTTP: the scores over a chain of rematches, byte for byte as computed from their replays."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ from support.servers import Racer, Server, racers
 from support.stores import process
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as server:
-        yield server
 
 
 async def race(race_id: str, *players: Racer) -> None:

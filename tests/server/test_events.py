@@ -2,14 +2,12 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
 
 import pytest
 from starlette.requests import Request
 from starlette.types import Message, Scope
 from websockets.exceptions import InvalidStatus
 
-from conftest import kept_store
 from samedeal.errors import Refused
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
@@ -25,14 +23,7 @@ from support.stores import process, seat_for, until
 
 pytestmark = pytest.mark.tier(2)
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    folder = tmp_path_factory.mktemp("events")
-    for url in kept_store(folder / "store"):
-        with LoggedServer(url, folder / "log", connections_per_address="3").start() as running:
-            yield running
-            assert running.failures() == []
+STORE, SETTINGS = "own_store", {"connections_per_address": "3"}
 
 
 async def test_stream_follows_a_race_from_the_lobby_to_its_end(server: LoggedServer) -> None:

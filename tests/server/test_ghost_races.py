@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -198,14 +197,6 @@ async def test_daily_race_has_the_best_earlier_racers_of_the_day_as_ghosts(
 async def daily(parts: Process) -> Room:
     options = Options(limit_ms=60_000, start_delay_ms=0, max_racers=1, unlisted=True)
     return await parts.registry.create(GAMES["corner-stones"], {}, None, options, daily=True)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log: Path = tmp_path_factory.mktemp("ghosts") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0").start() as running:
-        yield running
-        assert running.failures() == []
 
 
 async def raced(server: LoggedServer, *names: str, moves: int = 0, game: str = "corners", **options: Any) -> str:

@@ -17,11 +17,10 @@ from samedeal.games.lessons import PRACTICE
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.store.live_races import LiveRaces
-from support.http_api import UNKNOWN, create, logs_no_errors, problem, server
+from support.http_api import UNKNOWN, create, problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import racers
 
-__all__ = ["logs_no_errors", "server"]
 CURL = {"User_Agent": "curl/8.17.0", "Accept": "*/*"}
 
 

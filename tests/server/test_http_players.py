@@ -5,12 +5,11 @@ import asyncio
 import pytest
 
 from samedeal.wire import messages as m
-from support.http_api import logs_no_errors, problem, race_of_two, server
+from support.http_api import problem, race_of_two
 from support.logged_server import Answer, Line, LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
 
-__all__ = ["logs_no_errors", "server"]
 UNKNOWN = "0123456789abcdef"
 
 

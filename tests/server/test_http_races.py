@@ -10,10 +10,8 @@ from samedeal.computer.deal_filters import GRADES, has_grades
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Options, Seed
-from support.http_api import UNKNOWN, chunked, create, finish_race, logs_no_errors, problem, server
+from support.http_api import UNKNOWN, chunked, create, finish_race, problem
 from support.logged_server import LoggedServer, request
-
-__all__ = ["logs_no_errors", "server"]
 
 
 def test_created_race_is_sealed_with_the_defaults_of_its_game(server: LoggedServer) -> None:

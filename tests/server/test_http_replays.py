@@ -9,12 +9,10 @@ import pytest
 from samedeal import codec
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import ReplayLines, read
-from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, logs_no_errors, problem, server
+from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, problem
 from support.logged_server import LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["logs_no_errors", "server"]
 
 
 async def test_replay_form_is_selected_by_suffix_and_accept(server: LoggedServer) -> None:

@@ -15,11 +15,9 @@ from samedeal.replays.signature import public_key
 from samedeal_server.api.verification import MAX_VERIFICATIONS
 from support.finished_races import SECRET, finished
 from support.hostile_client import Hostile
-from support.http_api import FORMS, NDJSON, chunked, encode_replay, finish_race, logs_no_errors, problem, server
+from support.http_api import FORMS, NDJSON, chunked, encode_replay, finish_race, problem
 from support.logged_server import LoggedServer, request
 from support.servers import SIGNING_KEY
-
-__all__ = ["logs_no_errors", "server"]
 
 
 @pytest.mark.parametrize("form", FORMS)

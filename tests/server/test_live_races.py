@@ -3,13 +3,12 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
-from conftest import kept_store
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
@@ -26,6 +25,8 @@ from support.servers import Server, racers
 from support.stores import KEY, Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
+
+STORE, SETTINGS = "own_store", {"log_level": "debug", "master_key": KEY.hex()}
 
 
 @pytest.fixture
@@ -105,20 +106,6 @@ async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Proce
         redis.hdel("races:summaries", races[1])
     assert await listed(parts) == [races[2]]
     assert await listed(parts, limit=1) == [races[2]]
-
-
-@pytest.fixture(scope="module")
-def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store for this module only: servers write their races again when the shared store is emptied."""
-    yield from kept_store(tmp_path_factory.mktemp("live") / "store")
-
-
-@pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("live") / "log"
-    with LoggedServer(own_store, log, log_level="debug", master_key=KEY.hex()).start() as server:
-        yield server
-        assert server.failures() == []
 
 
 async def test_the_page_of_a_finished_race_opens_no_room(

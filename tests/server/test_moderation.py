@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,24 +22,7 @@ from support.stores import until
 pytestmark = pytest.mark.tier(2)
 
 ADMIN_KEY = "k" * 32
-SETTINGS = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1", "connections_per_address": "0"}
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("moderation") / "log"
-    with LoggedServer(store_url, log, emptied=True, **SETTINGS).start() as running:
-        yield running
-        assert running.failures() == []
-
-
-@pytest.fixture(scope="module")
-def other(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """Another server process with the same store."""
-    log = tmp_path_factory.mktemp("other") / "log"
-    with LoggedServer(store_url, log, emptied=False, **SETTINGS).start() as running:
-        yield running
-        assert running.failures() == []
+SETTINGS = {"admin_key": ADMIN_KEY, "trusted_proxies": "127.0.0.1"}
 
 
 def admin(server: LoggedServer, method: str, path: str, **body: object) -> Answer:

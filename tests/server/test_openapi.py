@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +18,8 @@ from support.logged_server import LoggedServer, request
 from support.servers import racers
 
 pytestmark = pytest.mark.tier(3)
+
+SETTINGS = {"metrics": "on"}
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 CONFIG = """
@@ -65,14 +66,6 @@ enabled = false
 """The configuration of schemathesis. Most races and players in its requests exist; most deals for par are the same.
 Login codes are created with the token of a guest."""
 EVENTS = "GET /api/v1/races/{race}/events"
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("openapi") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0", metrics="on").start() as running:
-        yield running
-        assert running.failures() == []
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,13 @@ from samedeal_server.work.stored_results import MAX_PENDING, MAX_PENDING_PER_ADD
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
-from support.par_requests import SIGNING_KEY, address, computed, own_store, par_json, par_keys, server, settled
+from support.par_requests import SIGNING_KEY, address, computed, par_json, par_keys, settled
 from support.servers import Server, racers
 from support.stores import process, until
 
 pytestmark = pytest.mark.tier(3)
 
-__all__ = ["own_store", "server"]
+STORE, SETTINGS = "own_store", {"signing_key": SIGNING_KEY}
 
 ODD = ["a/b", "x/par/3", "..", "/", "?x=1", "#", "%41", "a%2Fb", "béla 7", "漢字 🂡", "a:b", "+", "'\"<&>\\", "s" * 128]
 

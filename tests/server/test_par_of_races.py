@@ -22,13 +22,13 @@ from samedeal_server.work.stored_results import StoredResults
 from support.finished_races import finished
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
-from support.par_requests import address, all_sealed, computed, finished_race, own_store, par_json, server, settled
+from support.par_requests import SIGNING_KEY, address, all_sealed, computed, finished_race, par_json, settled
 from support.servers import racers
 from support.stores import Process, process, until
 
 pytestmark = pytest.mark.tier(3)
 
-__all__ = ["own_store", "server"]
+STORE, SETTINGS = "own_store", {"signing_key": SIGNING_KEY}
 
 
 # Races.

@@ -3,7 +3,6 @@
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
@@ -14,12 +13,6 @@ from samedeal_server.live.opening import VISIBLE
 from support.logged_server import LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    with LoggedServer(store_url, tmp_path_factory.mktemp("openings") / "log").start() as running:
-        yield running
 
 
 def test_visible_seed_pattern_excludes_invisible_characters() -> None:

@@ -1,7 +1,6 @@
 """Rate limits of addresses, with a fake clock and with a real server."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,8 @@ from samedeal_server.settings import Settings
 from support.logged_server import Line, LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
+
+SETTINGS = {"races_per_minute": "4", "guests_per_minute": "5", "wrong_tokens_per_minute": "3"}
 
 
 class ManualClock:
@@ -78,15 +79,6 @@ def test_rate_limit_forgets_the_least_recent_address() -> None:
 )
 def test_ipv6_addresses_count_by_their_network(address: str, counts_as: str) -> None:
     assert network(address) == counts_as
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("rate_limits") / "log"
-    limits = {"races_per_minute": "4", "guests_per_minute": "5", "wrong_tokens_per_minute": "3"}
-    with LoggedServer(store_url, log, emptied=True, **limits).start() as running:
-        yield running
-        assert running.failures() == []
 
 
 def create(server: LoggedServer, **fields: object) -> int:

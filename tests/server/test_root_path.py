@@ -2,12 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from conftest import kept_store
 from samedeal.wire import messages as m
 from samedeal_server.handover import RACE_URL
 from samedeal_server.net.root_path import below_root_path
@@ -18,17 +16,9 @@ from support.logged_server import Line, LoggedServer, request
 pytestmark = pytest.mark.tier(2)
 
 PUBLIC = "https://example.org/cards"
+STORE, SETTINGS = "own_store", {"public_url": f"{PUBLIC}/", "metrics": "on"}
 BROWSER = {"Accept": "text/html", "User_Agent": "Mozilla/5.0"}
 PREVIEW = {"Accept": "*/*", "User_Agent": "WhatsApp/2.25"}
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    folder = tmp_path_factory.mktemp("path")
-    for url in kept_store(folder / "store"):
-        with LoggedServer(url, folder / "log", public_url=f"{PUBLIC}/", metrics="on").start() as running:
-            yield running
-            assert running.failures() == []
 
 
 def links(html: str) -> list[str]:

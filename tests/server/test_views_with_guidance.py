@@ -1,7 +1,5 @@
 """Guidance: only clients that ask for it get it, also when they share encodings with others."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from samedeal.games.catalogue import GAMES
@@ -9,12 +7,6 @@ from samedeal.wire import messages as m
 from support.servers import Racer, Server
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
 
 
 async def connected(server: Server, name: str, *features: str) -> Racer:

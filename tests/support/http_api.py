@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from samedeal import codec
 from samedeal.errors import CODES
@@ -16,20 +13,6 @@ from support.logged_server import Answer, Line, LoggedServer, request
 MSGPACK, NDJSON = "application/vnd.msgpack", "application/x-ndjson"
 FORMS = ("json", "msgpack", "ndjson")
 UNKNOWN = "calm-otter-42"
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("api") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0").start() as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def logs_no_errors(server: LoggedServer) -> Iterator[None]:
-    """After each test, the server has logged no error."""
-    yield
-    assert server.failures() == []
 
 
 async def finish_race(

@@ -1,40 +1,23 @@
 """Requests for par, and the expected answers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-import pytest
 from redis import Redis
 
-from conftest import kept_store
 from samedeal.computer.par import Par
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from samedeal_server.live.pars import ParProgress
 from support.http_api import problem
-from support.logged_server import Answer, LoggedServer, request
+from support.logged_server import Answer, request
 from support.servers import Server, racers
 from support.waiting import LIMIT_S
 
 T = TypeVar("T")
 SIGNING_KEY = "a5" * 32
-
-
-@pytest.fixture(scope="module")
-def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A store that no test empties."""
-    yield from kept_store(tmp_path_factory.mktemp("par") / "store")
-
-
-@pytest.fixture(scope="module")
-def server(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """A server that signs replays. It must not log any failure."""
-    log = tmp_path_factory.mktemp("par") / "log"
-    with LoggedServer(own_store, log, signing_key=SIGNING_KEY).start() as running:
-        yield running
-        assert running.failures() == []
 
 
 def address(code: str, more: str = "") -> str:

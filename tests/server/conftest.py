@@ -1,0 +1,39 @@
+"""The servers of the tests in a module, which chooses their settings in SETTINGS, and their store in STORE."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import kept_store
+from support.logged_server import LoggedServer
+
+
+@pytest.fixture(scope="module")
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store for this module only: servers write their races again when the shared store is emptied."""
+    yield from kept_store(tmp_path_factory.mktemp("own") / "store")
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
+    """A server, by default without a limit on connections. It must not log any failure."""
+    yield from _running(request, tmp_path_factory, emptied=True)
+
+
+@pytest.fixture(scope="module")
+def other(
+    request: pytest.FixtureRequest, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LoggedServer]:
+    """Another server process with the same store."""
+    yield from _running(request, tmp_path_factory, emptied=False)
+
+
+def _running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, *, emptied: bool
+) -> Iterator[LoggedServer]:
+    settings: dict[str, str] = {"connections_per_address": "0"} | getattr(request.module, "SETTINGS", {})
+    url: str = request.getfixturevalue(getattr(request.module, "STORE", "store_url"))
+    log = tmp_path_factory.mktemp("server") / "log"
+    with LoggedServer(url, log, emptied=emptied, **settings).start() as running:
+        yield running
+        assert running.failures() == []
