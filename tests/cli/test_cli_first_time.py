@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,12 +30,6 @@ WAYS = [
     pytest.param(("new", "corners", "--join", "--line"), id="new"),
 ]
 """The ways to a seat that the README and the first screen offer. The demo has tests of its own."""
-
-
-@pytest.fixture(scope="module")
-def live(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
 
 
 @pytest.fixture

@@ -50,18 +50,6 @@ async def test_unknown_messages_and_fields_do_not_end_a_connection() -> None:
     assert [type(message) for message in received[:3]] == [m.Hello, m.Join, m.Move]
 
 
-async def test_an_unknown_filter_and_an_unknown_stage_do_not_end_a_connection() -> None:
-    options = to_builtins(HEADER.options) | {"filter": "certified/1", "spectators": "friends"}
-
-    async def script(peer: Peer) -> None:
-        await seated(peer, header=to_builtins(HEADER) | {"options": options}, stage="paused")
-        await peer.hear()
-
-    async with server(script) as (url, _), Connection(url, RACE, name="ada") as connection:
-        assert str(connection.header.options.filter) == "certified/1"
-        assert str(connection.view.stage) == "paused"
-
-
 async def test_receipts_preserve_unknown_header_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     state = state_dir()
@@ -83,28 +71,6 @@ async def test_receipts_preserve_unknown_header_fields(tmp_path: Path, monkeypat
     with pytest.raises(Refused, match=RACE) as refused:
         in_file(file)
     assert refused.value.code == "unsupported-version"
-
-
-async def test_receipts_of_a_header_with_numbers_as_keys_are_stored(tmp_path: Path) -> None:
-    async def script(peer: Peer) -> None:
-        await seated(peer, header=to_builtins(HEADER) | {"teams": {1: "red", 2: "black"}})
-        await peer.hear()
-
-    async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=tmp_path):
-        (file,) = (tmp_path / "receipts").glob("*.ndjson")
-    header = json.decode(file.read_bytes().splitlines()[0])[1]
-    assert header == to_builtins(HEADER) | {"teams": {"1": "red", "2": "black"}}
-
-
-async def test_header_that_json_cannot_express_is_not_a_valid_message(tmp_path: Path) -> None:
-    async def script(peer: Peer) -> None:
-        await seated(peer, header=to_builtins(HEADER) | {"newer": {None: 1}}, seat=1)
-        await peer.hear()
-
-    async with server(script) as (url, _):
-        with pytest.raises(Unreachable, match="not a valid Same Deal message"):
-            async with Connection(url, RACE, name="ada", keep_in=tmp_path):
-                pass
 
 
 async def test_unreadable_header_is_declined_by_its_rules() -> None:

@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from samedeal import codec
-from samedeal.proof.receipts import DigestReceipt
 from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY, finished
@@ -55,15 +54,6 @@ def test_verify_detects_a_rewritten_log_at_its_first_change(state: Path, tmp_pat
         fact(out) == f"✘ receipts    entry {n}: the digest of entry {n} does not match the one received (stored here)"
     )
     assert out.splitlines()[-1] == f"refused (receipts, entry {n})"
-
-
-def test_verify_detects_a_truncated_log(state: Path, tmp_path: Path) -> None:
-    replay = finished("corners")
-    last = len(replay.entries)
-    keep(state, [*told(replay, 9), DigestReceipt(last + 1, "0" * 64)])
-    code, out, _ = run("verify", written(tmp_path / "race.json", replay))
-    assert code == 5
-    assert f"the log ends at entry {last}, but entry {last + 1} was received" in fact(out)
 
 
 def test_verify_detects_a_race_opened_again(state: Path, tmp_path: Path) -> None:
@@ -131,12 +121,7 @@ DIGEST = b'["digest",1,"' + b"0" * 64 + b'"]\n'
         (lambda _: b"", "contains no receipts"),
         (lambda _: b"\xff\x00 no receipts", "contains no receipts"),
         (lambda data: data + b"\xff\xfe\n", "Line 4 is not a valid receipt"),
-        (lambda data: data + b"[" * 60_000 + b"\n", "Line 4 is not a valid receipt"),
-        (lambda data: data + b'["digest",1]\n', "Line 4 is not a valid receipt"),
-        (lambda data: data + b'["digest",-1,"' + b"0" * 64 + b'"]\n', "Line 4 is not a valid receipt"),
         (lambda data: data + b'["\x1b[2J",1]\n', "Line 4 is not a valid receipt"),
-        (lambda data: data + b'["elsewhere",1,2]\n', "Line 4 is not a valid receipt"),
-        (lambda data: data + b"\n", "Line 4 is not a valid receipt"),
         (lambda data: data + b"1" * 70_000, "at most 1048576 lines of 65536 bytes"),
         (lambda data: DIGEST + data, "Receipts must start with a header, but line 1 comes before the first one"),
         (lambda data: data + DIGEST * 220_000, "larger than the 16777216 bytes"),

@@ -79,15 +79,6 @@ def test_every_top_card_is_shown_with_its_place(slug: str) -> None:
             assert re.search(rf"\b{place}\b", text)
 
 
-def test_ascii_tables_and_standings_are_ascii() -> None:
-    for slug in GAMES:
-        game = after(slug, 30)
-        assert "".join(board_lines(game.layout, game.fanned, shown(game), ascii=True)).isascii()
-    assert (
-        "".join(standings_lines(_standings(), ascii=True)).translate({ord(letter): "x" for letter in "ü一"}).isascii()
-    )
-
-
 def test_colours_only_add_escape_sequences() -> None:
     game = after("corner-stones", 12)
     plain = board_lines(game.layout, game.fanned, shown(game))

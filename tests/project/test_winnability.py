@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from research import winnability
-from research.winnability import METHODS, Method, Results, Row, replayed
+from research.winnability import METHODS, Method, Results, replayed
 from samedeal.games.catalogue import GAMES
 from samedeal.games.grid import Grid
 from samedeal.solver import grid_search as grid
@@ -99,23 +99,3 @@ def test_each_pass_searches_open_deals_with_a_larger_budget(folder: Path, monkey
     rows = Results(KINGS).rows
     assert [(row.budget, row.positions) for row in rows.values()] == [(1_000, 7)] * 2
     assert (folder / f"{KINGS}.csv").read_text(encoding="utf-8").count("\n") == 3, "a finished run leaves one row each"
-
-
-def test_merged_results_keep_what_says_most(folder: Path) -> None:
-    results = Results(KINGS)
-    results.tidy()
-    ours, theirs = [Row(1, "open", 10, 10), Row(2, "won", 10, 5)], [Row(1, "open", 100, 100), Row(2, "open", 99, 99)]
-    for row in (*ours, *theirs):
-        results.append(row)
-    with results.path.open("a", encoding="utf-8") as file:
-        file.write(results.path.read_text(encoding="utf-8"))
-    assert list(Results(KINGS).rows.values()) == [theirs[0], ours[1]]
-
-
-def test_table_counts_wins_losses_and_open_deals(folder: Path) -> None:
-    results = Results(KINGS)
-    for deal, outcome in enumerate(["won"] * 6 + ["lost"] * 3 + ["open"], start=1):
-        results.put(Row(deal, outcome, 100, deal))
-    _, _, line, _ = winnability.table([results])
-    # Wilson intervals of 95 %: 6 of 10 from 31.3 % on, 7 of 10 up to 89.2 %
-    assert line == "| Kings in the Corners | 10 | 6 | 3 | 1 | 31.3–89.2 % | exact | 6 |"

@@ -1,7 +1,6 @@
 """Rate limits of addresses, with a fake clock and with a real server."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -112,8 +111,3 @@ async def test_new_guests_are_limited_per_address(server: LoggedServer) -> None:
     assert post("eve") == 429
     async with await Line.open(server) as line:  # known guests may return
         assert isinstance(await line.ask("hello", token=first.token), m.Welcome)
-
-
-def test_open_races_are_limited(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", open_races="3").start() as server:
-        assert [create(server) for _ in range(5)] == [201] * 3 + [429] * 2

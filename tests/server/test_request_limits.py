@@ -182,11 +182,6 @@ def test_default_limits_allow_loading_the_page_several_times(
     assert set(loaded) == {200}
 
 
-def test_request_limit_can_be_disabled(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", requests_per_second="0", request_burst=f"{BURST}").start() as server:
-        assert {request(server, "GET", "/api/v1/games").status for _ in range(2 * BURST)} == {200}
-
-
 def test_refusal_states_when_to_retry() -> None:
     limit = RateLimit("requests_per_second", "requests", 60 * 2, lambda: 0.0, burst=10)
     limit.take("a", 10)

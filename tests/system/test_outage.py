@@ -224,17 +224,6 @@ async def test_server_starts_although_its_store_connection_breaks(store: Store) 
         await breaking
 
 
-async def test_scripts_are_loaded_again_after_a_flush(store: Store) -> None:
-    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
-        players = await begun(server, "ada", "bo")
-        for _ in range(3):
-            store.redis.script_flush()
-            for player in players:
-                await player.play(2)
-        assert [player.unavailable for player in players] == [0, 0]
-        await ended(server, players)
-
-
 async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
     """The race is complete, listed and continued by the next server."""
     async with asyncio.timeout(LIMIT_S), serving(store.url) as server:

@@ -113,15 +113,6 @@ async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> No
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
 
 
-async def test_new_race_is_available_on_the_other_server(pair: Pair) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        for _ in range(5):
-            race = pair[0].create("gallery")
-            ada = Persistent("ada", race, [pair[1]], Random(1))
-            assert (await ada.resume()).race == race
-            await ada.close()
-
-
 async def test_spectators_on_the_other_server_receive_all_moves_and_the_end(pair: Pair) -> None:
     async with asyncio.timeout(LIMIT_S):
         race = pair[0].create("corners", max_racers=1, start_delay_ms=0)
