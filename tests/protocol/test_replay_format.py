@@ -4,14 +4,21 @@ import hmac
 import json
 from datetime import UTC, datetime
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from samedeal import codec
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import receipts
 from samedeal.proof.verification import FACTS, RECEIPTS, verify
 from samedeal.race.events import Header, Options
-from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, read
+from samedeal.replays import replay as replays
+from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, ReplayLines, read
+from support.finished_races import finished
 from support.replay_writing import canonical, in_lines
 
 PAGE = Path(__file__).parents[2] / "docs" / "bots" / "replay-format.md"
@@ -131,3 +138,46 @@ def test_the_documentation_names_every_fact_and_field() -> None:
     fields = {*replay, *replay["standings"][0], *replay["signature"], *FACTS, *RECEIPTS}
     fields |= {*Header.__struct_fields__, *Options.__struct_fields__}
     assert [field for field in sorted(fields) if f"`{field}`" not in text] == []
+
+
+REPLAY = finished("corners")
+LINES = list(REPLAY.lines())
+
+
+def refusal(*lines: bytes) -> str:
+    with pytest.raises(Refused) as refused:
+        ReplayLines(BytesIO(b"".join(lines)))
+    assert refused.value.code == "bad-replay"
+    return refused.value.text
+
+
+def test_the_first_line_is_enough_to_recognise_a_line_based_replay() -> None:
+    assert replays.in_lines(LINES[0])
+    assert replays.in_lines(LINES[0].removesuffix(b"\n"))
+    assert replays.in_lines(b"".join(LINES))
+
+
+@pytest.mark.parametrize("start", [b"", b"\n" + LINES[0], LINES[0][:-2], LINES[1], codec.encode(REPLAY, "json")])
+def test_other_files_are_not_taken_for_line_based_replays(start: bytes) -> None:
+    assert not replays.in_lines(start)
+
+
+def test_the_length_of_a_line_is_limited() -> None:
+    longest = b" " * (MAX_LINE_BYTES - len(LINES[1])) + LINES[1]
+    assert "Line 2 of the replay is not in canonical form" in _entries_refusal(LINES[0], longest, *LINES[2:])
+    assert refusal(LINES[0], b" " + longest, *LINES[2:]) == "Line 2 has more than 65536 bytes."
+
+
+def test_the_number_of_entries_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replays, "MAX_ENTRIES", len(REPLAY.entries))
+    assert tuple(ReplayLines(BytesIO(b"".join(LINES))).entries) == REPLAY.entries
+    monkeypatch.setattr(replays, "MAX_ENTRIES", len(REPLAY.entries) - 1)
+    assert refusal(*LINES) == f"A replay can have at most {len(REPLAY.entries) - 1} entries."
+
+
+def _entries_refusal(*lines: bytes) -> str:
+    """Return the refusal of an entry in lines that are accepted otherwise."""
+    replay = ReplayLines(BytesIO(b"".join(lines)))
+    with pytest.raises(Refused) as refused:
+        list(replay.entries)
+    return refused.value.text

@@ -1,13 +1,16 @@
-"""The page in a real browser: players who are kicked or banned learn why."""
+"""Moderation on the page: why a player was removed, and reports about players."""
 
+import json
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
+from samedeal.wire import messages as m
 from samedeal_cli.net.admin_api import AdminApi
-from support.browser import IN_BROWSER, solo, start_race, wait_for_deal
-from support.servers import Server
+from support.browser import IN_BROWSER, check_layout, open_page, resign, solo, start_race, take_seat, wait_for_deal
+from support.logged_server import LoggedServer, request
+from support.servers import Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
@@ -24,3 +27,32 @@ async def test_page_shows_why_a_player_is_kicked_and_banned(server: Server, page
     await page.wait_for_selector("text=/You are banned until .* UTC: insults/")
     await page.reload()
     await page.wait_for_selector("text=/You are banned until .* UTC: insults/")
+
+
+KEY = "k" * 40
+
+
+async def test_racer_reports_another_one(redis_url: str, tmp_path: Path, chromium: Browser) -> None:
+    with LoggedServer(redis_url, tmp_path / "log", admin_key=KEY).start() as server:
+        race_id = server.create("corners", max_racers=2, start_delay_ms=0)
+        async with racers(server, "bo") as (bo,), open_page(chromium, 320, 568) as ada:
+            await bo.join(race_id)
+            await bo.ask(m.Ready)
+            await take_seat(ada.page, server, race_id, "ada")
+            await ada.page.click("#ready")
+            await bo.dealt()
+            await wait_for_deal(ada.page)
+            await bo.ask(m.Resign)
+            await resign(ada.page)
+            await ada.page.click("button:text-is('Report a player')")
+            await ada.page.wait_for_selector("dialog")
+            assert await ada.page.locator("dialog select").first.locator("option").all_inner_texts() == ["bo"]
+            await ada.page.select_option("dialog label:has-text('Reason') select", "cheating")
+            await ada.page.fill("dialog textarea", "Two accounts.")
+            await check_layout(ada.page)
+            await ada.page.click("dialog button:text-is('Send')")
+            await ada.page.wait_for_selector("#status:has-text('will see your report about bo')")
+            answer = request(server, "GET", "/api/v1/admin/reports", Authorization=f"Bearer {KEY}")
+            (report,) = json.loads(answer.body)["reports"]
+            assert (report["by"]["name"], report["about"]["name"]) == ("ada", "bo")
+            assert (report["reason"], report["text"], report["race"]) == ("cheating", "Two accounts.", race_id)

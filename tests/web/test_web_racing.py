@@ -1,7 +1,7 @@
 """Racing in a real browser: taps, keys, drags, undo and announcements."""
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from samedeal.games.catalogue import GAMES
 from support.browser import (
@@ -11,7 +11,9 @@ from support.browser import (
     arrow_key_targets,
     drag,
     find_violations,
+    join_race,
     move_focus,
+    open_page,
     places_of,
     resign,
     solo,
@@ -19,6 +21,7 @@ from support.browser import (
     start_race,
     tap,
     tap_moves,
+    wait_for_deal,
     wait_for_ply,
     wait_until,
     window,
@@ -186,3 +189,27 @@ async def test_result_is_copied_shared_and_compared_with_the_computer(server: Se
     assert await page.locator(".par-chart .own").count() == 1
     assert (await page.inner_text(".par-chart .mark")).strip("▾ ") == "ada"
     assert not await find_violations(page)
+
+
+COUNT_MOVES = """
+    window.moves = 0;
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) {
+        if (JSON.parse(data).t === "move") window.moves += 1;
+        send.call(this, data);
+    };
+"""
+PRESS = """async (key) => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: "KeyD", bubbles: true }));
+    await new Promise((done) => setTimeout(done));
+    return window.moves;
+}"""
+
+
+@pytest.mark.parametrize("key", "dDвδ")
+async def test_key_for_draw_works_on_every_keyboard(key: str, server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as tab:
+        await tab.page.add_init_script(COUNT_MOVES)
+        await join_race(tab.page, server, solo(server, "corners"))
+        await wait_for_deal(tab.page)
+        assert await tab.page.evaluate(PRESS, key) == 1

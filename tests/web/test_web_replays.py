@@ -10,9 +10,9 @@ from playwright.async_api import Page, Route
 from samedeal import codec
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, Tab, solo, wait_until, window
+from support.browser import IN_BROWSER, Tab, give_name, resign, solo, wait_until, window
 from support.forged_replays import altered, forged, played
-from support.servers import Server, racers
+from support.servers import Server, begin_together, racers, resign_all
 from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -204,3 +204,24 @@ async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Ser
         assert re.fullmatch(r"refused \(receipts, entry \d+\)", outcomes["Checked by your browser, not by us"])
         assert outcomes["Checked by this server"] == "verified, key unknown"
         assert "Verification failed ✗" in await page.inner_text(".checks .verdict")
+
+
+@window(1024, 768)
+async def test_replay_page_opens_a_race_against_its_racers(server: Server, page: Page) -> None:
+    race_id = server.create("corners", seed="225", max_racers=2, start_delay_ms=0)
+    async with racers(server, "ada", "bo") as players:
+        await begin_together(race_id, players)
+        await players[0].ask(m.Move, move="r2", ply=0)
+        await resign_all(players)
+    await server.replay(race_id)
+    await page.goto(f"{server.url}/replay/{race_id}")
+    await page.click("button:text-is('Race against this')")
+    await page.wait_for_selector(".start:has-text('You race the ghosts of')")
+    await give_name(page, "cy")
+    await page.wait_for_selector(".ghosts li:has-text('ada'):has-text('1/48'):has-text('resigned')")
+    assert await page.locator(".side ol.standings li").all_inner_texts() != []
+    assert await page.locator("ol.standings", has_text="ada").count() == 0
+    assert await page.locator(".ghosts li").count() == 2
+    await resign(page)
+    await page.wait_for_selector(".end .ghosts")
+    assert await page.locator(".end .ghosts li").count() == 2
