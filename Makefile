@@ -16,7 +16,6 @@
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
 # make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
 # make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
-# make conformance  the Autobahn WebSocket suite against the server; also needs Python 2.7
 #
 # Needs Python 3.11 or newer with venv and pip. Everything else is installed into .venv.
 
@@ -36,13 +35,13 @@ BIN := $(VENV)/bin
 # More workers than two cores, because many tests wait. With even more, work of the server that only runs on an idle
 # processor takes too long.
 DISTRIBUTED := -n 4 --dist worksteal
-ALL := test test-more tier-3 coverage pythons torture simulate weakened fuzz agree conformance
+ALL := test test-more tier-3 coverage pythons torture simulate weakened fuzz agree
 PART ?= $(ALL)
 PYTHONS ?= python3.12 python3.13 python3.14
 # Tests start Python hundreds of times: it should not compile every module each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-more test-all tier-3 coverage pythons torture simulate agree weakened conformance fuzz bench lint \
+.PHONY: demo test test-more test-all tier-3 coverage pythons torture simulate agree weakened fuzz bench lint \
 	types format generate clean
 
 demo: $(VENV)/has-all
@@ -90,10 +89,6 @@ coverage: $(VENV)/has-all,dev
 
 torture: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python -m support.torture $(ARGS)
-
-conformance: $(VENV)/has-all,dev
-	PYTHONPATH=tests $(BIN)/python -m support.autobahn
-	$(BIN)/pytest -s tests/system/test_autobahn.py
 
 simulate: $(VENV)/has-all,dev
 	SIMULATION_HISTORIES=$(HISTORIES) SIMULATION_SEED=$(SEED) \

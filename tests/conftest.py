@@ -21,12 +21,8 @@ import hypothesis
 import pytest
 from redis import Redis
 
-from support import autobahn
-
 PLATFORM = "platform: "
 """Starts the reason of a skip that no installation can avoid."""
-collect_ignore = [] if autobahn.installed() else ["system/test_autobahn.py"]
-"""The Autobahn suite needs Python 2.7. `make conformance` installs and runs it."""
 hypothesis.settings.register_profile("any speed", deadline=None)
 hypothesis.settings.load_profile("any speed")
 signal.signal(signal.SIGINT, signal.default_int_handler)

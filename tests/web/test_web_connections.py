@@ -12,7 +12,6 @@ from support.browser import (
     IN_BROWSER,
     SOLO,
     Tab,
-    find_violations,
     join_race,
     new_tab,
     open_page,
@@ -147,22 +146,6 @@ async def test_page_reconnects_when_the_device_is_back_online(server: Server, pa
     await wait_for_ply(page, 1)
 
 
-async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser) -> None:
-    async with Proxy(server.url) as network, open_page(chromium) as watched:
-        page = watched.page
-        await page.goto(f"{network.url}/r/{server.create('corners')}")
-        await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
-        await page.wait_for_selector("#ready")
-        network.cut()
-        await page.wait_for_selector("text=Reconnecting")
-        network.mend()
-        await page.wait_for_selector(".dot.up")
-        await page.click("#ready")
-        await page.wait_for_selector("button:text-is('Not ready')")
-        assert await page.locator(".standings li").count() == 1
-
-
 async def test_page_reconnects_at_once_when_the_phone_wakes_up(server: Server, chromium: Browser) -> None:
     race_id = solo(server, "corners")
     async with Proxy(server.url) as network, open_page(chromium) as watched:
@@ -243,27 +226,6 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: P
         await page.click(".preferences summary")
         await page.select_option("#preference-rivals", "false")
         await page.locator(".standings progress").wait_for(state="hidden")
-
-
-async def test_spectator_can_choose_a_table_when_tables_are_open(server: Server, page: Page) -> None:
-    race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0, spectators="open")
-    async with racers(server, "ada", "bo") as (ada, bo):
-        await page.goto(f"{server.url}/w/{race_id}")
-        await page.wait_for_selector("text=You are watching")
-        for racer in (ada, bo):
-            await racer.join(race_id)
-        await ada.ask(m.Ready)
-        await bo.ask(m.Ready)
-        for racer, count in ((ada, 3), (bo, 1)):
-            await racer.until(lambda view: view.stage == "running")
-            for _ in range(count):
-                await racer.move((racer.board.moves or [])[0])
-        await page.wait_for_selector('.table[data-ply="3"]')
-        await page.click(".standings button:has-text('bo')")
-        await page.wait_for_selector('.table[data-ply="1"]')
-        await bo.move((bo.board.moves or [])[0])
-        await page.wait_for_selector('.table[data-ply="2"]')
-        assert not await find_violations(page)
 
 
 async def test_spectator_is_asked_for_a_name_when_joining(server: Server, page: Page) -> None:
