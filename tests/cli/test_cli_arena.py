@@ -3,7 +3,6 @@
 import json
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,11 +14,11 @@ from samedeal.computer.deal_filters import passes
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.bot import MAX_REFUSALS
 from support.child_processes import runs
+from support.program import SAMEDEAL, ended, ran, started
 
 pytestmark = pytest.mark.tier(2)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-COMMAND = [sys.executable, "-m", "samedeal_cli.main", "arena"]
 LOOP = """
 import json, sys
 for line in sys.stdin:
@@ -56,9 +55,8 @@ LEARNS = f"""{LOOP}
 
 def arena(*arguments: str, returns: int = 0) -> tuple[str, str]:
     """Run the command and return its output."""
-    run = subprocess.run([*COMMAND, "--timeout", "4m", *arguments], capture_output=True, text=True, timeout=50)
-    assert run.returncode == returns, run.stderr
-    return run.stdout, run.stderr
+    done = ran("arena", "--timeout", "4m", *arguments, code=returns)
+    return done.stdout, done.stderr
 
 
 def raced(*arguments: str) -> Any:
@@ -168,13 +166,12 @@ def test_program_that_cannot_be_started_loses(tmp_path: Path) -> None:
 
 def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
     hanging = f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}\\n')\n{HANGS}"
-    command = [*COMMAND, program(tmp_path, hanging), "first", "--games", "corners", "--timeout", "1h"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words = ("first", "--games", "corners", "--timeout", "1h")
+    running = started(*SAMEDEAL, "arena", program(tmp_path, hanging), *words)
     wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
     pid = int((tmp_path / "pid").read_text())
     running.send_signal(signal.SIGTERM)
-    running.communicate(timeout=50)
-    assert running.returncode == 143
+    ended(running, 143)
     wait_for(lambda: not runs(pid))
 
 

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -14,6 +12,7 @@ from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.main import main
 from support.logged_server import request
+from support.program import SAMEDEAL, ran
 from support.terminals import at_a_terminal, until
 from support.timed_server import TimedServer
 
@@ -44,10 +43,9 @@ def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str]
 
 def played(*args: str, typed: str) -> list[str]:
     """The output of a game played through a pipe."""
-    command = [sys.executable, "-m", "samedeal_cli.main", *args]
-    run = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=50, check=False)
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.stdout.splitlines()
+    done = ran(*args, typed=typed)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
 
 
 def until_kept(server: TimedServer, day: Day, count: int) -> None:
@@ -74,7 +72,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     assert "0/1    daily deal" in said(capsys, "ls", "races", "--game", GAME)[1][1]
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
     until_kept(server, day, 2)
-    again = [sys.executable, "-m", "samedeal_cli.main", "solo", GAME, "--daily", "--as", "ada"]
+    again = [*SAMEDEAL, "solo", GAME, "--daily", "--as", "ada"]
     with at_a_terminal(os.environ | {"TERM": "xterm"}, again) as (process, terminal):
         until(terminal, "Only your first race on today's deal counts. Play it again? [Y/n]: ")
         os.write(terminal, b"n\n")

@@ -18,13 +18,13 @@ import pytest
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
 from support.node import needs_node
+from support.program import SAMEDEAL, ended, ran, started
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 README = EXAMPLES.parent / "README.md"
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 
 
 @pytest.fixture
@@ -32,13 +32,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """Separate directories, so that leftovers are visible."""
     (tmp_path / "tmp").mkdir()
     return os.environ | {"SAMEDEAL_SEARCH_AHEAD": "off", "TMPDIR": str(tmp_path / "tmp"), "PYTHONWARNINGS": "error"}
-
-
-def run(environment: dict[str, str], *arguments: object) -> "subprocess.CompletedProcess[str]":
-    command = [*SAMEDEAL, *map(str, arguments)]
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=50, stdin=subprocess.DEVNULL
-    )
 
 
 def assert_nothing_left(environment: dict[str, str]) -> None:
@@ -65,10 +58,7 @@ def _processes(directory: Path) -> Iterator[str]:
 
 @contextmanager
 def demo(environment: dict[str, str], *arguments: object) -> Iterator["subprocess.Popen[str]"]:
-    command = [*SAMEDEAL, "demo", *map(str, arguments)]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with started(*SAMEDEAL, "demo", *arguments, environment=environment) as process:
         try:
             yield process
         finally:
@@ -93,8 +83,8 @@ def state(environment: dict[str, str]) -> Path:
 
 def test_demo_once_verifies_a_race(environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.json"
-    result = run(environment, "demo", "--once", "--speed", 1000, "--game", "gallery", "--save", file, "--json")
-    assert result.returncode == 0, result.stderr
+    words = ("--once", "--speed", 1000, "--game", "gallery", "--save", file, "--json")
+    result = ran("demo", *words, environment=environment)
     document = json.loads(result.stdout)
     assert document.keys() == {"race", "game", "standings", "replay", "verified"}
     assert document["game"] == "gallery"
@@ -104,14 +94,14 @@ def test_demo_once_verifies_a_race(environment: dict[str, str], tmp_path: Path) 
     replay = read(file.read_bytes())
     assert replay.header.race == document["race"]
     assert all(fact.holds for fact in verify(replay))
-    assert run(environment, "verify", file).returncode == 0
+    ran("verify", file, environment=environment)
     assert_nothing_left(environment)
 
 
 def test_demo_saves_a_race_of_an_open_deal_as_messagepack(environment: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "race.msgpack"
-    result = run(environment, "demo", "--once", "--speed", 1000, "--seed", "42", "--bots", 3, "--save", file)
-    assert result.returncode == 0, result.stderr
+    words = ("--once", "--speed", 1000, "--seed", "42", "--bots", 3, "--save", file)
+    result = ran("demo", *words, environment=environment)
     assert result.stdout == ""
     replay = read(file.read_bytes())
     assert replay.header.seed == "42"
@@ -152,7 +142,7 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
         assert shutil.which(command.split()[0], path=environment["PATH"])
         assert screen["for a friend"] == f"{command} join {address['url']}/r/{race}"
         # Other commands find the demo by themselves.
-        assert run(environment, "ls", "races").returncode == 0
+        ran("ls", "races", environment=environment)
         process.send_signal(stop)
         assert process.wait(50) == 0
     assert not state(environment).exists()
@@ -215,18 +205,7 @@ def opened(address: str, game: str = "corners", **options: int) -> str:
 
 def bot(environment: dict[str, str], race: str, *options: str) -> "subprocess.Popen[str]":
     """Start a bot that does not wait for a rematch."""
-    return started(environment, *SAMEDEAL, "bot", race, "--wait", "0s", *options)
-
-
-def started(environment: dict[str, str], *command: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [*map(str, command)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return started(*SAMEDEAL, "bot", race, "--wait", "0s", *options, environment=environment)
 
 
 @pytest.fixture
@@ -265,16 +244,15 @@ def test_websocket_example_bot_plays_a_race(address: str, environment: dict[str,
     assert_raced(
         environment,
         race,
-        started(environment, sys.executable, EXAMPLES / "socket_bot.py", address, race),
+        started(sys.executable, EXAMPLES / "socket_bot.py", address, race, environment=environment),
         bot(environment, race, "--speed", "100"),
     )
 
 
 def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
     for process in bots:
-        out, err = process.communicate(timeout=50)
-        assert process.returncode == 0, out + err
-    replay = read(run(environment, "export", race).stdout.encode())
+        ended(process)
+    replay = read(ran("export", race, environment=environment).stdout.encode())
     assert all(fact.holds for fact in verify(replay))
     assert all(standing.bot and standing.home for standing in replay.standings)
 
@@ -284,16 +262,10 @@ def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_
     snippet = README.read_text().partition("```python\nimport json")[2].partition("```")[0]
     program.write_text(f"import json{snippet}")
     race = opened(address)
-    bots = [
-        started(
-            environment, *SAMEDEAL, "bot", race, "--as", name, "--wait", "0s", "--exec", f"{sys.executable} {program}"
-        )
-        for name in ("ann", "ben")
-    ]
+    command = f"{sys.executable} {program}"
+    bots = [bot(environment, race, "--as", name, "--exec", command) for name in ("ann", "ben")]
     for process in bots:
-        out, err = process.communicate(timeout=50)
-        assert process.returncode == 0, out + err
-        assert "Traceback" not in err
+        assert "Traceback" not in ended(process)
 
 
 def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
@@ -305,10 +277,7 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
     bots = [
-        started(
-            *(environment, *SAMEDEAL, "--json", "bot", race, "--as", program.stem),
-            *("--wait", "0s", "--exec", f"{sys.executable} {program}"),
-        )
+        bot(environment, race, "--json", "--as", program.stem, "--exec", f"{sys.executable} {program}")
         for program in (mute, wrong)
     ]
     ends = [process.communicate(timeout=50) for process in bots]
@@ -322,6 +291,5 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
 
 
 def test_program_that_cannot_be_started_exits_with_2(environment: dict[str, str]) -> None:
-    result = run(environment, "bot", "some-race", "--exec", "/no/such/program")
-    assert result.returncode == 2
+    result = ran("bot", "some-race", "--exec", "/no/such/program", code=2, environment=environment)
     assert result.stderr.count("\n") == 1

@@ -3,8 +3,6 @@
 import asyncio
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.render.qr_code import qr_lines
 from support.offline_cli import Result, run
+from support.program import SAMEDEAL, started
 from support.servers import Racer, Server, racers
 from support.terminals import at_a_terminal, until
 
@@ -150,7 +149,7 @@ async def test_code_is_read_from_standard_input(server: Server, laptop: Device, 
 async def test_code_is_asked_for_on_a_terminal(server: Server, laptop: Device, tmp_path: Path) -> None:
     await laptop.play_first_race(server)
     environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "desktop")}
-    with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main", "login"]) as (process, terminal):
+    with at_a_terminal(environment, [*SAMEDEAL, "login"]) as (process, terminal):
         until(terminal, "Code: ")
         os.write(terminal, f"{code_of(laptop).lower()}\n".encode())
         until(terminal, "You are ada")
@@ -244,10 +243,7 @@ async def test_logout_ends_a_race_in_another_terminal(server: Server, laptop: De
     """It is not continued as a new guest of the same name."""
     guest = await laptop.play_first_race(server)
     race = server.create("corners", seed="1", max_racers=1, start_delay_ms=0)
-    command = [sys.executable, "-m", "samedeal_cli.main", "join", race, "--line", "--ready"]
-    playing = subprocess.Popen(
-        command, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    playing = started(*SAMEDEAL, "join", race, "--line", "--ready")
     assert playing.stdin
     assert playing.stdout
     playing.stdin.write("draw\n")

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,13 +21,13 @@ from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import state_dir
 from support.faulty_proxy import Proxy
+from support.program import SAMEDEAL
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
 Capsys = pytest.CaptureFixture[str]
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 NOBODY = "http://127.0.0.1:1"
 
 

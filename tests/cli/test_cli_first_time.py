@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +16,10 @@ from samedeal_cli.state.actions import footer
 from samedeal_cli.state.race_actions import working_actions
 from support import waiting
 from support.example_states import header, lobby
+from support.program import SAMEDEAL, ran
 from support.servers import Server, begin_together, racers, resign_all
 from support.terminals import at_a_terminal, until
 
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 QUESTION = f"Your name [{guests.account_name()}]: "
 WAYS = [
     pytest.param(("join", "RACE", "--line"), id="join"),
@@ -37,13 +35,6 @@ def newcomer(live: Server, tmp_path: Path) -> dict[str, str]:
     """The environment of a new user, who only knows where the server is."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "XDG_"))}
     return inherited | {"HOME": str(tmp_path), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
-
-
-def samedeal(environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command without a terminal and without input."""
-    return subprocess.run(
-        [*SAMEDEAL, *words], env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
-    )
 
 
 def token(environment: dict[str, str]) -> str:
@@ -106,18 +97,15 @@ async def test_after_logging_in_every_command_uses_that_name(
         api = Api(live.url)
         assert mia.token
         code = api.read(api.create_login_code(mia.token), LoginCode).code
-        login = samedeal(newcomer, "login", code)
-        assert login.returncode == 0, login.stderr
-        done = samedeal(newcomer, *(word.replace("RACE", race) for word in words))
+        ran("login", code, environment=newcomer)
+        done = ran(*(word.replace("RACE", race) for word in words), environment=newcomer)
         assert "mia" in done.stdout + done.stderr, done.stderr
-        assert done.returncode == 0
 
 
 def test_a_refused_account_name_is_named_with_the_option_for_another_one(
     newcomer: dict[str, str], live: Server
 ) -> None:
-    done = samedeal(newcomer | {"LOGNAME": "admin"}, "join", live.create("corners"), "--line")
-    assert done.returncode == 4, done.stderr
+    done = ran("join", live.create("corners"), "--line", code=4, environment=newcomer | {"LOGNAME": "admin"})
     assert "admin" in done.stderr
     assert "--as" in done.stderr
 
@@ -139,11 +127,10 @@ def test_watching_and_bots_give_a_newcomer_no_name(newcomer: dict[str, str], liv
     race = live.create("corners", seed="1", max_racers=1, limit_ms=1000)
     with at_a_terminal(newcomer | {"LOGNAME": "admin"}, [*SAMEDEAL, "watch", race, "--line"]) as (watching, terminal):
         until(terminal, "Corners")
-        bot = samedeal(newcomer, "bot", race, "--as", "robbie", "--wait", "0s")
-        assert bot.returncode == 0, bot.stderr
+        ran("bot", race, "--as", "robbie", "--wait", "0s", environment=newcomer)
         until(terminal, "robbie")
         watching.wait(60)
-    known = json.loads(samedeal(newcomer, "whoami", "--json").stdout)
+    known = json.loads(ran("whoami", "--json", environment=newcomer).stdout)
     assert (known["default"], [guest["name"] for guest in known["guests"]]) == (guests.account_name(), ["robbie"])
 
 
@@ -164,14 +151,14 @@ async def test_a_spectator_who_opens_another_race_is_its_host(newcomer: dict[str
 def test_a_script_is_the_host_if_it_joins_or_has_a_name(newcomer: dict[str, str], live: Server) -> None:
     account = guests.account_name()
     for words, host in (((), None), (("--join", "--line"), account), ((), account), (("--as", "Zo"), "Zo")):
-        link = samedeal(newcomer, "new", "corners", *words).stdout.split()[0]
+        link = ran("new", "corners", *words, environment=newcomer).stdout.split()[0]
         view = json.loads(live.get(f"/api/v1/races/{link.rpartition('/')[2]}")[1])
         assert view.get("host", {"name": None})["name"] == host
 
 
 def test_who_opens_a_race_with_a_forgotten_name_is_its_host(newcomer: dict[str, str], live: Server) -> None:
     for _ in range(2):
-        opened = samedeal(newcomer, "new", "corners", "--json", "--as", "Zo")
+        opened = ran("new", "corners", "--json", "--as", "Zo", environment=newcomer)
         race = json.loads(opened.stdout)["race"]
         assert json.loads(live.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Zo"}
         assert live.get("/api/v1/guests/logout", b"", Authorization=f"Bearer {token(newcomer)}")[0] == 204
@@ -181,8 +168,7 @@ async def test_a_player_who_comes_too_late_is_told_how_to_watch(newcomer: dict[s
     race = live.create("corners", max_racers=1)
     async with racers(live, "mia") as (mia,):
         await mia.join(race)
-        done = samedeal(newcomer, "join", race, "--line")
-        assert done.returncode == 4
+        done = ran("join", race, "--line", code=4, environment=newcomer)
         assert re.search(rf"All seats are taken\. To watch the race: .* watch {live.url}/r/{race}", done.stderr)
 
 

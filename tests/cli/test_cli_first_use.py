@@ -1,19 +1,18 @@
 """What a new user is asked: a name and, before the first race of a game alone, whether to read its rules."""
 
 import os
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from samedeal_cli.net import guests
+from support.program import SAMEDEAL
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
 NOBODY = "http://127.0.0.1:1"
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main", "--server", NOBODY)
 END = "no server is running"
 
 
@@ -24,7 +23,7 @@ def environment() -> dict[str, str]:
 
 def shown(environment: dict[str, str], *words: str, answers: dict[str, bytes] | None = None) -> str:
     """Run a command on a terminal, answer what it asks, and return what it shows until it finds no server."""
-    with at_a_terminal(environment, [*SAMEDEAL, *words]) as (process, terminal):
+    with at_a_terminal(environment, [*SAMEDEAL, "--server", NOBODY, *words]) as (process, terminal):
         text = ""
         for question, answer in (answers or {}).items():
             text += until(terminal, question)

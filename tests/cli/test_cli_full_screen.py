@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Theme
 from samedeal_cli.state.actions import Entry, footer
 from samedeal_cli.state.race_actions import working_actions
+from support import program
 from support.full_screen import RaceApp, shown
 from support.servers import Server
 from support.terminals import at_a_terminal
@@ -211,7 +211,7 @@ def test_the_whole_screen_follows_the_colour_settings(
     variables: dict[str, str], options: list[str], colored: bool
 ) -> None:
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"} | variables
-    command = [sys.executable, "-m", "samedeal_cli.main", "practice", "corners:42", *options]
+    command = [*program.SAMEDEAL, "practice", "corners:42", *options]
     with at_a_terminal(environment, command) as (process, terminal):
         termios.tcsetwinsize(terminal, (24, 80))
         text = until_shown(terminal, "Help", "help")

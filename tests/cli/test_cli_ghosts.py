@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from samedeal_cli.net.http_api import Api, ghost_request
 from samedeal_cli.render.phrases import ghost_sentence
 from samedeal_cli.state.race_news import ghost_news
 from support.full_screen import shown
+from support.program import SAMEDEAL
 from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
@@ -81,7 +81,7 @@ async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path,
     file.write_bytes(live.get(f"/api/v1/replays/{source}.json")[1])
     replay = {"id": source, "link": f"{live.url}/r/{source}", "file": f"{file}"}[named_by]
     environment = os.environ | {"SAMEDEAL_SERVER": live.url}
-    command = [sys.executable, "-m", "samedeal_cli.main", "race", replay, "--as", "cy", "--line"]
+    command = [*SAMEDEAL, "race", replay, "--as", "cy", "--line"]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
         assert process.stdin
         assert process.stdout

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from cli import test_cli_line_live as line_mode
-from cli.test_cli_line_live import samedeal
 from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
 from support.full_screen import shown
+from support.program import ran
 from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
@@ -114,7 +114,5 @@ def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> N
 
 def run(environment: dict[str, str], *words: str, typed: str = "", code: int = 0) -> str:
     """Run a command and return what it prints."""
-    process = samedeal(environment, *words, typed=typed)
-    out, err = process.communicate(timeout=50)
-    assert process.returncode == code, err
-    return out if "--json" in words else out + err
+    done = ran(*words, typed=typed, code=code, environment=environment)
+    return done.stdout if "--json" in words else done.stdout + done.stderr

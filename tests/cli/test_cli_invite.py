@@ -4,7 +4,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -16,12 +15,12 @@ from samedeal_cli.commands.serve import lan_address
 from samedeal_cli.failure import Failure
 from samedeal_cli.main import main
 from samedeal_cli.render.qr_code import qr_lines
+from support.program import SAMEDEAL
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)
 
 LINK = "http://192.168.1.20:8640/r/calm-otter-4217"
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 Modules = list[list[bool]]
 
 

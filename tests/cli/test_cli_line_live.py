@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import termios
 
 import msgspec
@@ -13,6 +12,7 @@ import pytest
 
 from samedeal_cli.commands import races as races_command
 from samedeal_cli.main import main
+from support.program import SAMEDEAL, ran, started
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 
@@ -25,14 +25,7 @@ def environment(live: Server) -> dict[str, str]:
 
 
 def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "samedeal_cli.main", *args],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started(*SAMEDEAL, *args, environment=environment)
     assert process.stdin
     process.stdin.write(typed)
     process.stdin.close()
@@ -42,12 +35,11 @@ def samedeal(environment: dict[str, str], *args: str, typed: str = "") -> subpro
 
 @pytest.mark.tier(1)
 def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Server) -> None:
-    opening = samedeal(environment, "new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
-    link, stderr = opening.communicate(timeout=50)
-    assert opening.returncode == 0
-    assert link.startswith(f"{live.url}/r/")
-    assert "samedeal join http" in stderr
-    race = link.strip()
+    words = ("new", "corners", "--start-delay", "300ms", "--max", "2", "--unlisted")
+    opening = ran(*words, environment=environment)
+    assert opening.stdout.startswith(f"{live.url}/r/")
+    assert "samedeal join http" in opening.stderr
+    race = opening.stdout.strip()
     ada = samedeal(environment, "join", race, "--as", "ada", "--ready", typed="draw\nw9\ndraw\nundo\nresign\n")
     bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
     lines = {}
@@ -72,8 +64,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
         races |= {out.splitlines()[0]}
     assert len(races) == 1, races
     assert re.fullmatch(r"(The Edge|Corners), race [a-z0-9-]+, open; type \? for help", races.pop())
-    whoami = samedeal(environment, "whoami", "--json")
-    guests = json.loads(whoami.communicate(timeout=50)[0])["guests"]
+    guests = json.loads(ran("whoami", "--json", environment=environment).stdout)["guests"]
     assert sorted(guest["name"] for guest in guests) == ["ada", "bo"]
 
 
@@ -91,12 +82,10 @@ def test_new_warns_that_a_local_link_works_on_this_machine_only(
 
 
 def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, str]) -> None:
-    process = samedeal(
-        environment, "solo", "gallery:7", "--json", "--as", "robo", typed="deal\nbot huge\nreact ugh\nresign\n"
-    )
-    out, err = process.communicate(timeout=50)
-    assert (process.returncode, err) == (0, "")
-    messages = [json.loads(line) for line in out.splitlines()]
+    typed = "deal\nbot huge\nreact ugh\nresign\n"
+    done = ran("solo", "gallery:7", "--json", "--as", "robo", typed=typed, environment=environment)
+    assert done.stderr == ""
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
     assert messages[0]["t"] == "welcome"
     assert "token" not in messages[0]
     assert messages[-2]["stage"] == "over"
@@ -110,38 +99,29 @@ def test_json_mode_prints_all_messages_without_the_token(environment: dict[str, 
 
 
 def test_json_mode_ends_with_an_error(environment: dict[str, str]) -> None:
-    process = samedeal(environment, "join", "calm-otter-1", "--json", "--as", "robo")
-    out, err = process.communicate(timeout=50)
-    assert process.returncode == 4
-    error = json.loads(out.splitlines()[-1])
+    done = ran("join", "calm-otter-1", "--json", "--as", "robo", code=4, environment=environment)
+    error = json.loads(done.stdout.splitlines()[-1])
     assert (error["t"], error["code"], error["exit_code"]) == ("error", "not-found", 4)
-    assert err == f"samedeal: {error['detail']}\n"
-    assert f"was not found on {environment['SAMEDEAL_SERVER']}" in err
+    assert done.stderr == f"samedeal: {error['detail']}\n"
+    assert f"was not found on {environment['SAMEDEAL_SERVER']}" in done.stderr
 
 
 def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
-    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--json"]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as watching:
+    with started(*SAMEDEAL, "watch", race, "--json", environment=environment) as watching:
         assert watching.stdout
         assert watching.stderr
         assert [json.loads(watching.stdout.readline())["t"] for _ in range(2)] == ["welcome", "view"]
         watching.stdout.close()
-        joining = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        joining.communicate(timeout=50)
+        ran("join", race, "--as", "bo", "--no-ready", typed="quit\n", environment=environment)
         assert watching.wait(50) == 141
         assert watching.stderr.read() == ""
 
 
 def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    samedeal(environment, "join", race, "--as", "ada", "--ready", typed="resign\n").communicate(timeout=50)
-    command = [sys.executable, "-m", "samedeal_cli.main", "watch", race, "--as", "bo"]
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as watching:
+    ran("join", race, "--as", "ada", "--ready", typed="resign\n", environment=environment)
+    with started(*SAMEDEAL, "watch", race, "--as", "bo", environment=environment) as watching:
         assert watching.wait(50) == 0
         assert watching.stdout
         lines = watching.stdout.read().splitlines()
@@ -152,9 +132,9 @@ def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[
 def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     here = environment | {"PYTHONIOENCODING": "ascii"}
-    out, err = samedeal(here, "join", race, "--as", "Zoë", "--no-ready", typed="quit\n").communicate(timeout=50)
-    assert "you are Zo?, seat 1" in out
-    assert err == ""
+    done = ran("join", race, "--as", "Zoë", "--no-ready", typed="quit\n", environment=here)
+    assert "you are Zo?, seat 1" in done.stdout
+    assert done.stderr == ""
 
 
 def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Server) -> None:
@@ -203,7 +183,7 @@ NAMED = {"SAMEDEAL_NAME": "ada"}
 
 
 def line_by_line(*args: str) -> list[str]:
-    return [sys.executable, "-m", "samedeal_cli.main", "--color", "never", *args, "--line"]
+    return [*SAMEDEAL, "--color", "never", *args, "--line"]
 
 
 def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
@@ -229,8 +209,7 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         until(ours, "ready? (y)\r\n> ")
         os.write(ours, b"stan")
         until(ours, "stan")
-        bo = samedeal(environment, "join", race, "--as", "bo", "--no-ready", typed="quit\n")
-        bo.communicate(timeout=50)
+        ran("join", race, "--as", "bo", "--no-ready", typed="quit\n", environment=environment)
         assert until(ours, ": bo joined\r\n> stan").endswith("\r\x1b[K: bo joined\r\n> stan")
         os.write(ours, b"dings\n")
         until(ours, "░  not ready")

@@ -7,7 +7,6 @@ import pty
 import re
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.main import main
 from support import offline_cli
 from support.offline_cli import Result
+from support.program import SAMEDEAL
 from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
@@ -220,7 +220,7 @@ def test_refusal_shows_its_code(server: Server) -> None:
 def waiting(server: Server, *arguments: str) -> tuple[str, str]:
     """Run a command with a terminal as standard error. Returns standard output and the terminal's text."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "samedeal_cli.main", "--server", server.url, "par", *arguments]
+    command = [*SAMEDEAL, "--server", server.url, "par", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
         terminal, end = b"", time.monotonic() + 50

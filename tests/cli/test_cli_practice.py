@@ -2,7 +2,6 @@
 
 import asyncio
 import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -26,6 +25,7 @@ from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import RaceApp, shown
 from support.offline_cli import run, written
+from support.program import ran
 
 WON = PublicDeal("the-edge", "2")
 
@@ -132,8 +132,7 @@ def test_a_position_leaves_out_what_was_undone() -> None:
 
 def lines_of(*arguments: object, typed: str) -> list[str]:
     """Return what the program prints while these lines are typed."""
-    program = [sys.executable, "-m", "samedeal_cli.main", *map(str, arguments)]
-    return subprocess.run(program, input=typed, capture_output=True, check=True, text=True).stdout.splitlines()
+    return ran(*arguments, typed=typed).stdout.splitlines()
 
 
 def test_lines_play_and_advise() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import subprocess
-import sys
 
 import pytest
 from msgspec import structs
@@ -18,6 +17,7 @@ from samedeal_cli.state.race_state import RaceState, state_of_next_race
 from samedeal_cli.state.race_update import reaction_sent
 from support.example_states import finished, lobby, racing
 from support.full_screen import shown
+from support.program import SAMEDEAL
 from support.servers import Racer, Server
 
 pytestmark = pytest.mark.tier(2)
@@ -89,7 +89,7 @@ async def test_line_mode_sends_reactions_and_shows_those_of_others(live: Server)
     bo.features = (m.REACTIONS,)
     await bo.connect(live)
     await bo.join(race)
-    command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{live.url}/r/{race}", "--as", "ada", "--no-ready"]
+    command = [*SAMEDEAL, "join", f"{live.url}/r/{race}", "--as", "ada", "--no-ready"]
     program = await asyncio.create_subprocess_exec(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert program.stdin
     assert program.stdout

@@ -13,12 +13,11 @@ from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
 from support.finished_races import SIGNING_KEY
 from support.offline_cli import written
+from support.program import SAMEDEAL, ended, started
 from support.receipt_files import fact, other_last_move, rewritten
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)
-
-SAMEDEAL = (sys.executable, "-m", "samedeal_cli.main")
 
 
 class Person:
@@ -29,8 +28,7 @@ class Person:
         self._environment = os.environ | {"XDG_STATE_HOME": str(folder), "PYTHONWARNINGS": "error"}
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        command, pipe = [*SAMEDEAL, *arguments], subprocess.PIPE
-        return subprocess.Popen(command, env=self._environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        return started(*SAMEDEAL, *arguments, environment=self._environment)
 
     def run(self, *arguments: str) -> tuple[int, str]:
         process = self.start(*arguments)
@@ -56,13 +54,6 @@ def type_in(process: "subprocess.Popen[str]", *lines: str) -> None:
     assert process.stdin
     process.stdin.write("".join(f"{line}\n" for line in lines))
     process.stdin.flush()
-
-
-def ended(process: "subprocess.Popen[str]") -> str:
-    """Wait for a successful exit and return the output."""
-    out, err = process.communicate(timeout=50)
-    assert process.returncode == 0, out + err
-    return out + err
 
 
 def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from cli import test_cli_demo as demos
 from cli.test_cli_race_app import application, until
 from samedeal.wire import messages as m
 from support.full_screen import shown
+from support.program import SAMEDEAL, started
 from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
@@ -128,7 +129,7 @@ async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str
             for number in range(2):
                 await eve.join(race)
                 bots = bots or [
-                    demos.started(environment, *demos.SAMEDEAL, "bot", race, "--as", name, "--speed", 100)
+                    started(*SAMEDEAL, "bot", race, "--as", name, "--speed", 100, environment=environment)
                     for name in ("ann", "ben")
                 ]
                 await eve.until(lambda view: len(view.standings) == 3)

@@ -26,6 +26,7 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import shown
+from support.program import SAMEDEAL
 
 pytestmark = pytest.mark.tier(2)
 
@@ -146,7 +147,7 @@ class Terminal:
         if self.pid == 0:
             ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
             environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": ""}
-            os.execve(sys.executable, [sys.executable, "-m", "samedeal_cli.main", *words], environment)
+            os.execve(sys.executable, [*SAMEDEAL, *words], environment)
 
     def type(self, keys: str) -> None:
         os.write(self._fd, keys.encode())

@@ -3,12 +3,12 @@
 import asyncio
 import os
 import signal
-import sys
 import termios
 
 import pytest
 
 from samedeal_cli.running import run
+from support.program import SAMEDEAL
 from support.servers import Server
 from support.terminals import at_a_terminal, new_terminal, until
 
@@ -66,7 +66,7 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> Non
     with Server(store_url) as server:
         environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "32"}
         environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada"}
-        command = [sys.executable, "-m", "samedeal_cli.main", "solo", "corners:42"]
+        command = [*SAMEDEAL, "solo", "corners:42"]
         with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
             until(terminal, "Enter to begin")
             os.write(terminal, b"\n")

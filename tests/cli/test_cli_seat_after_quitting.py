@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +18,7 @@ from samedeal_cli.state.race_update import update
 from support.browser import join_race, launch_browser, needs_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
+from support.program import ran
 from support.servers import Server
 
 pytestmark = pytest.mark.tier(2)
@@ -37,9 +36,7 @@ def server(redis_url: str) -> Iterator[Server]:
 
 def quit_race(server: Server, race: str, *options: str) -> list[str]:
     """Join a race and quit, and return the program's lines."""
-    command = [sys.executable, "-m", "samedeal_cli.main", "join", f"{server.url}/r/{race}", *options]
-    ended = subprocess.run(command, input=b"quit\n", capture_output=True, check=True)
-    return ended.stdout.decode().splitlines()
+    return ran("join", f"{server.url}/r/{race}", *options, typed="quit\n").stdout.splitlines()
 
 
 def seats(server: Server, race: str) -> int:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from samedeal_cli.commands.start import start_lines
 from samedeal_cli.main import COMMANDS, main
 from samedeal_cli.settings import Settings
+from support.program import SAMEDEAL
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 
@@ -65,7 +65,7 @@ def test_pipe_gets_the_help_even_with_flags(capsys: pytest.CaptureFixture[str]) 
 
 def test_terminal_gets_suggestions() -> None:
     environment = os.environ | {"SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
-    with at_a_terminal(environment, [sys.executable, "-m", "samedeal_cli.main"]) as (process, terminal):
+    with at_a_terminal(environment, SAMEDEAL) as (process, terminal):
         text = until(terminal, "every command")
         assert process.wait(50) == 0
     assert "race your friends at patience" in text

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_cli.addresses import same_server
+from support.program import SAMEDEAL
 from support.scripted_server import RACE, Peer, server
 
 pytestmark = pytest.mark.tier(2)
@@ -31,7 +31,7 @@ async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str
             (tmp_path / "config/samedeal").mkdir(parents=True)
             (tmp_path / "config/samedeal/config.toml").write_text(f'server = "{file}"\n')
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "samedeal_cli.main"),
+            *SAMEDEAL,
             *(argument.replace(url, address) for argument in args),
             env=os.environ | {"SAMEDEAL_TOKEN": "sd_x"} | filled,
             stdin=asyncio.subprocess.DEVNULL,

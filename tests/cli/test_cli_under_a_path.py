@@ -1,9 +1,6 @@
 """Commands against a server whose address has a path."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +9,7 @@ import pytest
 from samedeal_cli.addresses import canonical_address, same_server, server_address
 from samedeal_cli.net import guests
 from support.offline_cli import run
+from support.program import ran
 from support.servers import Server
 from support.under_a_path import PATH, ServerUnderPath
 
@@ -35,9 +33,7 @@ def finished_race(server: Server) -> str:
     result = run("--server", server.url, "--json", "new", "the-edge", *options)
     link: str = json.loads(result.stdout)["link"]
     assert link.startswith(f"{server.url}/r/")
-    command = [sys.executable, "-m", "samedeal_cli.main", "bot", link, "--speed", "1000", "--wait", "0s"]
-    played = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
-    assert played.returncode == 0, played.stderr
+    ran("bot", link, "--speed", "1000", "--wait", "0s")
     return link
 
 

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -15,6 +14,7 @@ from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import lobby, racing, view
 from support.full_screen import shown
+from support.program import SAMEDEAL
 from support.servers import Racer, Server, racers
 
 pytestmark = pytest.mark.tier(2)
@@ -67,7 +67,7 @@ async def test_standings_in_line_mode_end_with_the_number(live: Server) -> None:
     eve = await Racer("eve").connect(live)
     await eve.ask(m.Watch, race=race_id)
     environment = os.environ | {"SAMEDEAL_SERVER": live.url}
-    command = [sys.executable, "-m", "samedeal_cli.main", "join", race_id, "--as", "cy", "--line", "--no-ready"]
+    command = [*SAMEDEAL, "join", race_id, "--as", "cy", "--line", "--no-ready"]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
         assert process.stdin
         assert process.stdout

@@ -4,7 +4,6 @@ import json
 import os
 import stat
 import subprocess
-import sys
 import tarfile
 import time
 from collections.abc import AsyncIterator, Callable
@@ -24,6 +23,7 @@ from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA, UNFINISHED, check_schema
 from support.archived_races import archive
+from support.program import ran, without_settings
 from support.rooms import opened
 from support.stores import KEY, process, run, seat_for
 
@@ -36,17 +36,8 @@ MASTER_KEY, FINGERPRINT = KEY.hex(), fingerprint(KEY)
 
 def samedeal(*words: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command with the master key of the store, and check its exit code."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS_URL"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "samedeal_cli.main", *map(str, words)],
-        env=clean | {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "XDG_DATA_HOME": os.devnull} | environment,
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+    own = {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "XDG_DATA_HOME": os.devnull}
+    return ran(*words, code=code, environment=without_settings() | own | environment)
 
 
 def content(redis: Redis) -> Content:

@@ -3,8 +3,6 @@
 import json
 import os
 import ssl
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -26,6 +24,7 @@ from redis import Redis
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA
 from support.clusters import free_ports
+from support.program import ran, without_settings
 from support.servers import MASTER_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
@@ -33,17 +32,10 @@ pytestmark = pytest.mark.tier(2)
 
 def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> dict[str, Any]:
     """Check an installation with these settings, and return the findings."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("SAMEDEAL_", "REDIS_URL"))}
     own = {"PORT": "0", "DATA_DIR": str(data_dir)} | {name.upper(): value for name, value in settings.items()}
-    done = subprocess.run(
-        [sys.executable, "-m", "samedeal_cli.main", "doctor", "--server-side", "--json", *map(str, words)],
-        env=clean | {f"SAMEDEAL_{name}": value for name, value in own.items()},
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
+    environment = without_settings() | {f"SAMEDEAL_{name}": value for name, value in own.items()}
+    done = ran("doctor", "--server-side", "--json", *words, code=code, environment=environment)
     found: dict[str, Any] = json.loads(done.stdout)
-    assert done.returncode == code, found
     assert code == int(bool(found["wrong"]))
     return found
 
@@ -192,5 +184,4 @@ def test_old_or_missing_backups_are_a_problem(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--backups", "--port"])
 def test_option_needs_the_server_side(option: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "samedeal_cli.main", "doctor", option, "1"], timeout=50)
-    assert done.returncode == 2
+    ran("doctor", option, "1", code=2)

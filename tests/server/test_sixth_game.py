@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,7 @@ from support.full_screen import RaceApp
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.par_requests import address, computed
+from support.program import ran, without_settings
 from support.servers import racers
 from support.sixth_game import SEED, WIN, sixth_game
 
@@ -40,11 +38,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def samedeal(*args: str, typed: str = "") -> str:
     """Run a command and return its output."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
-    command = [sys.executable, "-m", "samedeal_cli.main", *args]
-    run = subprocess.run(command, input=typed, env=environment, capture_output=True, text=True, timeout=50, check=False)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    return ran(*args, typed=typed, environment=without_settings()).stdout
 
 
 # Races.

@@ -2,20 +2,22 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from support import program
 from support.servers import Reachable
 from support.waiting import LIMIT_S
 
 tmux_only = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed: there is no terminal")
-SAMEDEAL = f"{sys.executable} -m samedeal_cli.main"
+SAMEDEAL = shlex.join(program.SAMEDEAL)
+"""The program, as it is typed."""
 WAIT_S = LIMIT_S
 """The timeout of every step, for slow machines."""
 

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 
 from cli.test_cli_race_app import application
 from samedeal_cli.net import transport
+from support import program
 from support.campaign import eventually
 from support.faulty_proxy import Proxy
 from support.full_screen import RaceApp, shown
@@ -242,10 +243,9 @@ async def start(how: str, proxy: Proxy, race: str, moves: list[str], folder: Pat
         (folder / "program.py").write_text(PROGRAM.format(moves=moves))
         command = f"{sys.executable} {folder / 'program.py'}"
         join = ["bot", race, "--as", "ada", "--wait", "0s", "--json", "--exec", command]
-    arguments = ["-m", "samedeal_cli.main", *join]
     environment = os.environ | environment_at(proxy, folder)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        *program.SAMEDEAL, *join, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
     )
     assert process.stdin
     process.stdin.write("".join(f"{move}\n" for move in [*moves, "resign"]).encode())
