@@ -4,7 +4,6 @@ import json
 import shlex
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal_cli.commands.bot import MAX_REFUSALS
 from support.child_processes import runs
 from support.program import SAMEDEAL, ended, ran, started
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -168,18 +168,11 @@ def test_ending_the_command_ends_the_programs(tmp_path: Path) -> None:
     hanging = f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(f'{{os.getpid()}}\\n')\n{HANGS}"
     words = ("first", "--games", "corners", "--timeout", "1h")
     running = started(*SAMEDEAL, "arena", program(tmp_path, hanging), *words)
-    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"))
     pid = int((tmp_path / "pid").read_text())
     running.send_signal(signal.SIGTERM)
     ended(running, 143)
-    wait_for(lambda: not runs(pid))
-
-
-def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 50
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not runs(pid))
 
 
 @pytest.mark.parametrize(

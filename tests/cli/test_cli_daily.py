@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +14,7 @@ from support.logged_server import request
 from support.program import SAMEDEAL, ran
 from support.terminals import at_a_terminal, until
 from support.timed_server import TimedServer
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -50,10 +50,8 @@ def played(*args: str, typed: str) -> list[str]:
 
 def until_kept(server: TimedServer, day: Day, count: int) -> None:
     """Wait for a number of results of a day, which appear shortly after a race."""
-    deadline = time.monotonic() + 50
-    while len(request(server, "GET", f"/api/v1/daily/{day.date}/{GAME}").json["results"]) < count:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    path = f"/api/v1/daily/{day.date}/{GAME}"
+    wait_until(lambda: len(request(server, "GET", path).json["results"]) >= count)
 
 
 def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from samedeal.replays.replay import read
 from support.node import needs_node
 from support.program import SAMEDEAL, ended, ran, started
 from support.terminals import at_a_terminal, until
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -37,10 +37,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def assert_nothing_left(environment: dict[str, str]) -> None:
     """Check that no directory and no process of a demo is left."""
     temporary = Path(environment["TMPDIR"])
-    until = time.monotonic() + 50
-    while left := [*temporary.glob("samedeal-demo-*"), *_processes(temporary)]:
-        assert time.monotonic() < until, left
-        time.sleep(0.1)
+    wait_until(lambda: not [*temporary.glob("samedeal-demo-*"), *_processes(temporary)])
 
 
 def _processes(directory: Path) -> Iterator[str]:
@@ -123,10 +120,7 @@ def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
         first_screen(process)
         process.kill()
         process.wait(50)
-        until = time.monotonic() + 50
-        while list(_processes(Path(environment["TMPDIR"]))):
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        wait_until(lambda: not list(_processes(Path(environment["TMPDIR"]))))
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])

@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from support.offline_cli import written
 from support.program import SAMEDEAL, ended, started
 from support.receipt_files import fact, other_last_move, rewritten
 from support.servers import Server
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -44,10 +44,7 @@ class Person:
 
     def until(self, race: str, digests: int) -> None:
         """Wait until a number of digests is stored."""
-        until = time.monotonic() + 50
-        while self.digests(race) < digests:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        wait_until(lambda: self.digests(race) >= digests)
 
 
 def type_in(process: "subprocess.Popen[str]", *lines: str) -> None:

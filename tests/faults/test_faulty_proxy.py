@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.campaign import eventually
 from support.faulty_proxy import Proxy
+from support.waiting import until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -102,7 +102,7 @@ async def test_cut_within_a_request(tmp_path: Path) -> None:
         with pytest.raises(ConnectionResetError):
             await reply(end, b"a fatal request\n")
         await cutting
-        await eventually(lambda: bool(target.rest))
+        await until(lambda: bool(target.rest))
         assert target.lines == [b"harmless\n"]
 
 
@@ -162,7 +162,7 @@ async def test_half_close_ends_one_direction(answers: bool, tmp_path: Path) -> N
         if answers:
             assert await end[0].read() == b""
             end[1].write(b"two\n")
-            await eventually(lambda: len(target.lines) == 2)
+            await until(lambda: len(target.lines) == 2)
         else:
             assert await end[0].read() == b"bye\n"
             assert target.rest == [b""]

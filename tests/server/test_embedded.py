@@ -7,8 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ from redis.exceptions import RedisError
 
 from samedeal_server.store import embedded
 from samedeal_server.store.embedded import EmbeddedStore, StoreError, diagnosis
+from support.waiting import until, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -70,7 +70,7 @@ def server(data_dir: Path) -> Iterator[Server]:
             return process
 
         yield start
-    until(lambda: not stores(data_dir))
+    wait_until(lambda: not stores(data_dir))
 
 
 async def test_the_store_starts_answers_and_stops(data_dir: Path) -> None:
@@ -135,7 +135,7 @@ async def test_no_acknowledged_write_is_lost_when_the_store_is_killed(store: Emb
             while True:
                 acknowledged = await asyncio.to_thread(append, store.url, acknowledged + 1)
         except RedisError:
-            await until_async(lambda: answers(store.url))
+            await until(lambda: asyncio.to_thread(answers, store.url))
         with Redis.from_url(store.url) as redis:
             assert redis.llen("log") >= acknowledged
             acknowledged = int(redis.llen("log"))
@@ -166,7 +166,7 @@ def test_a_killed_server_leaves_no_store_running(server: Server, data_dir: Path)
     first = server()
     assert len(stores(data_dir)) == 1
     first.kill()
-    until(lambda: not stores(data_dir))
+    wait_until(lambda: not stores(data_dir))
 
 
 def test_the_store_does_not_receive_ctrl_c(server: Server, data_dir: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_second_server_joins_and_takes_over_when_the_first_ends(
         first.kill()
     else:
         first.communicate(timeout=50)
-    until(lambda: stores(data_dir) not in ([], [pid]) and answers(url))
+    wait_until(lambda: stores(data_dir) not in ([], [pid]) and answers(url))
     assert read(url, "move") == "1"
     assert second.poll() is None
 
@@ -218,7 +218,7 @@ def test_servers_that_start_at_the_same_time_share_one_store(data_dir: Path) -> 
         with Redis.from_url(EmbeddedStore(data_dir).url) as redis:
             assert stores(data_dir) == [redis.info("server")["process_id"]]
         assert (data_dir / "store.log").read_text().count("Ready to accept connections") == 1
-    until(lambda: not stores(data_dir))
+    wait_until(lambda: not stores(data_dir))
 
 
 async def test_a_store_that_outlived_its_server_is_taken_over(server: Server, data_dir: Path) -> None:
@@ -227,7 +227,7 @@ async def test_a_store_that_outlived_its_server_is_taken_over(server: Server, da
         assert store.pid == orphan
         assert read(store.url, "move") == "1"
         os.kill(orphan, signal.SIGKILL)
-        await until_async(lambda: answers(store.url))
+        await until(lambda: asyncio.to_thread(answers, store.url))
         assert store.pid != orphan
         assert read(store.url, "move") == "1"
     assert stores(data_dir) == []
@@ -364,17 +364,6 @@ def answers(url: str) -> bool:
             return bool(redis.ping())
     except RedisError:
         return False
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 50
-    while not condition():
-        assert time.monotonic() < deadline, "the condition did not hold within 60 s"
-        time.sleep(0.01)
-
-
-async def until_async(condition: Callable[[], bool]) -> None:
-    await asyncio.to_thread(until, condition)
 
 
 def test_asking_why_the_store_is_down_checks_the_disk_once_per_second(

@@ -12,8 +12,8 @@ import pytest
 
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
-from support.campaign import eventually
 from support.logged_server import Line, LoggedServer, request
+from support.waiting import until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -62,7 +62,7 @@ async def test_access_log_names_the_client_and_the_endpoint(server: LoggedServer
     assert asked("GET", path, X_Request_ID="access-1").status == 404
     assert asked("HEAD", "/hush-hush", X_Request_ID="access-2").status == 404
     served = {"level": "info", "message": "served a request", "client": "192.0.2.3"}
-    await eventually(lambda: len(lines(server, **served)) == 2)
+    await until(lambda: len(lines(server, **served)) == 2)
     first, second = lines(server, **served)
     assert (
         first.items()
@@ -82,7 +82,7 @@ async def test_access_log_has_web_sockets_when_they_end(server: LoggedServer) ->
     headers = {"X-Forwarded-For": "192.0.2.4", "X-Request-ID": "socket-1"}
     async with await Line.open(server, "json", "ada", additional_headers=headers):
         assert not lines(server, request="socket-1")
-    await eventually(lambda: bool(lines(server, request="socket-1", path="/ws", status=101, client="192.0.2.4")))
+    await until(lambda: bool(lines(server, request="socket-1", path="/ws", status=101, client="192.0.2.4")))
 
 
 @pytest.mark.tier(3)

@@ -6,8 +6,7 @@ import errno
 import ipaddress
 import json
 import ssl
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +27,7 @@ from samedeal_server.store.health import Health
 from support.clusters import free_ports
 from support.logged_server import LoggedServer
 from support.stores import until as until_true
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -70,13 +70,6 @@ def open_race(server: LoggedServer) -> int:
     return server.get("/api/v1/races", {"game": "corners", "seed": "1"})[0]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 50
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def break_store(redis: Any, how: str) -> None:
     if how == "maxmemory":
         redis.config_set("maxmemory", 1)
@@ -116,13 +109,13 @@ def test_a_cause_is_logged_once_and_reported_while_it_lasts(
     assert server.log.count(cause) == 1
     assert ANSWERS_AGAIN not in server.log
     repair_store(store)
-    until(lambda: open_race(server) == 201)
-    until(lambda: ready(server)[0] == 200)
-    until(lambda: ANSWERS_AGAIN in server.log)
+    wait_until(lambda: open_race(server) == 201)
+    wait_until(lambda: ready(server)[0] == 200)
+    wait_until(lambda: ANSWERS_AGAIN in server.log)
     assert server.log.count(cause) == 1
     break_store(store, how)
     assert open_race(server) == 503
-    until(lambda: server.log.count(cause) == 2)
+    wait_until(lambda: server.log.count(cause) == 2)
 
 
 @pytest.mark.parametrize("how", ["maxmemory", "read-only"])
@@ -131,7 +124,7 @@ def test_an_idle_server_notices_that_the_store_accepts_writes_again(how: str, se
     assert open_race(server) == 503
     assert ready(server)[0] == 503
     repair_store(store)
-    until(lambda: ready(server)[0] == 200)
+    wait_until(lambda: ready(server)[0] == 200)
     assert 0 < store.ttl("samedeal:probe") <= 60
 
 

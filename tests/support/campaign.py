@@ -297,12 +297,6 @@ async def wait_for_more_moves(players: Sequence[Persistent], count: int = 3) -> 
     await asyncio.gather(*(wait_for_moves([player], player.made + count) for player in players))
 
 
-async def eventually(what: Callable[[], bool]) -> None:
-    """Wait until a condition is true."""
-    while not what():  # noqa: ASYNC110 - there is no event to wait for
-        await asyncio.sleep(0.002)
-
-
 async def start_server(server: Server, port: int = 0) -> Server:
     """Start a server without blocking the event loop."""
     return await asyncio.to_thread(server.start, port)

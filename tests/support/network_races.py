@@ -9,9 +9,9 @@ from samedeal.race.run import RESTART
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import eventually
 from support.servers import Racer, Server
 from support.vectors import WINS
+from support.waiting import until
 
 WIN = WINS["corners"]
 """A deal of Corners, with moves that win it."""
@@ -41,7 +41,7 @@ class Rival(Racer):
 
     async def until_home(self, name: str, cards: int) -> None:
         """Wait until a racer has brought home some cards, while `compete` receives the standings."""
-        await eventually(lambda: bool(self.view) and self._has_home(name, cards))
+        await until(lambda: bool(self.view) and self._has_home(name, cards))
 
     def _has_home(self, name: str, cards: int) -> bool:
         assert self.view

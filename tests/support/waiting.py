@@ -16,7 +16,19 @@ async def until(condition: Callable[[], object], what: str = "") -> None:
     """
     end = time.monotonic() + LIMIT_S
     while not (await value if isawaitable(value := condition()) else value):
-        if time.monotonic() > end:
-            what = what or (getsource(condition).strip() if isfunction(condition) else repr(condition))
-            raise AssertionError(f"not true within {LIMIT_S} s: {what}")
+        _check(end, condition, what)
         await asyncio.sleep(0.005)
+
+
+def wait_until(condition: Callable[[], object], what: str = "") -> None:
+    """Block until a function returns something true. Raises AssertionError as `until` does."""
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        _check(end, condition, what)
+        time.sleep(0.01)
+
+
+def _check(end: float, condition: Callable[[], object], what: str) -> None:
+    if time.monotonic() > end:
+        what = what or (getsource(condition).strip() if isfunction(condition) else repr(condition))
+        raise AssertionError(f"not true within {LIMIT_S} s: {what}")

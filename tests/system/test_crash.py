@@ -25,7 +25,6 @@ from samedeal_server.store.race_store import RaceStore
 from support.campaign import (
     RESTARTING,
     Persistent,
-    eventually,
     racing,
     seeded_random,
     start_server,
@@ -35,7 +34,7 @@ from support.campaign import (
 from support.finished_races import SECRET
 from support.race_check import find_violations
 from support.servers import Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(3)
 
@@ -210,7 +209,7 @@ async def test_overdue_race_is_closed_by_the_next_server(redis_url: str) -> None
             server.kill()
             assert [player.view.stage for player in players if player.view] == ["running", "running"]
             await asyncio.gather(*(player.close() for player in players))
-            await eventually(lambda: time.monotonic() > dealt_at + 2)
+            await until(lambda: time.monotonic() > dealt_at + 2)
         with Server(redis_url) as another:
             replay = await checked(another, players)
     assert [standing.outcome for standing in replay.standings] == ["timeout", "timeout"]

@@ -22,7 +22,7 @@ from samedeal_server.store.embedded import EmbeddedStore
 from support.campaign import Persistent, store_pid
 from support.logged_server import LoggedServer
 from support.servers import Racer, Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(3)
 
@@ -62,9 +62,8 @@ class Full(LoggedServer):
 
 
 async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        while not await asyncio.to_thread(true):  # noqa: ASYNC110 - depends on other processes
-            await asyncio.sleep(0.05)
+    """Wait in a thread, because other processes are asked."""
+    await asyncio.to_thread(wait_until, true)
 
 
 @LINUX

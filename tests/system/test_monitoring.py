@@ -19,10 +19,10 @@ import pytest
 
 from samedeal import codec
 from samedeal.wire import messages as m
-from support.campaign import Persistent, eventually
+from support.campaign import Persistent
 from support.clusters import free_ports
 from support.logged_server import Line, LoggedServer, request
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 RULES = Path(__file__).with_name("alerts.test.yml")
@@ -129,12 +129,12 @@ async def test_every_query_of_the_dashboard_has_data_and_no_alert_fires(redis_ur
         targets = [f"127.0.0.1:{server.port}" for server in servers]
         with running_prometheus(targets, tmp_path) as prometheus:
             async with asyncio.timeout(LIMIT_S):
-                await eventually(prometheus.answers)
-                await eventually(lambda: prometheus.has_data('count(up{job="samedeal"} == 1) == 2'))
+                await until(prometheus.answers)
+                await until(lambda: prometheus.has_data('count(up{job="samedeal"} == 1) == 2'))
                 chance = Random(5)
                 while not await asyncio.to_thread(complete):
                     await use_everything(servers, chance)
-                await eventually(lambda: all(rule["health"] == "ok" for rule in prometheus.rules()))
+                await until(lambda: all(rule["health"] == "ok" for rule in prometheus.rules()))
                 rules = prometheus.rules()
     finally:
         for server in servers:

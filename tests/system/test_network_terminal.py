@@ -19,8 +19,7 @@ from textual.pilot import Pilot
 
 from cli.test_cli_race_app import application
 from samedeal_cli.net import transport
-from support import program
-from support.campaign import eventually
+from support import program, waiting
 from support.faulty_proxy import Proxy
 from support.full_screen import RaceApp, shown
 from support.network_races import WIN, Result, Rival, check_replay, open_race, results
@@ -86,7 +85,7 @@ def live(store_url: str) -> Iterator[Server]:
 async def until(condition: Callable[[], object]) -> None:
     """Wait until a condition holds. Fails soon after an event loop that was blocked is interrupted."""
     async with asyncio.timeout(50):
-        await eventually(lambda: bool(condition()))
+        await waiting.until(condition)
 
 
 @asynccontextmanager

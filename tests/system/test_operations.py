@@ -15,10 +15,10 @@ import pytest
 from samedeal.errors import CODES
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import LIMITS
-from support.campaign import Persistent, eventually, racing, start_server, wait_for_more_moves, wait_for_moves
+from support.campaign import Persistent, racing, start_server, wait_for_more_moves, wait_for_moves
 from support.race_check import find_violations
 from support.servers import Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -129,7 +129,7 @@ async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) 
                 await wait_for_moves(players, 20)
                 for each in players:
                     each.allowance = 0  # what they do after the backup would be lost
-                await eventually(lambda: all(move.answered_at for each in players for move in each.history.tries))
+                await until(lambda: all(move.answered_at for each in players for move in each.history.tries))
                 await asyncio.to_thread(do, to_file, here)
                 await asyncio.to_thread(server.__exit__)
                 (here / "samedeal.tar.gz").rename(there / "samedeal.tar.gz")

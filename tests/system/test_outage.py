@@ -20,11 +20,11 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import Persistent, eventually, racing, seeded_random, start_server, store_pid, wait_for_moves
+from support.campaign import Persistent, racing, seeded_random, start_server, store_pid, wait_for_moves
 from support.faulty_proxy import Proxy
 from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(3)
 
@@ -198,7 +198,7 @@ async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store
         async with asyncio.TaskGroup() as group:
             for player in players:
                 group.create_task(player.dealt())
-            await eventually(lambda: all(player.unavailable for player in players))
+            await until(lambda: all(player.unavailable for player in players))
             switch(True)
         await asyncio.gather(*(player.play(5) for player in players))
         replay = await ended(server, players)
@@ -234,7 +234,7 @@ async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
         for player in players:
             await player.play(5)
         n = (await players[0].attempt(players[0].choice() or "draw")).n
-        await eventually(lambda: store.redis.zscore("races:due", race) == due)
+        await until(lambda: store.redis.zscore("races:due", race) == due)
         async with serving(store.url) as another:
             status, text = await asyncio.to_thread(another.get, f"/api/v1/races/{race}")
             assert (status, json.loads(text)["n"]) == (200, n)

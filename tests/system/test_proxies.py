@@ -18,7 +18,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
-from support.campaign import Persistent, eventually, racing, seeded_random, wait_for_more_moves, wait_for_moves
+from support.campaign import Persistent, racing, seeded_random, wait_for_more_moves, wait_for_moves
 from support.clusters import free_ports
 from support.logged_server import LoggedServer, request
 from support.proxies import Proxy, run_proxy
@@ -81,7 +81,7 @@ async def check_two_servers(
 
 
 async def check_proxy(proxy: Proxy, servers: list[LoggedServer], chance: Random) -> None:
-    await eventually(proxy.answers)
+    await until(proxy.answers)
     for path in ("metrics", "%6detrics"):
         with pytest.raises(URLError, match="404"):
             urlopen(f"{proxy.url}/{path}", timeout=LIMIT_S)
@@ -164,7 +164,7 @@ async def test_everybody_returns_while_one_server_after_another_restarts(
         for server in servers:
             await asyncio.to_thread(server.start)
         with running_proxy(name, servers, tmp_path, "", lambda text: text) as proxy:
-            await eventually(proxy.answers)
+            await until(proxy.answers)
             visitors = [Visitor(proxy, number, chance) for number in range(CROWD)]
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(visitor.stay()) for visitor in visitors]

@@ -20,12 +20,12 @@ from websockets.exceptions import InvalidStatus
 from samedeal.games.catalogue import GAMES
 from samedeal_server.handover import owner
 from server.test_metrics import value
-from support.campaign import Persistent, eventually, racing, seeded_random, wait_for_more_moves, wait_for_moves
+from support.campaign import Persistent, racing, seeded_random, wait_for_more_moves, wait_for_moves
 from support.hostile_client import TEXT, Hostile, frame, said
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
 from support.servers import Racer
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -206,7 +206,7 @@ async def test_limit_per_address_counts_connections_that_were_handed_over(store_
                     await connect(url)
                 assert b'"code":"too-many"' in bytes(refused.value.response.body or b"")
             await sockets.pop().close()
-            await eventually(lambda: value(server, "samedeal_connections") == 4)
+            await until(lambda: value(server, "samedeal_connections") == 4)
             sockets.append(await connect(url))
             await asyncio.gather(*(socket.close() for socket in sockets))
 
@@ -241,10 +241,10 @@ async def test_race_continues_in_other_workers_when_its_owner_is_killed(store_ur
             async with racing(owned, *others):
                 await wait_for_moves(owned, chance.randrange(1, 80))
                 os.kill(killed, signal.SIGKILL)
-                await eventually(lambda: all(player.losses for player in owned))
+                await until(lambda: all(player.losses for player in owned))
                 await wait_for_more_moves(owned)
                 assert not any(player.losses for players in others for player in players)
-                await eventually(lambda: server.pid(1) != killed)
+                await until(lambda: server.pid(1) != killed)
                 while await worker_of_new_connection(server, owned[0].race) != 1:
                     pass  # being restarted
             for players in (owned, *others):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 
 from support.clusters import free_ports
 from support.servers import Server
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -52,13 +53,6 @@ class StreamServer(Server):
             return self.get("/readyz")[0] == 200
         except OSError:
             return False
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT_S
-    while not true():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
 
 
 def target(pid: int, descriptor: int) -> str:

@@ -16,7 +16,6 @@ from support.campaign import (
     REPLACED,
     MoveRequest,
     Persistent,
-    eventually,
     racing,
     seeded_random,
     start_server,
@@ -25,7 +24,7 @@ from support.campaign import (
 )
 from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
-from support.waiting import LIMIT_S
+from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -77,7 +76,7 @@ async def test_race_runs_on_both_servers(pair: Pair) -> None:
                 has_moved(standing) for player in players if player.view for standing in player.view.standings
             ):
                 await wait_for_more_moves(players)
-            await eventually(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
+            await until(lambda: all(seen_moving(player) == {1, 2, 3, 4} for player in players))
         replays = [await server.replay(players[0].race) for server in pair]
     assert replays[0] == replays[1]
     assert find_violations(replays[0], [player.history for player in players]) == []

@@ -22,7 +22,6 @@ from server.test_metrics import value
 from support.campaign import (
     RESTARTING,
     Persistent,
-    eventually,
     racing,
     seeded_random,
     start_server,
@@ -95,21 +94,21 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
             race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
-            await eventually(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
+            await until(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
             workers = [server.worker_of(player) for player in players]
             killed = server.pid(1)
             async with racing(players):
                 await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
                 os.kill(killed, how)
                 lost = [player for player, worker in zip(players, workers, strict=True) if worker == 1]
-                await eventually(lambda: all(player.losses for player in lost))
+                await until(lambda: all(player.losses for player in lost))
             replay = await server.replay(race)
             assert find_violations(replay, [player.history for player in players]) == []
             assert [bool(player.losses) for player in players] == [worker == 1 for worker in workers]
-            await eventually(lambda: server.pid(1) != killed)
+            await until(lambda: server.pid(1) != killed)
             messages = [line["message"] for line in server.lines if line["logger"] == "samedeal_server.workers"]
             assert f"worker 1 {told}; restarting it" in messages
-            await eventually(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
+            await until(lambda: value(server, "samedeal_connections") == 0)  # without the killed worker
             assert value(server, "samedeal_replays_kept_total") == 1
 
 
@@ -144,7 +143,7 @@ async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path:
         server = await started_workers(Workers(redis_url, tmp_path / "log"))
         both = [server.pid(1), server.pid(2)]
         server.kill()
-        await eventually(lambda: not any(map(alive, both)))
+        await until(lambda: not any(map(alive, both)))
         with await asyncio.to_thread(Server(redis_url).start, server.port):
             pass  # the port is free
 

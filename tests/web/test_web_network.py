@@ -21,11 +21,11 @@ from support.browser import (
     wait_for_deal,
     wait_for_ply,
 )
-from support.campaign import eventually
 from support.faulty_proxy import Proxy
 from support.network_races import WIN, Rival, check_replay, moves_of, open_race
 from support.servers import Server, racers
 from support.vectors import WINS
+from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHOWN = """[...document.querySelectorAll("section[aria-label=Standings] li")].map((item) =>
@@ -64,7 +64,7 @@ async def race_on_the_page(server: Server, chromium: Browser, proxy: Proxy, move
                 proxy.cut()
                 await page.wait_for_selector(".banner:has-text('Reconnecting')")
                 await tap(page, *places_of(moves[cut_at]))
-                await eventually(lambda: proxy.refused >= 2)
+                await until(lambda: proxy.refused >= 2)
                 proxy.resume()
                 await wait_for_ply(page, cut_at + 1)
             await tap_ahead(page, moves, cut_at + bool(cut_at))
