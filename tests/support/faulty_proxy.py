@@ -56,8 +56,8 @@ class Proxy:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
-        host, port = self._server.sockets[0].getsockname()
-        self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{host}:{port}"
+        address = self._server.sockets[0].getsockname()
+        self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{address[0]}:{address[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
