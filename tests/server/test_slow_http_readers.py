@@ -115,8 +115,9 @@ def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pyte
 @pytest.mark.tier(2)
 async def test_many_slow_readers_use_little_memory_while_others_play(store_url: str, tmp_path: Path) -> None:
     """They ask for the full view of a race 18 times each."""
-    limits = {"connections_per_address": "0", "rate": "20", "burst": "60"}
-    with LoggedServer(store_url, tmp_path / "log", ping_seconds="3600", **limits).start() as server, ExitStack() as stack:
+    limits = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
+    limited = LoggedServer(store_url, tmp_path / "log", emptied=True, **limits)
+    with limited.start() as server, ExitStack() as stack:
         race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)
         requests = said('{"t":"hello","id":1,"name":"eve"}') + said(f'{{"t":"watch","id":2,"race":"{race}"}}') * 18
 

@@ -56,11 +56,11 @@ class Proxy:
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accepted, "127.0.0.1", 0)
-        address = self._server.sockets[0].getsockname()
-        self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{address[0]}:{address[1]}"
+        host, port = self._server.sockets[0].getsockname()
+        self.url = f"{'http' if self.target.startswith('http') else 'redis'}://{host}:{port}"
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self.closed = True
         for listener in self._server.sockets:
             asyncio.get_running_loop().remove_reader(listener.fileno())
