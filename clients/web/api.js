@@ -170,20 +170,20 @@ async function orStored(name, request) {
 
 const ownVersion = /\/page\/([0-9a-f]+)\//.exec(import.meta.url)?.[1];
 
-/** Whether the server has a different version of this page. False if it cannot be reached. */
+/** Whether the server has a different version of this page. Throws ApiError. */
 export async function isOutdated() {
-  const version = await fetchText("/page/version").catch(() => null);
-  return Boolean(ownVersion && version) && version !== ownVersion;
+  const version = await fetchText("/page/version");
+  return Boolean(ownVersion) && version !== ownVersion;
 }
 
 /** Loads a module of the page that only some visitors need. Throws ApiError. */
-export async function loadModule(path) {
-  try {
-    return await import(path);
-  } catch (/** @type {any} */ error) {
-    await fetchText("/page/version"); // throws if the server cannot be reached or refuses requests for a while
-    throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${error.message}).`);
-  }
+export const loadModule = (path) => import(path).catch(({ message }) => failLoading(message));
+
+/** Throws the ApiError for a part of the page that could not be loaded: it may load later, unless the server has another
+ *  version of it. */
+export async function failLoading(reason) {
+  if (await isOutdated()) throw new ApiError(0, "outdated", "The server has a newer version of this page. Reload the page.");
+  throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${reason}).`);
 }
 
 /** Loads a module that the page can do without. Returns what `use` returns, or null if the module cannot be loaded. */
@@ -195,15 +195,10 @@ export async function loadOptional(path, use) {
 /** @type {Promise<Map<string, any>> | null} */
 let games = null;
 
-/** Returns all games by slug. The list is fetched once. Throws ApiError.
- *  @returns {Promise<Map<string, any>>} */
+/** Returns all games by slug. The list is fetched once. Throws ApiError. */
 export function fetchGames() {
-  games ??= orStored("games", () => fetchJson("/games")).then(
-    (list) => new Map(list.games.map((game) => [game.slug, game])),
-    (error) => {
-      games = null;
-      throw error;
-    },
-  );
+  const bySlug = (list) => new Map(list.games.map((game) => [game.slug, game]));
+  games ??= orStored("games", () => fetchJson("/games")).then(bySlug);
+  games.catch(() => (games = null));
   return games;
 }

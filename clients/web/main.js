@@ -33,6 +33,7 @@ const TITLES = {
   "deal-sealed": "Not available yet",
   "illegal-move": "This link does not lead to a table",
   unreachable: "Connection failed",
+  outdated: "Reload this page",
   "too-many": "Please wait",
   "store-unavailable": "Please wait",
 };
@@ -66,14 +67,16 @@ async function openPage(main) {
 function failure(error) {
   const title = TITLES[error.code] ?? "Something went wrong";
   const text = error.isTemporary ? `${error.message} Trying again…` : error.message;
-  const again = [404, 410].includes(error.status) ? null : h("a", { class: "button", href: location.href }, "Try again");
+  const verb = error.code === "outdated" ? "Reload" : "Try again";
+  const again = [404, 410].includes(error.status) ? null : button(verb, () => location.reload());
   return notice(title, text, again, homeLink({ class: "button first" }));
 }
 
 /** Shows errors that nothing else handles: otherwise a button that fails would seem to do nothing.
  *  @param {any} event */
 function showError({ message, error, reason = error }) {
-  const text = `Something went wrong: ${reason?.message ?? reason ?? message}`;
+  const what = reason?.message ?? reason ?? message;
+  const text = reason?.code === "outdated" ? what : `Something went wrong: ${what}`;
   const reload = button("Reload", () => location.reload());
   document.querySelector("body > .banner")?.remove();
   byId("top").after(h("p", { class: "banner", role: "alert" }, text, reload));

@@ -3,7 +3,7 @@
 import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
 import { withCards } from "./phrases.js";
-import { goToRace, practiceMoves, savePractice } from "./storage.js";
+import { goToRace, practiceMoves, randomHex, savePractice } from "./storage.js";
 
 const SOLO = { max_racers: 1, start_delay_ms: 1000, limit_ms: 2 * 60 * 60_000, unlisted: true };
 
@@ -26,8 +26,7 @@ export function practicePath({ deal, variant = {}, moves = [] }) {
 
 /** The address of a new deal of a game, which nobody has raced. */
 export function freshPracticePath(slug) {
-  const seed = [...crypto.getRandomValues(new Uint8Array(5))].map((byte) => byte.toString(16).padStart(2, "0"));
-  return practicePath({ deal: `${slug}:${seed.join("")}` });
+  return practicePath({ deal: `${slug}:${randomHex(5)}` });
 }
 
 /** Marks the piles of the move to make next, or none. */

@@ -69,7 +69,8 @@ export class RacePage {
     const isWaiting = () => PANELS[this.connection?.view?.stage] === null;
     const showProblem = ({ message }) => isWaiting() && fill(this.main, waitText(`${message} Trying again…`));
     const load = async (path, panels) => {
-      const module = await keepTrying(() => loadModule(path), showProblem);
+      const refused = ({ code }) => (this.isOutdated = code === "outdated");
+      const module = await attempt(() => keepTrying(() => loadModule(path), showProblem), refused);
       const wasWaiting = isWaiting();
       Object.assign(PANELS, panels(module));
       if (wasWaiting) this.onChange();
@@ -190,7 +191,7 @@ export class RacePage {
   async checkVersion(status) {
     const wasLost = this.lost;
     this.lost = status !== "up";
-    if (!wasLost || this.lost || !(await isOutdated())) return;
+    if (!wasLost || this.lost || !(await attempt(isOutdated))) return;
     this.isOutdated = true;
     this.onChange();
   }

@@ -70,12 +70,16 @@ export function applyPreferences() {
   Object.assign(document.documentElement.dataset, { suits, theme, size, hand, motion: motion ? "on" : "off" });
 }
 
+/** Random bytes as hexadecimal digits. */
+export const randomHex = (size) =>
+  [...crypto.getRandomValues(new Uint8Array(size))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
 /** The nonces of a seat: `next` to commit to, and `opened`, which is public. No nonce is used for two deals. */
-export const nonces = (raceId, player) => read(`nonce.${raceId}.${player}`) ?? { next: newNonce(), opened: null };
+export const nonces = (raceId, player) => read(`nonce.${raceId}.${player}`) ?? { next: randomHex(32), opened: null };
 
 /** Moves the next nonce to `opened` and stores it. Call this before sending the nonce. */
 export function markOpened(raceId, player, known) {
-  const updated = { next: newNonce(), opened: known.next };
+  const updated = { next: randomHex(32), opened: known.next };
   saveNonces(raceId, player, updated);
   return updated;
 }
@@ -121,10 +125,6 @@ export function lastRace() {
 
 export const saveLastRace = (race) =>
   tab.write("last", { race, player: guest()?.player, until: Date.now() + REMATCH_MS });
-
-function newNonce() {
-  return [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** Goes to a race and takes a seat there without asking; with `ready`, the player is ready at once. */
 export function goToRace(raceId, { ready = false } = {}) {

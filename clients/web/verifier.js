@@ -1,20 +1,18 @@
 // Verifies replays on the reader's own device, in a worker, so that the page stays responsive.
 
-import { ApiError } from "./api.js";
+import { failLoading } from "./api.js";
 
 /** @type {Promise<Worker> | null} */
 let verifier = null;
 
 /** Starts the worker, which needs no connection from then on. Throws ApiError if it cannot be loaded. */
 export function startVerifier() {
-  verifier ??= new Promise((resolve, reject) => {
+  verifier ??= new Promise((resolve) => {
     const worker = new Worker(new URL("./verifier_worker.js", import.meta.url), { type: "module" });
     worker.onmessage = () => resolve(worker); // it is ready
-    worker.onerror = () => {
-      verifier = null;
-      reject(new ApiError(0, "unreachable", "The verifier could not be loaded."));
-    };
+    worker.onerror = () => resolve(failLoading("the verifier"));
   });
+  verifier.catch(() => (verifier = null));
   return verifier;
 }
 

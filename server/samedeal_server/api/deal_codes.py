@@ -25,5 +25,7 @@ def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
         if choices and (text not in choices or option in variant):
             raise Refused("bad-request", f"{option} must be given once, as {' or '.join(choices)}.")
         variant[option] = choices.get(text, text)
+    if not seed:
+        raise Refused("bad-request", f"Name a deal by its seed, such as {game.slug}:42.")
     check_visible(validate({"seed": seed}, _SeedField).seed)
     return game, seed, chosen_variant(game, variant)
