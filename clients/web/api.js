@@ -10,8 +10,6 @@ export class ApiError extends Error {
     super(detail);
     this.status = status;
     this.code = code;
-    /** @type {string | null} The name that was refused, if any. */
-    this.refusedName = null;
     /** When the server asks to try again, in ms. */
     this.retryMs = 0;
     /** @type {any} How far the server has come with a result that is not ready yet (202). */

@@ -1,37 +1,39 @@
-// The tables of several racers at a small size, side by side.
+// The tables of several racers, side by side.
 
 import { fill, fillOnce, h, nameText } from "./dom.js";
 import { displayNames } from "./phrases.js";
 import { Table } from "./table.js";
 
 export class Boards {
-  constructor(game, max = Infinity) {
+  constructor(game, kind = "boards") {
     this.game = game;
-    this.max = max;
     this.figures = new Map(); // by seat
-    this.element = h("div", { class: "boards" });
+    this.element = h("div", { class: kind });
   }
 
-  /** Shows the tables of the first racers whose boards are visible. */
-  show(boards, standings) {
-    const names = displayNames(standings);
-    const shown = standings.filter(({ seat }) => boards[seat]).slice(0, this.max);
-    const figures = shown.map(({ seat }) => {
-      const name = names.get(seat);
+  /** Shows tables: each has a seat, a name and a board, and perhaps notes next to the name. */
+  show(tables, { animate = true, small = true } = {}) {
+    const figures = tables.map(({ seat, name, board, notes }) => {
       if (!this.figures.has(seat)) this.figures.set(seat, this.createFigure(name));
       const { table, caption, figure } = this.figures.get(seat);
-      if (JSON.stringify(table.board) !== JSON.stringify(boards[seat])) {
-        table.show(boards[seat], { animate: Boolean(table.board) });
-      }
-      fill(caption, nameText(name));
+      table.element.classList.toggle("small", small);
+      if (table.board !== board) table.show(board, { animate });
+      fill(caption, nameText(name), notes);
       return figure;
     });
     fillOnce(this.element, figures);
   }
 
   createFigure(name) {
-    const table = new Table(this.game, { label: `Table of ${name}`, small: true });
+    const table = new Table(this.game, { label: `Table of ${name}` });
     const caption = h("figcaption", {});
     return { table, caption, figure: h("figure", {}, caption, table.element) };
   }
+}
+
+/** The tables of the racers whose boards are visible. */
+export function visibleTables(boards, standings) {
+  const names = displayNames(standings);
+  const visible = standings.filter(({ seat }) => boards[seat]);
+  return visible.map(({ seat }) => ({ seat, name: names.get(seat), board: boards[seat] }));
 }

@@ -1,9 +1,8 @@
 // Card faces: corner indices, pips in the usual arrangement, and courts, drawn from one sprite in the page.
 
-import { h } from "./dom.js";
+import { h, svg } from "./dom.js";
 import { BACK, rankOf } from "./phrases.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const SUITS = { S: "spade", H: "heart", C: "club", D: "diamond" };
 
 /** Suits in a square of 20, and the upper halves of the courts on a card of 100 by 140. */
@@ -38,45 +37,24 @@ const PIPS = {
   T: [...pair(26, 55.3, 84.7, 114), ...single(40.6, 99.4)],
 };
 
-const svg = (box, content, attributes = "") => {
-  const parsed = new DOMParser().parseFromString(
-    `<svg xmlns="${SVG}" viewBox="${box}" aria-hidden="true" ${attributes}>${content}</svg>`,
-    "image/svg+xml",
-  );
-  return document.importNode(parsed.documentElement, true);
-};
-
 /** Adds the sprite to the page, once. */
 function addSprite() {
   if (document.getElementById("sprite")) return;
   const symbols = Object.entries(SYMBOLS).map(([name, shape]) => `<g id="${name}">${shape}</g>`);
   const courts = Object.entries(COURTS).map(([rank, half]) => `<g id="court-${rank}">${half}</g>`);
-  document.body.append(svg("0 0 1 1", `<defs>${symbols.join("")}${courts.join("")}</defs>`, 'id="sprite" class="sr"'));
-}
-
-const drawn = new Map(); // pictures to copy, by name
-
-function picture(name, draw) {
-  if (!drawn.has(name)) drawn.set(name, draw());
-  return drawn.get(name).cloneNode(true);
+  const attributes = 'id="sprite" class="sr" aria-hidden="true"';
+  document.body.append(svg("0 0 1 1", `<defs>${symbols.join("")}${courts.join("")}</defs>`, attributes));
 }
 
 const suitAt = (suit, x, y, size, turned = false) =>
   `<use href="#${SUITS[suit]}" transform="translate(${x} ${y})${turned ? " rotate(180)" : ""} scale(${size / 20}) translate(-10 -10)"/>`;
 
-const suitIcon = (suit, name) => picture(name + suit, () => svg("0 0 20 20", `<use href="#${SUITS[suit]}"/>`, `class="${name}"`));
+const suitIcon = (suit, name) => svg("0 0 20 20", `<use href="#${SUITS[suit]}"/>`, `class="${name}"`);
 
-function drawFace(rank, suit) {
-  if (PIPS[rank]) {
-    const size = rank === "A" ? 46 : 19;
-    return svg("0 0 100 140", PIPS[rank].map(([x, y]) => suitAt(suit, x, y, size, y > 70)).join(""), 'class="face"');
-  }
+function faceOf([rank, suit]) {
+  if (PIPS[rank]) return PIPS[rank].map(([x, y]) => suitAt(suit, x, y, rank === "A" ? 46 : 19, y > 70)).join("");
   const half = `<use href="#court-${rank}"/>${suitAt(suit, 33.5, 23, 13)}`;
-  return svg(
-    "0 0 100 140",
-    `<rect class="frame" x="25" y="12" width="50" height="116" rx="3"/>${half}<g transform="rotate(180 50 70)">${half}</g>`,
-    'class="face"',
-  );
+  return `<rect class="frame" x="25" y="12" width="50" height="116" rx="3"/>${half}<g transform="rotate(180 50 70)">${half}</g>`;
 }
 
 const cornerIndex = (card, kind) =>
@@ -91,10 +69,10 @@ export function cardElement(card, { position = 0, open = true, simple = false } 
   const style = `--i:${position}`;
   if (card === BACK) return h("span", { class: "card back", style, "aria-hidden": "true" });
   addSprite();
-  const [rank, suit] = card;
+  const suit = card[1];
   const attributes = { class: `card suit-${suit}${open ? " open" : ""}`, style, "aria-hidden": "true", "data-card": card };
   return h("span", attributes, [
-    open && !simple ? [picture(card, () => drawFace(rank, suit)), cornerIndex(card, "turned")] : null,
+    open && !simple ? [svg("0 0 100 140", faceOf(card), 'class="face"'), cornerIndex(card, "turned")] : null,
     open ? suitIcon(suit, "pip") : null,
     cornerIndex(card, "upper"),
   ]);

@@ -3,7 +3,7 @@
 import { ApiError, fetchText } from "./api.js";
 import { ROOT } from "./root.js";
 import { withLevels } from "./standings.js";
-import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces, saveReceipts } from "./storage.js";
+import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
@@ -20,7 +20,6 @@ const BLOCKED =
   "This page has loaded, but its WebSocket connection fails. Your network or a proxy may block WebSockets. " +
   "Try another network, or turn off your VPN. If you run this server, check that its proxy passes WebSockets. Trying again…";
 const ASLEEP_MS = 10_000;
-const TEMPORARY = new Set(["store-unavailable", "too-many"]);
 
 /** The close codes after which the page does not reconnect. */
 const FINAL_CODES = {
@@ -80,11 +79,6 @@ export class Connection {
   /** Sends a reaction, without a response. It is lost if the connection is down. */
   react(reaction) {
     this.send({ t: "react", id: this.nextId(), reaction });
-  }
-
-  /** Keeps the receipts across a reload. */
-  saveReceipts() {
-    saveReceipts(this.raceId, this.receipts);
   }
 
   get isHost() {
@@ -165,9 +159,8 @@ export class Connection {
 
   open() {
     if (this.ended) return;
-    // During an upgrade, the page may reach an older server, which only knows /ws.
-    const path = this.tries % 4 === 3 ? "/ws" : `/ws/${encodeURIComponent(this.raceId)}`;
-    const address = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${ROOT}${path}`;
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const address = `${scheme}://${location.host}${ROOT}/ws/${encodeURIComponent(this.raceId)}`;
     const socket = new WebSocket(address, ["samedeal.v1.json"]);
     this.socket = socket;
     this.entered = false;
@@ -217,7 +210,7 @@ export class Connection {
       this.rejectPending(new ApiError(0, "replaced", FINAL_CODES[code]));
       return this.setStatus(code === 4009 ? "replaced" : "ended", FINAL_CODES[code]);
     }
-    if (this.ended) return undefined;
+    if (this.ended) return;
     const wait = BACKOFF_MS[Math.min(this.tries, BACKOFF_MS.length - 1)] * (0.5 + Math.random() / 2);
     this.tries += 1;
     this.retry = setTimeout(() => this.open(), wait);
@@ -244,7 +237,6 @@ export class Connection {
     if (message.t === "reaction") return this.onReaction(message);
     if (message.t === "problem") return this.onProblem(message);
     if (message.t === "pong") return this.settle(message.re, ({ resolve }) => resolve());
-    return undefined;
   }
 
   onWelcome(message) {
@@ -284,14 +276,14 @@ export class Connection {
   }
 
   onProblem(problem) {
-    if (problem.code === "bad-token") return undefined; // the server closes the connection, with code 4003
+    if (problem.code === "bad-token") return; // the server closes the connection, with code 4003
     const error = new ApiError(problem.status, problem.code, problem.detail);
     if (problem.re === this.helloId || problem.re === this.entryId) {
-      if (TEMPORARY.has(problem.code)) return this.socket?.close();
-      if (problem.re === this.helloId) error.refusedName = this.name;
+      if (error.isTemporary) return this.socket?.close();
+      if (problem.re === this.helloId) this.refusedName = this.name;
       return this.fail(error);
     }
-    if (problem.re === this.nonceId && TEMPORARY.has(problem.code)) {
+    if (problem.re === this.nonceId && error.isTemporary) {
       this.nonceSent = null;
       return setTimeout(() => this.revealNonce(), NONCE_RETRY_MS);
     }
@@ -307,7 +299,7 @@ export class Connection {
   revealNonce() {
     const { stage, seat } = this.view;
     if (stage === "open") this.wasOpen = true;
-    if (stage !== "countdown" || seat === undefined || seat === null || this.nonceSent || !this.header) return;
+    if (stage !== "countdown" || !seat || this.nonceSent || !this.header) return;
     if (this.header.seed !== undefined || this.header.daily) return;
     let known = nonces(this.raceId, this.me.player);
     // After a reload, the nonce may have been sent already: send the same one again.

@@ -8,51 +8,43 @@ const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", 
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class CustomRace {
-  /** @type {Record<string, any>} */
-  inputs = {};
-
   constructor(games) {
     this.games = games;
     this.problem = refusalText();
     this.element = this.createForm();
+    this.updateForm();
   }
 
   createForm() {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
-    this.inputs = {
-      game: select({ id: "game" }, games),
-      deal: select({ id: "deal" }, Object.entries(DEALS)),
-      seed: h("input", { id: "seed", maxlength: "128", placeholder: "any word" }),
-      limit: h("input", { id: "limit", type: "number", min: "1", max: "120" }),
-      maxRacers: h("input", { id: "most", type: "number", min: "1", max: "32", placeholder: "8" }),
-      undo: h("input", { id: "undo", type: "checkbox", checked: true }),
-      attempts: h("input", { id: "attempts", type: "number", min: "0", max: "1000", placeholder: "unlimited" }),
-      spectators: select(
-        { id: "spectators" },
-        Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]),
-      ),
-      bestOf: select({ id: "best-of" }, Object.entries(MATCHES)),
-      unlisted: h("input", { id: "unlisted", type: "checkbox" }),
-    };
-    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
+    const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
+    const onchange = () => this.updateForm();
+    const number = (text, id, attributes) => labelled(text, h("input", { id, type: "number", ...attributes }));
+    const box = (text, id, checked) => checkbox(text, h("input", { id, type: "checkbox", checked }));
     this.variants = h("div", { class: "variants" });
     this.difficulty = h("div", {});
-    this.seedField = labelled("Seed", seed);
+    this.seedField = labelled("Seed", h("input", { id: "seed", maxlength: "128", placeholder: "any word" }));
+    const deal = [
+      labelled("Game", select({ id: "game", onchange }, games)),
+      labelled("Deal", select({ id: "deal", onchange }, Object.entries(DEALS))),
+    ];
     this.raceOptions = h("fieldset", { class: "options" }, [
       h("legend", { class: "sr" }, "Race options"),
-      labelled("Minutes", limit),
-      labelled("Attempts", attempts),
-      labelled("Spectators", spectators),
+      number("Minutes", "limit", { min: "1", max: "120" }),
+      number("Attempts", "attempts", { min: "0", max: "1000", placeholder: "unlimited" }),
+      labelled("Spectators", select({ id: "spectators" }, spectators)),
       this.variants,
-      checkbox("Undo", undo),
+      box("Undo", "undo", true),
     ]);
-    for (const input of [game, deal]) input.addEventListener("change", () => this.updateForm());
-    this.updateForm();
+    const others = [
+      number("Maximum racers", "most", { min: "1", max: "32", placeholder: "8" }),
+      labelled("Match", select({ id: "best-of" }, Object.entries(MATCHES))),
+      box("Unlisted", "unlisted", false),
+    ];
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
-    const others = [labelled("Maximum racers", maxRacers), labelled("Match", bestOf), checkbox("Unlisted", unlisted)];
     const create = h("button", { class: "first" }, "Create a race");
     return form(() => open(), {}, [
-      h("div", { class: "options" }, labelled("Game", game), labelled("Deal", deal), this.difficulty, this.seedField),
+      h("div", { class: "options" }, deal, this.difficulty, this.seedField),
       this.raceOptions,
       h("div", { class: "options" }, others),
       h("div", { class: "row" }, create, button("Play this alone", () => open({ solo: true }))),
@@ -62,7 +54,7 @@ export class CustomRace {
 
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
-    const { game, deal, limit, bestOf } = this.inputs;
+    const { game, deal, limit, "best-of": bestOf } = this.element.elements;
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const choices = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
     const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, choices(values)));
@@ -82,9 +74,9 @@ export class CustomRace {
 
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
-    const { game, deal, seed, limit, maxRacers, undo, attempts, spectators, bestOf, unlisted } = this.inputs;
+    const { game, deal, seed, limit, most, undo, attempts, spectators, "best-of": bestOf, unlisted } = this.element.elements;
     /** @type {Record<string, any>} */
-    const options = solo ? { ...SOLO, unlisted: true } : { max_racers: Number(maxRacers.value || 8) };
+    const options = solo ? { ...SOLO, unlisted: true } : { max_racers: Number(most.value || 8) };
     if (unlisted.checked) options.unlisted = true;
     if (deal.value === "daily") return { game: game.value, daily: true, options };
     if (limit.value) options.limit_ms = Math.round(Number(limit.value) * 60_000);

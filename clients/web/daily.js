@@ -1,18 +1,16 @@
 // The deals of a day: the results of each game, and earlier days.
 
 import { attempt, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
-import { button, fill, h, list, nameText, refusalText, tag, waitText } from "./dom.js";
+import { button, fill, h, list, nameText, refusalText, table, tableRow, tag, waitText } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { achieved, counted, countsText, finishText, formatTime } from "./phrases.js";
+import { achieved, counted, countsText, finishText, formatTime, gameTitle } from "./phrases.js";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ARCHIVE_DAYS = 14;
 
 const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
-/** @param {string} date
- *  @param {"numeric" | undefined} year */
-const longDate = (date, year = "numeric") =>
-  new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year, timeZone: "UTC" });
+const longDate = (date) =>
+  new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
 
 export class DailyPage {
   games = new Map();
@@ -33,18 +31,18 @@ export class DailyPage {
     document.title = `Deals of ${this.date} · Same Deal`;
     this.problem = refusalText();
     this.games = games;
-    const sections = days.map((day) => this.gameSection(games.get(day.game)?.title ?? day.game, day));
     fill(
       main,
       h("h1", {}, isToday ? "Deals of the day" : `Deals of ${longDate(this.date)}`),
       h("p", {}, introduction(days[0])),
       this.problem,
-      h("div", { class: "columns daily" }, sections, this.archive()),
+      h("div", { class: "columns daily" }, days.map((day) => this.gameSection(day)), this.archive()),
     );
   }
 
-  gameSection(title, day) {
+  gameSection(day) {
     const { game, deal, stage, players, results, yours } = day;
+    const title = gameTitle(this.games, game);
     const open = (body) => createRace({ game, options: SOLO, ...body }, this.problem);
     const seed = deal?.slice(deal.indexOf(":") + 1);
     const [text, body] = stage === "today" ? [yours ? "Play again" : "Play", { daily: true }] : ["Play this deal", { seed }];
@@ -52,10 +50,12 @@ export class DailyPage {
     const rows = h("tbody", {}, results.map((result) => this.resultRow(result, day)));
     const more = button("More results", () => this.showMore(day, rows, more));
     more.hidden = day.next === null;
+    const caption = h("caption", { class: "sr" }, `${title}, ${counted(players, "player")}`);
+    const played = table({ class: "results" }, caption, ["Place", "Player", "Cards", "Result"], rows);
     return h("section", { "aria-label": title }, [
       h("div", { class: "split" }, h("h2", {}, title), play),
       yours ? h("p", { class: "counts" }, countsText(this.games.get(game), yours)) : null,
-      players ? resultTable(`${title}, ${counted(players, "player")}`, rows) : h("p", {}, "Nobody has played it."),
+      players ? played : h("p", {}, "Nobody has played it."),
       more,
     ]);
   }
@@ -77,7 +77,7 @@ export class DailyPage {
     const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
     const player = [nameText(name), bot ? tag("bot") : null, own ? " (you)" : null];
     const cells = [`${place}.`, player, achieved(this.games.get(game), result, { short: true }), end];
-    return h("tr", { class: own ? "own" : false }, cells.map((cell) => h("td", {}, cell)));
+    return tableRow(cells, { class: own ? "own" : false });
   }
 
   /** Links to the days around this one. */
@@ -97,9 +97,4 @@ function introduction(day) {
   const rule = "One deal per game, the same for everyone. Your first race on it counts.";
   if (!day || day.stage === "revealed") return rule;
   return `${rule} Deals and replays open on ${formatTime(day.reveals_at)}.`;
-}
-
-function resultTable(caption, rows) {
-  const heads = ["Place", "Player", "Cards", "Result"].map((text) => h("th", { scope: "col" }, text));
-  return h("table", { class: "results" }, h("caption", { class: "sr" }, caption), h("thead", {}, h("tr", {}, heads)), rows);
 }

@@ -1,7 +1,7 @@
 // The player's devices: a code for another device, and logging out.
 
 import { attempt, fetchJson, logOut } from "./api.js";
-import { announce, button, confirmAction, copyText, dialog, fill, h, refusalText } from "./dom.js";
+import { announce, button, confirmAction, copyText, dialog, fill, h, refusalText, svg } from "./dom.js";
 import { formatClock } from "./phrases.js";
 import { goTo } from "./root.js";
 import { guest, saveGuest } from "./storage.js";
@@ -53,19 +53,11 @@ function instructions({ code, link, qr }, left) {
 /** Draws rows of modules, "1" for dark. */
 function qrCode(rows) {
   const size = rows.length + 2 * QUIET_ZONE;
-  const svg = svgElement("svg", { viewBox: `0 0 ${size} ${size}`, class: "qr", role: "img" });
-  svg.setAttribute("aria-label", "Login link as a QR code");
   const squares = rows.flatMap((row, y) =>
     [...row].map((module, x) => (module === "1" ? `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h1v1h-1z` : "")),
   );
-  svg.append(svgElement("path", { d: squares.join("") }));
-  return svg;
-}
-
-function svgElement(tag, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  return element;
+  const attributes = 'class="qr" role="img" aria-label="Login link as a QR code"';
+  return svg(`0 0 ${size} ${size}`, `<path d="${squares.join("")}"/>`, attributes);
 }
 
 /** Asks, and logs out this device. */

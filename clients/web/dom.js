@@ -19,6 +19,13 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** A drawing in a box: its elements and its attributes are trusted text. */
+export function svg(box, content, attributes) {
+  const holder = h("div");
+  holder.innerHTML = `<svg viewBox="${box}" ${attributes}>${content}</svg>`;
+  return holder.firstChild;
+}
+
 /** Replaces the children of an element. Skips null, undefined and false. */
 export function fill(element, ...children) {
   const isNode = (child) => child !== null && child !== undefined && child !== false;
@@ -92,6 +99,12 @@ export const section = (title, ...parts) => h("section", { "aria-label": title }
 export const list = (items, placeholder) =>
   h("ul", { class: "list" }, items.length ? items : h("li", {}, placeholder));
 
+/** A table with the headings of its columns. */
+export const table = (attributes, caption, heads, rows) =>
+  h("table", attributes, caption, h("thead", {}, h("tr", {}, heads.map((text) => h("th", { scope: "col" }, text)))), rows);
+
+export const tableRow = (cells, attributes = {}) => h("tr", attributes, cells.map((cell) => h("td", {}, cell)));
+
 /** Pairs of a term and what it is. */
 export const terms = (rows) => h("dl", {}, rows.map(([term, text]) => [h("dt", {}, term), h("dd", {}, text)]));
 
@@ -121,8 +134,9 @@ export const labelled = (text, input, ...others) =>
 export const checkbox = (text, input) =>
   h("div", { class: "check" }, input, h("label", { for: input.id }, text));
 
-/** The input of a player's name. */
-export const nameInput = (attributes) =>
+/** The field for the player's name, with a hint, and with the reason if the server has `refused` a name. */
+export const nameField = ({ value = "", refused = "", explanation = "" }) => [
+  h("label", { for: "name", id: "name-label" }, "Your name"),
   h("input", {
     id: "name",
     dir: "auto",
@@ -130,8 +144,14 @@ export const nameInput = (attributes) =>
     required: true,
     autocomplete: "nickname",
     enterkeyhint: "go",
-    ...attributes,
-  });
+    placeholder: "e.g. Ben",
+    value,
+    "aria-describedby": "name-hint name-problem",
+    "aria-invalid": refused ? "true" : false,
+  }),
+  h("p", { class: "hint", id: "name-hint" }, explanation),
+  refusalText({ id: "name-problem" }, refused),
+];
 
 /** A form that calls `submit`. */
 export function form(submit, attributes, ...content) {
@@ -205,21 +225,18 @@ export async function copyText(text, message) {
 
 const REPEAT_MS = 90;
 
-/** Makes a button repeat its action while it is held down. */
-export function repeatWhileHeld(element, action) {
+/** Creates a button that repeats its action while it is held down. */
+export function repeatButton(text, action, attributes) {
   let timer = 0;
-  const stop = () => {
-    clearTimeout(timer);
-    clearInterval(timer);
-  };
-  element.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+  const repeat = (ms) => {
     action();
-    timer = setTimeout(() => (timer = setInterval(action, REPEAT_MS)), 4 * REPEAT_MS);
-  });
-  for (const kind of ["pointerup", "pointerleave", "pointercancel"]) element.addEventListener(kind, stop);
-  element.addEventListener("click", (event) => event.detail === 0 && action());
-  return element;
+    timer = setTimeout(repeat, ms, REPEAT_MS);
+  };
+  const onpointerdown = (event) => event.button === 0 && repeat(4 * REPEAT_MS);
+  const stop = () => clearTimeout(timer);
+  const onclick = (event) => event.detail === 0 && action(); // a key, or a screen reader
+  const listeners = { onpointerdown, onpointerup: stop, onpointerleave: stop, onpointercancel: stop };
+  return button(text, onclick, { ...listeners, ...attributes });
 }
 
 // Keys.

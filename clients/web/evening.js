@@ -1,7 +1,7 @@
 // The evening: the score over races that follow each other.
 
 import { attempt, fetchJson } from "./api.js";
-import { fill, h, nameText } from "./dom.js";
+import { fill, h, nameText, table, tableRow } from "./dom.js";
 import { displayName, pointsText } from "./phrases.js";
 import { botTag } from "./standings.js";
 
@@ -35,12 +35,8 @@ function line(rows, match) {
 
 function ranking(rows, match) {
   const player = (row) => [nameText(row.label), row.bot ? botTag() : null];
-  const facts = (row) => [`${row.place}.`, player(row), pointsText(row.points), String(row.races), String(row.wins)];
-  const attributes = (tag) => (tag === "th" ? { scope: "col" } : {});
-  const cells = (tag, contents) => h("tr", {}, contents.map((each) => h(tag, attributes(tag), each)));
-  return h("table", {}, [
-    h("caption", {}, "This evening", match && ` · ${match}`),
-    h("thead", {}, cells("th", ["", "Player", "Points", "Races", "Won"])),
-    h("tbody", {}, rows.map((row) => cells("td", facts(row)))),
-  ]);
+  const cells = (row) => [`${row.place}.`, player(row), pointsText(row.points), row.races, row.wins];
+  const caption = h("caption", {}, "This evening", match && ` · ${match}`);
+  const body = h("tbody", {}, rows.map((row) => tableRow(cells(row))));
+  return table({}, caption, ["", "Player", "Points", "Races", "Won"], body);
 }

@@ -3,7 +3,7 @@
 import { attempt, fetchAsGuest, fetchGames, fetchJson, keepTrying, loadModule } from "./api.js";
 import { button, fill, h, list, nameList, nameText, refusalText, repeatWhileVisible, section } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
-import { displayNames, formatTime, ordinal, resultText } from "./phrases.js";
+import { displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { lastGame, seatIn } from "./storage.js";
 import { Table } from "./table.js";
 
@@ -65,7 +65,7 @@ export class HomePage {
     setTimeout(() => {
       // Each table is a task of its own, so that the page reacts in between.
       const table = new Table(game, { small: true, simple: true });
-      table.show({ table: example }, { animate: false });
+      table.show({ table: example });
       figure.append(table.element);
     });
     const playAlone = () => this.race(slug, { ...SOLO, unlisted: true });
@@ -123,13 +123,13 @@ export class HomePage {
     const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
     const seated = seatIn(race) ? [`/r/${race}`, "Back"] : null;
     const [href, action] = seated ?? (isOpen ? [`/r/${race}`, "Join"] : [`/w/${race}`, "Watch"]);
-    const link = h("a", { class: "button", href, "aria-label": `${action} ${this.titleOf(game)}, ${race}` }, action);
-    return h("li", { class: "split" }, h("span", {}, h("b", {}, this.titleOf(game)), ` ${race}, ${text}`), link);
+    const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);
+    return h("li", { class: "split" }, h("span", {}, h("b", {}, gameTitle(this.games, game)), ` ${race}, ${text}`), link);
   }
 
   resultRow(result) {
     const [best] = result.standings;
-    const title = h("b", {}, this.titleOf(result.game));
+    const title = h("b", {}, gameTitle(this.games, result.game));
     const link = h("a", { href: `/replay/${result.race}` }, title, ` ${result.race}`);
     if (!best) return h("li", {}, link, " no racers");
     const text = resultText(this.games.get(result.game), best);
@@ -146,7 +146,7 @@ export class HomePage {
   }
 
   dailyRow({ game, results, players, yours }) {
-    const title = this.titleOf(game);
+    const title = gameTitle(this.games, game);
     const names = results.slice(0, MAX_NAMES).map(({ name }) => name);
     const others = players > names.length ? ` and ${players - names.length} more` : "";
     const result = yours && resultText(this.games.get(game), yours);
@@ -157,10 +157,6 @@ export class HomePage {
       h("span", {}, h("b", {}, title), played, own),
       button(yours ? "Play again" : "Play", play, { "aria-label": `Play today’s ${title}` }),
     ]);
-  }
-
-  titleOf(slug) {
-    return this.games.get(slug)?.title ?? slug;
   }
 }
 

@@ -43,19 +43,16 @@ export function layOut(game, element, pile) {
   }
 }
 
-/** The first and last column of each place in a row. Fans share the gaps between them. */
+/** The first and last column of each place in a row. Fans extend over gaps, and share those between them. */
 function spans(row, fanned) {
-  const placed = row.map((place, column) => [place, column]).filter(([place]) => place);
-  return placed.map(([place, column], at) => {
-    if (!fanned.has(place)) return [place, column, column];
-    const before = at ? placed[at - 1] : null;
-    const after = placed[at + 1];
-    const afterGap = ([other, at]) => (fanned.has(other) ? Math.ceil((at + column + 1) / 2) : at + 1);
-    const beforeGap = ([other, at]) => (fanned.has(other) ? Math.ceil((column + at + 1) / 2) : at) - 1;
-    const first = before ? afterGap(before) : 0;
-    const last = after ? beforeGap(after) : row.length - 1;
-    return [place, Math.min(first, column), Math.max(last, column)];
-  });
+  const endOf = (column, step) => {
+    let gap = 0;
+    while (row[column + step * (gap + 1)] === null) gap += 1;
+    const isShared = fanned.has(row[column + step * (gap + 1)]);
+    return column + step * (isShared ? Math[step > 0 ? "ceil" : "floor"](gap / 2) : gap);
+  };
+  const placed = [...row.entries()].filter(([, place]) => place);
+  return placed.map(([at, place]) => (fanned.has(place) ? [place, endOf(at, -1), endOf(at, 1)] : [place, at, at]));
 }
 
 /** Returns the nearest other place in a direction, or null. `piles` are the elements by place. */

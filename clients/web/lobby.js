@@ -2,40 +2,23 @@
 
 import { fetchAwaySeconds } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, fill, form, h, nameInput, nameText, refusalText, terms } from "./dom.js";
+import { button, confirmAction, copyText, fill, form, h, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText } from "./phrases.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { guest } from "./storage.js";
 
-/** The field for the player's name; with the reason if the server has `refused` one.
- *  @param {string} value
- *  @param {{ name: string, message: string } | null} [refused] */
-export function nameField(value, refused = null) {
-  const input = nameInput({
-    value: refused?.name ?? value,
-    "aria-describedby": "name-problem",
-    "aria-invalid": refused ? "true" : false,
-    placeholder: "e.g. Ben",
-  });
-  const problem = refusalText({ id: "name-problem" }, refused?.message);
-  return [h("label", { for: "name" }, "Your name"), input, problem];
-}
-
 /** A form that calls `submit(name)`. */
 export const nameForm = (submit, ...content) =>
   form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
 
-/** A form that calls `join(name)` or `watch()`.
- *  @param {any} page
- *  @param {any} view
- *  @param {any} actions */
-export function invitation({ game, header }, { standings = [], host }, { join, watch, refused = null }) {
+/** A form that calls `join(name)` or `watch()`. It contains `name`, as for nameField. */
+export function invitation({ game, header }, { standings = [], host }, { join, watch, name }) {
   const form = nameForm(
     join,
     h("h1", {}, host ? [nameText(host.name), ` invites you to ${game.title}`] : game.title),
     h("p", {}, `Everyone gets the same cards. ${standings.length} of ${maxRacers(header)} seats taken.`),
-    nameField(guest()?.name ?? "", refused),
+    nameField({ value: guest()?.name, ...name }),
     h("div", { class: "row" }, h("button", { class: "first" }, "Join"), button("Watch", watch)),
   );
   return [form, raceOptions({ game, header })];

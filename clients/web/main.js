@@ -5,7 +5,7 @@ import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule, loadO
 import { announce, button, byId, fill, h, homeLink, notice } from "./dom.js";
 import { preferencesMenu } from "./preferences.js";
 import { pagePath, ROOT } from "./root.js";
-import { isStored, lastRace, seatedRaces } from "./storage.js";
+import { lastRace, seatedRaces, stored } from "./storage.js";
 
 /** @type {[RegExp, (...parts: string[]) => any][]} */
 const ROUTES = [
@@ -89,7 +89,7 @@ async function startServiceWorker() {
   if (!navigator.serviceWorker) return;
   try {
     await navigator.serviceWorker.register(`${ROOT}/sw.js`);
-    if (!isStored("keys")) await Promise.all([fetchGames(), fetchKeys()]); // to verify files later
+    if (!stored("keys")) await Promise.all([fetchGames(), fetchKeys()]); // to verify files later
   } catch {
     // For example in private windows: the page needs a connection.
   }

@@ -2,32 +2,23 @@
 // and so is its host.
 
 import { ApiError, attempt, fetchAsGuest, fetchJson } from "./api.js";
-import { button, dialog, fill, form, h, nameInput, refusalText } from "./dom.js";
+import { button, dialog, fill, form, h, nameField } from "./dom.js";
 import { goToRace, guest, saveGuest, saveLastGame } from "./storage.js";
 
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
-/** Creates a race and opens its page. Players with a name join at once. */
-export async function createRace(body, problem) {
-  const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
-  if (!opened) return;
-  saveLastGame(body.game);
-  goToRace(opened.race);
-}
-
 let isOpening = false;
 
-/** Opens a solo race on the deal of a finished race, with its racers as ghosts. Returns what went wrong. */
-export async function raceAgainst(raceId) {
-  if (isOpening) return "";
+/** Creates a race and opens its page, with `seat` as for goToRace. Players with a name join at once. */
+export async function createRace(body, problem, seat = {}) {
+  if (isOpening) return;
   isOpening = true;
-  const options = { max_racers: 1, unlisted: true, start_delay_ms: 0 };
-  const request = () => fetchJson("/races", { body: { ghosts: [raceId], options } });
-  const { race, problem = "" } = await attempt(request, ({ message }) => ({ problem: message }));
+  const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
   isOpening = false;
-  if (race) goToRace(race, { ready: true });
-  return problem;
+  if (!opened) return;
+  if (body.game) saveLastGame(body.game);
+  goToRace(opened.race, seat);
 }
 
 /** Opens a race with the user as its host, and returns the response. Before their first race with others, this asks
@@ -50,8 +41,8 @@ async function register(name) {
 
 /** Asks for a name in a dialog until the server accepts it. */
 function askForName() {
-  const input = nameInput({ "aria-describedby": "name-hint name-problem", autofocus: true });
-  const problem = refusalText({ id: "name-problem" });
+  const field = nameField({ explanation: "Your friends see who invites them." });
+  const [, input, , problem] = field;
   const submit = h("button", { class: "first" }, "Open the race");
   const enter = async () => {
     submit.disabled = true;
@@ -63,14 +54,8 @@ function askForName() {
     if (guest()) shown.close();
     else input.focus();
   };
-  const content = [
-    h("label", { for: "name", id: "name-label" }, "Your name"),
-    input,
-    h("p", { class: "hint", id: "name-hint" }, "Your friends see who invites them."),
-    problem,
-    h("div", { class: "row" }, submit, button("Cancel", () => shown.close())),
-  ];
-  const shown = dialog("name-label", form(enter, {}, content));
+  const row = h("div", { class: "row" }, submit, button("Cancel", () => shown.close()));
+  const shown = dialog("name-label", form(enter, {}, field, row));
   return new Promise((resolve, reject) => {
     shown.addEventListener("close", () => {
       if (guest()) resolve(undefined);

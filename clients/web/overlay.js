@@ -1,14 +1,12 @@
 // The overlay of a race for video streams: clock, standings and visible tables on a transparent ground, no controls.
 
-import { ApiError, attempt, fetchGames, fetchJson, fetchLines } from "./api.js";
-import { Boards } from "./boards.js";
+import { ApiError, attempt, fetchGames, fetchJson, fetchLines, keepTrying } from "./api.js";
+import { Boards, visibleTables } from "./boards.js";
 import { fill, h, sleep } from "./dom.js";
-import { formatClock } from "./phrases.js";
-import { showWatching, StandingsList, withLevels } from "./standings.js";
+import { showClock, showWatching, StandingsList, withLevels } from "./standings.js";
 
 const TICK_MS = 200;
 const RETRY_MS = 1000;
-const MAX_RETRY_MS = 15_000;
 const MAX_RACERS = 8;
 const MAX_TABLES = 4;
 const THEMES = ["dark", "light", "plain"];
@@ -39,7 +37,7 @@ export class OverlayPage {
     if (!this.game) throw new ApiError(426, "unsupported-version", "This page does not support the game of this race.");
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
     this.list = new StandingsList(this.game);
-    this.boards = new Boards(this.game, MAX_TABLES);
+    this.boards = new Boards(this.game);
     const heading = h("h1", {}, h("span", {}, this.game.title), this.clock);
     const ranking = h("section", { class: "ranking" }, heading, this.list.element, this.more, this.watching);
     fill(main, ranking, this.boards.element);
@@ -50,16 +48,12 @@ export class OverlayPage {
 
   /** Follows the race to its end, however often the connection is lost. */
   async follow() {
-    let retryMs = RETRY_MS;
-    while (!["over", "cancelled"].includes(this.stage)) {
-      await attempt(async () => {
-        for await (const message of fetchLines(`/races/${this.raceId}/events`)) {
-          this.receive(message);
-          retryMs = RETRY_MS;
-        }
-      });
-      await sleep(retryMs);
-      retryMs = Math.min(MAX_RETRY_MS, 2 * retryMs);
+    const request = async () => {
+      for await (const message of fetchLines(`/races/${this.raceId}/events`)) this.receive(message);
+    };
+    while (!["over", "cancelled"].includes(this.view.stage)) {
+      await attempt(() => keepTrying(request, () => {}));
+      await sleep(RETRY_MS);
     }
   }
 
@@ -70,9 +64,8 @@ export class OverlayPage {
     if (t === "view") this.view = message;
     const standings = withLevels(message.standings ?? [], this.view);
     if (t === "view") {
-      this.stage = message.stage;
       this.endsAt = message.clock_ms === undefined ? null : performance.now() + message.clock_ms;
-      this.boards.show(message.boards ?? {}, standings);
+      this.boards.show(visibleTables(message.boards ?? {}, standings).slice(0, MAX_TABLES));
       this.tick();
     }
     showWatching(this.watching, watching);
@@ -82,7 +75,7 @@ export class OverlayPage {
 
   tick() {
     const left = this.endsAt === null ? null : Math.max(0, this.endsAt - performance.now());
-    this.clock.textContent = left === null ? (STATES[this.stage] ?? "") : formatClock(left, left < 60_000);
-    this.clock.classList.toggle("late", this.stage === "running" && left !== null && left < 30_000);
+    showClock(this.clock, left, this.view.stage);
+    if (left === null) this.clock.textContent = STATES[this.view.stage] ?? "";
   }
 }

@@ -3,7 +3,7 @@
 const RANKS = { A: "ace", T: "10", J: "jack", Q: "queen", K: "king" };
 const SUITS = { S: "spades", H: "hearts", C: "clubs", D: "diamonds" };
 // The variation selector after each suit requests text; without it, phones draw an emoji.
-export const SUIT_SYMBOLS = { S: "♠\ufe0e", H: "♥\ufe0e", C: "♣\ufe0e", D: "♦\ufe0e" };
+const SUIT_SYMBOLS = { S: "♠\ufe0e", H: "♥\ufe0e", C: "♣\ufe0e", D: "♦\ufe0e" };
 export const BACK = "??";
 export const SEARCHING = "The computer is looking for a way to solve this deal…";
 const MAX_NAMES = 4; // how many racers a sentence names
@@ -178,9 +178,12 @@ export const pointsText = (points) => String(Math.round(100 * points) / 100);
 export const countsText = (game, result) =>
   `Only your first race on this deal counts: ${resultText(game, result)}, ${ordinal(result.place)}.`;
 
+/** The title of a game, or the name that a newer server calls it by. */
+export const gameTitle = (games, slug) => games.get(slug)?.title ?? slug;
+
 /** Who wants a rematch of a race, and with which game if that is another one. */
 export const rematchWish = ({ by, game }, before, games) =>
-  `${by} wants a rematch${game === before ? "" : ` with ${games.get(game)?.title ?? game}`}.`;
+  `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
 
 /** When a rematch starts that is open for `left` ms, if that is decided. */
 export const rematchStart = (left) => (left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`);

@@ -1,7 +1,7 @@
 // The table during the countdown and the race: the user's own, or another racer's to watch.
 
 import { attempt } from "./api.js";
-import { Boards } from "./boards.js";
+import { Boards, visibleTables } from "./boards.js";
 import { announce, button, confirmAction, fill, h, hint } from "./dom.js";
 import {
   achieved,
@@ -31,7 +31,7 @@ export class PlayPage extends TablePage {
   constructor(page) {
     super();
     this.page = page;
-    this.racing = isSeat(page.connection.view.seat);
+    this.racing = Boolean(page.connection.view.seat);
     /** @type {any} */
     this.shownSeat = null; // the other racer whose table is shown
     this.lastMove = "no moves yet";
@@ -87,7 +87,7 @@ export class PlayPage extends TablePage {
     const showsAll = !this.racing && seats.length > 1 && this.shownSeat === null;
     this.table.element.hidden = showsAll;
     this.boards.element.hidden = !showsAll;
-    if (showsAll) this.boards.show(boards, connection.standings);
+    if (showsAll) this.boards.show(visibleTables(boards, connection.standings));
     const board = boards[this.shownSeat] ?? view.board;
     this.countdown.hidden = view.stage !== "countdown";
     if (view.stage === "running" && board && board !== this.board) this.showBoard(board, view);
@@ -106,7 +106,7 @@ export class PlayPage extends TablePage {
 
   showBoard(board, view) {
     const first = !this.table.board;
-    this.table.show(board, { animate: !first && this.boardSeat === this.shownSeat });
+    this.table.show(board, { animate: this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
     if (board === view.board) this.practice?.show(board);
     this.board = board;
@@ -132,13 +132,10 @@ export class PlayPage extends TablePage {
       return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
-    const notes = Object.entries(board.notes ?? {}).map(([name, value]) => `${name} ${value}`); // of older servers
-    const isGuided = board === view.board && board.guidance; // others get counts instead of instructions
-    const counts = isGuided ? [] : [boardResult(this.page.game, board)];
-    const facts = [...new Set([...counts, ...(board.guidance?.facts ?? notes)])];
-    const instruction = isGuided ? advice(board) : "";
-    const isPlaying = board.outcome === "playing";
-    return this.note(board, isPlaying ? instruction : endText(board, mine, standings.length, Boolean(view.boards)), facts);
+    const isOwn = board === view.board; // of others, counts are shown instead of instructions
+    const facts = new Set([...(isOwn ? [] : [boardResult(this.page.game, board)]), ...board.guidance.facts]);
+    const end = () => endText(board, mine, standings.length, Boolean(view.boards));
+    return this.note(board, board.outcome === "playing" ? isOwn && advice(board) : end(), [...facts]);
   }
 
   updateBanner({ status, reason, over }) {
@@ -194,8 +191,7 @@ export class PlayPage extends TablePage {
       this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
-      const result = after.home === before.home ? "" : `; ${boardResult(this.page.game, after)}`;
-      announce(after.outcome === "playing" ? `${this.lastMove}${result}` : statusText(after));
+      this.announceMove(this.lastMove, before, after);
       this.update(connection.view);
       return null;
     };
@@ -218,5 +214,3 @@ function endText(board, mine, racers, canWatch) {
   const end = outcome === "won" ? `${capitalized(finishText(mine))}${rank}!` : `${cause}.`;
   return `${end} Waiting for the others…${watch}`;
 }
-
-const isSeat = (seat) => seat !== undefined && seat !== null;

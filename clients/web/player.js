@@ -2,7 +2,7 @@
 
 import { attempt, fetchAsGuest, fetchGames } from "./api.js";
 import { fill, h, list, nameText, playerLink, section, tag } from "./dom.js";
-import { counted, duration } from "./phrases.js";
+import { counted, duration, gameTitle } from "./phrases.js";
 import { guest } from "./storage.js";
 
 export class PlayerPage {
@@ -44,7 +44,7 @@ export class PlayerPage {
     if (record.problem) return h("p", {}, record.problem);
     const ties = ({ tied }) => (tied ? `, ${tied} tied` : "");
     const score = ({ ahead, behind }) => `${behind} : ${ahead}`;
-    const row = (game) => h("li", {}, h("b", {}, this.titleOf(game.game)), ` ${score(game)}${ties(game)}`);
+    const row = (game) => h("li", {}, h("b", {}, gameTitle(this.games, game.game)), ` ${score(game)}${ties(game)}`);
     const { other_name: other, name } = record;
     const total = h("p", { class: "record" }, nameText(other), ` ${score(record)} `, nameText(name), ties(record));
     return [total, list(record.games.map(row))];
@@ -54,20 +54,16 @@ export class PlayerPage {
     const result = what === "left" ? `best ${best} left` : `best ${best} of ${goal}`;
     const parts = [counted(races, "race"), counted(wins, "win"), `${solved} solved`, result];
     if (ms !== null) parts.push(`fastest ${duration(ms)}`);
-    return h("li", {}, h("b", {}, this.titleOf(game)), h("div", { class: "hint" }, parts.join(", ")));
+    return h("li", {}, h("b", {}, gameTitle(this.games, game)), h("div", { class: "hint" }, parts.join(", ")));
   }
 
   raceRow({ race, game, ended_at: endedAt, racers }) {
-    const link = h("a", { href: `/replay/${race}` }, h("b", {}, this.titleOf(game)), ` ${race}`);
+    const link = h("a", { href: `/replay/${race}` }, h("b", {}, gameTitle(this.games, game)), ` ${race}`);
     const racer = ({ player, name, place }, index) => [
       `${index ? ", " : ""}${place}. `,
       player === this.player ? nameText(name) : playerLink(player, name),
     ];
     const date = new Date(endedAt).toLocaleDateString();
     return h("li", {}, link, ` ${date}`, h("div", { class: "hint" }, racers.map(racer)));
-  }
-
-  titleOf(slug) {
-    return this.games.get(slug)?.title ?? slug;
   }
 }

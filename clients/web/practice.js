@@ -1,16 +1,15 @@
 // A practice deal: says which move to make next, and marks its piles. The steps come from the game.
 
-import { fetchAsGuest } from "./api.js";
 import { h } from "./dom.js";
+import { openRace, SOLO } from "./opening.js";
 import { withCards } from "./phrases.js";
 import { goToRace, practiceMoves, randomHex, savePractice } from "./storage.js";
 
-const SOLO = { max_racers: 1, start_delay_ms: 1000, limit_ms: 2 * 60 * 60_000, unlisted: true };
+const OPTIONS = { ...SOLO, limit_ms: 2 * 60 * 60_000, unlisted: true };
 
 /** Opens a solo race on the practice deal of a game. */
 export async function startPractice({ slug, practice }) {
-  const body = { game: slug, seed: practice.seed, options: SOLO };
-  const { race } = await fetchAsGuest("/races", { body });
+  const { race } = await openRace({ game: slug, seed: practice.seed, options: OPTIONS });
   savePractice(race, []);
   goToRace(race);
 }

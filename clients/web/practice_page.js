@@ -1,8 +1,8 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
 import { attempt, fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
-import { announce, button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
-import { changeSentence, counted, outcomeText, statusText, withCards } from "./phrases.js";
+import { button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
+import { changeSentence, counted, statusText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
 import { more, TablePage } from "./table_page.js";
@@ -66,7 +66,7 @@ export class PracticePage extends TablePage {
   show(moves, board) {
     const isFirst = !this.board;
     Object.assign(this, { moves, board, question: null });
-    this.table.show(board, { animate: !isFirst });
+    this.table.show(board);
     markPiles(this.table);
     this.updateButtons(board);
     if (!isFirst) fill(this.text, INTRODUCTION);
@@ -98,9 +98,7 @@ export class PracticePage extends TablePage {
     const go = async () => {
       const board = await this.fetchBoard(moves);
       this.show(moves, board);
-      const change = changeSentence(before.table, board.table);
-      const home = board.home === before.home ? "" : `; home ${board.home}`;
-      announce(board.outcome === "playing" ? `${change}${home}` : outcomeText(board.outcome));
+      this.announceMove(changeSentence(before.table, board.table), before, board);
       return null;
     };
     return attempt(go, ({ message }) => message);

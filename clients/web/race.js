@@ -4,10 +4,12 @@ import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepT
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
+import { fetchEvening, showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
-import { achieved, countsText, displayNames, duration, formatClock, ordinal } from "./phrases.js";
+import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
-import { dropSeat, guest, saveSeat, seatIn } from "./storage.js";
+import { showClock } from "./standings.js";
+import { dropSeat, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -73,7 +75,7 @@ export class RacePage {
       const module = await attempt(() => keepTrying(() => loadModule(path), showProblem), refused);
       const wasWaiting = isWaiting();
       Object.assign(PANELS, panels(module));
-      if (wasWaiting) this.onChange();
+      if (wasWaiting || (this.isOutdated && this.connection)) this.onChange();
     };
     load("./play.js", ({ PlayPage }) => ({ countdown: PlayPage, running: PlayPage }));
     load("./results.js", ({ ResultsPage }) => ({ over: ResultsPage, cancelled: ResultsPage }));
@@ -82,13 +84,11 @@ export class RacePage {
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    await loadOptional("./evening.js", async ({ fetchEvening, showEvening }) => {
-      const evening = await fetchEvening(this.raceId);
-      const compact = ["countdown", "running"].includes(this.connection.view.stage);
-      if (!evening) return;
-      showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
-      this.panel.showMatch?.(evening);
-    });
+    const evening = await fetchEvening(this.raceId);
+    if (!evening) return;
+    const compact = ["countdown", "running"].includes(this.connection.view.stage);
+    showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+    this.panel.showMatch?.(evening);
   }
 
   /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
@@ -111,7 +111,7 @@ export class RacePage {
   /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
   getReady() {
     const isSolo = maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting";
-    if (!isSolo && !seatIn(this.raceId)?.ready) return undefined;
+    if (!isSolo && !seatIn(this.raceId)?.ready) return;
     saveSeat(this.raceId);
     return this.run("ready", () => this.connection.ready());
   }
@@ -128,14 +128,12 @@ export class RacePage {
     if (isFirst) this.loadPanels();
   }
 
-  /** Asks for a name; again if the server has `refused` one.
-   *  @param {any} view
-   *  @param {{ name: string, message: string } | null} [refused] */
-  invite(view, refused = null) {
+  /** Asks for a name; again with a refused `name`, as for nameField. */
+  invite(view, name) {
     this.invited = view;
-    const join = (name) => this.start({ name: name === guest()?.name ? null : name }); // null: the known one
-    if (maxRacers(this.header) === 1) fill(this.main, this.soloStart(this, view, { play: join, counts: this.counting, refused }));
-    else fill(this.main, invitation(this, view, { join, watch: () => this.start({ watch: true }), refused }));
+    const join = (chosen) => this.start({ name: chosen === guest()?.name ? null : chosen }); // null: the known one
+    const show = maxRacers(this.header) === 1 ? this.soloStart : invitation;
+    fill(this.main, show(this, view, { join, watch: () => this.start({ watch: true }), name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
 
@@ -146,13 +144,16 @@ export class RacePage {
     if (!view) return fill(this.main, waitText(connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
     this.checkVersion(connection.status);
-    if (this.isOutdated && !this.isRacing) return this.reload();
+    if (this.isOutdated && !(this.isRacing && PANELS[view.stage])) return this.reload();
     if (view.stage === "open" && view.seat) this.getReady();
     if (!connection.watch && !connection.over) this.hadSeat = true;
     this.announceChanges();
     const Panel = PANELS[view.stage];
-    if (Panel === null) return undefined; // until it is loaded
-    if (!Panel) return this.askToReload(`This page does not support races in the stage “${view.stage}”.`);
+    if (Panel === null) return; // until it is loaded
+    if (!Panel) {
+      const reason = `This page does not support races in the stage “${view.stage}”.`;
+      return fill(this.main, notice("Reload this page", reason, button("Reload", () => this.reload(), { class: "first" })));
+    }
     if (!(this.panel instanceof Panel)) {
       this.panel = new Panel(this);
       // The results say so themselves.
@@ -167,7 +168,6 @@ export class RacePage {
     this.restoreFocus();
     this.caller.update(view);
     this.tick();
-    return undefined;
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */
@@ -197,24 +197,19 @@ export class RacePage {
   }
 
   reload() {
-    this.connection.saveReceipts();
+    saveReceipts(this.raceId, this.connection.receipts);
     this.connection.close();
     location.reload();
-  }
-
-  /** The server is newer than this page. */
-  askToReload(reason) {
-    const reload = button("Reload", () => location.reload(), { class: "first" });
-    return fill(this.main, notice("Reload this page", reason, reload));
   }
 
   /** The server refused a seat: watch the race if possible, but first tell players that they have lost their seat. */
   showRefusal(error) {
     this.hadSeat = false;
-    if (error.refusedName && this.invited) {
+    const { refusedName } = this.connection;
+    if (refusedName && this.invited) {
       this.connection.close();
       this.connection = null;
-      return this.invite(this.invited, { name: error.refusedName, message: error.message });
+      return this.invite(this.invited, { value: refusedName, refused: error.message });
     }
     const released = Boolean(this.connection.view);
     if (!released && WATCH_INSTEAD.includes(error.code)) {
@@ -231,11 +226,7 @@ export class RacePage {
     const { connection } = this;
     if (!connection?.view) return;
     const left = connection.leftMs;
-    const { stage } = connection.view;
-    const tenths = left < 60_000 && stage !== "open";
-    const isShown = left !== null && !connection.over;
-    this.clock.textContent = isShown ? formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths) : "";
-    this.clock.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
+    showClock(this.clock, connection.over ? null : left, connection.view.stage);
     this.panel?.tick?.(left);
     this.announcePlace();
     this.caller.tick(left);

@@ -1,17 +1,19 @@
 // The replay page: several racers' tables on one clock, move by move, with verification, par and analysis. And the page of
 // a winning line.
 
-import { fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
-import { actionOf, announce, button, checkbox, copyText, fill, fillHeader, h, hint, list, nameText, notice } from "./dom.js";
-import { playerLink, repeatWhileHeld, select, waitText } from "./dom.js";
-import { raceAgainst } from "./opening.js";
+import { fetchGames, fetchJson, keepTrying } from "./api.js";
+import { Boards } from "./boards.js";
+import { showAnalysis, showPar } from "./computer.js";
+import { actionOf, announce, button, checkbox, copyText, fill, fillHeader, h, hint, list, notice } from "./dom.js";
+import { playerLink, refusalText, repeatButton, select, waitText } from "./dom.js";
+import { createRace } from "./opening.js";
 import { boardResult, displayNames, formatClock, outcomeText, SEARCHING } from "./phrases.js";
 import { practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
-import { Table } from "./table.js";
 import { more } from "./table_page.js";
 import { indexAt, lineTo, markersOf, pauseSkipped, positionsOf } from "./timeline.js";
+import { showVerification } from "./verification.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
 const MAX_TABLES = 4;
@@ -27,7 +29,6 @@ export class ReplayPage {
   list = null;
   names = new Map();
   positions = new Map(); // those of each racer, by seat
-  shown = new Map(); // the tables that are shown, by seat
   turns = new Map(); // the turning points by seat, once they are known
   /** @type {number[]} the seats whose tables are shown */
   chosen = [];
@@ -80,26 +81,22 @@ export class ReplayPage {
   /** Shows what is known about the race besides its moves. */
   async showFacts() {
     const { racers } = this.steps;
-    const verify = ({ showVerification }) => showVerification(this.checks, this.path);
-    const players = (await loadOptional("./verification.js", verify)) ?? new Map();
+    const players = await showVerification(this.checks, this.path);
     const links = racers
       .filter(({ seat }) => players.has(seat))
       .map(({ seat }) => h("li", {}, playerLink(players.get(seat), this.names.get(seat))));
     if (links.length) fill(this.players, h("h2", {}, "Players"), list(links));
-    await loadOptional("./computer.js", async ({ showAnalysis, showPar }) => {
-      const [{ seat }] = racers;
-      const compared = showPar(this.par, this.raceId, seat, this.names.get(seat));
-      const facts = { names: this.names, variant: this.steps.variant };
-      const analysis = await showAnalysis(this.analysis, this.raceId, facts);
-      this.turns = new Map(analysis?.racers.map((racer) => [racer.seat, racer]));
-      if (analysis) this.showTables();
-      await compared;
-    });
+    const [{ seat }] = racers;
+    showPar(this.par, this.raceId, seat, this.names.get(seat));
+    const analysis = await showAnalysis(this.analysis, this.raceId, { names: this.names, variant: this.steps.variant });
+    this.turns = new Map(analysis?.racers.map((racer) => [racer.seat, racer]));
+    if (analysis) this.showTables();
   }
 
   build(main) {
     fillHeader(h("span", { class: "what" }, `${this.game.title} · ${this.raceId}`));
-    this.tables = h("div", { class: "tables" });
+    this.boards = new Boards(this.game, "tables");
+    this.tables = this.boards.element;
     this.slider = h("input", {
       type: "range",
       class: "scrubber",
@@ -140,11 +137,10 @@ export class ReplayPage {
 
   createControls() {
     this.playButton = button("Play", () => this.togglePlay(), { class: "first", "aria-keyshortcuts": "Space" });
-    const stepButton = (text, label, by) => {
-      const element = button(text, () => {}, { "aria-label": label });
-      return repeatWhileHeld(element, () => this.step(by));
-    };
-    const steps = [stepButton("◀", "Previous move", -1), stepButton("▶", "Next move", 1)];
+    const steps = [
+      repeatButton("◀", () => this.step(-1), { "aria-label": "Previous move" }),
+      repeatButton("▶", () => this.step(1), { "aria-label": "Next move" }),
+    ];
     this.time = h("output", { class: "clock" });
     const onchange = () => (this.speed = Number(this.speedSelect.value));
     const speeds = SPEEDS.map((speed) => [speed, `${speed}×`]);
@@ -163,7 +159,9 @@ export class ReplayPage {
   }
 
   createLinks() {
-    return button("Race against this", () => this.race());
+    const problem = refusalText();
+    const body = { ghosts: [this.raceId], options: { max_racers: 1, unlisted: true, start_delay_ms: 0 } };
+    return [button("Race against this", () => createRace(body, problem, { ready: true })), problem];
   }
 
   createDetails() {
@@ -190,16 +188,6 @@ export class ReplayPage {
   }
 
   showTables() {
-    const small = this.chosen.length > 1;
-    const create = (seat) => new Table(this.game, { label: `Table of ${this.names.get(seat)}`, small });
-    this.shown = new Map(this.chosen.map((seat) => [seat, create(seat)]));
-    const caption = (seat) => {
-      const turn = this.turns.get(seat);
-      const count = h("span", { class: "count", "data-count": seat });
-      return h("figcaption", {}, nameText(this.names.get(seat)), " ", count, turn ? ` · ${turn.text}` : "");
-    };
-    const figures = this.chosen.map((seat) => h("figure", {}, caption(seat), this.shown.get(seat).element));
-    fill(this.tables, figures);
     this.tables.dataset.count = this.chosen.length;
     const style = (ms) => `left:${(100 * ms) / Math.max(1, this.steps.ms)}%`;
     const marks = this.markers().map(({ ms, kind, text }) => h("span", { class: kind, style: style(ms), title: text }));
@@ -226,15 +214,8 @@ export class ReplayPage {
   seek(ms, { spoken = false, index = null } = {}) {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
     this.index = index ?? indexAt(this.lead, this.ms);
-    for (const [seat, table] of this.shown) {
-      const positions = this.positions.get(seat);
-      const position = positions[seat === this.chosen[0] ? this.index : indexAt(positions, this.ms)];
-      if (table.position !== position) table.show(position.board, { animate: this.playing || spoken });
-      table.position = position;
-      const count = this.tables.querySelector(`[data-count="${seat}"]`);
-      const end = position.outcome === "playing" ? "" : ` ${outcomeText(position.outcome)}`;
-      count.textContent = boardResult(this.game, position, { short: true }) + end;
-    }
+    const tables = this.chosen.map((seat) => this.tableOf(seat));
+    this.boards.show(tables, { animate: this.playing || spoken, small: tables.length > 1 });
     this.showTime();
     const text = this.moveText();
     this.note.textContent = text;
@@ -247,6 +228,16 @@ export class ReplayPage {
     });
     this.list.show(standings, { chosen: this.chosen });
     if (!this.playing && this.opened) history.replaceState(null, "", this.linkToMove());
+  }
+
+  /** A racer's table at this time, for Boards. */
+  tableOf(seat) {
+    const positions = this.positions.get(seat);
+    const position = positions[seat === this.chosen[0] ? this.index : indexAt(positions, this.ms)];
+    const end = position.outcome === "playing" ? "" : ` ${outcomeText(position.outcome)}`;
+    const count = h("span", { class: "count" }, boardResult(this.game, position, { short: true }) + end);
+    const turn = this.turns.get(seat);
+    return { seat, name: this.names.get(seat), board: position.board, notes: [" ", count, turn && ` · ${turn.text}`] };
   }
 
   showTime() {
@@ -294,17 +285,11 @@ export class ReplayPage {
       else requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
-    return undefined;
   }
 
   stop() {
     this.playing = false;
     this.playButton.textContent = "Play";
-  }
-
-  async race() {
-    this.note.textContent = await raceAgainst(this.raceId);
-    announce(this.note.textContent);
   }
 
   /** Opens the first table shown to play on alone. */
@@ -390,6 +375,6 @@ export class SolutionPage extends ReplayPage {
   }
 
   async showFacts() {
-    await loadOptional("./verification.js", ({ showVerification }) => showVerification(this.checks, this.path));
+    await showVerification(this.checks, this.path);
   }
 }

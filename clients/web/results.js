@@ -1,6 +1,7 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { attempt, fetchDaily, fetchJson, fetchText, loadModule, loadOptional } from "./api.js";
+import { attempt, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { showAnalysis, showPar } from "./computer.js";
 import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, section, select, sleep } from "./dom.js";
 import { openRace } from "./opening.js";
 import {
@@ -16,9 +17,11 @@ import {
   rematchWish,
   resultText,
 } from "./phrases.js";
+import { showReport } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { goToRace, guest, saveLastRace } from "./storage.js";
+import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
 const MAX_RETRIES = 10;
@@ -123,7 +126,7 @@ export class ResultsPage {
     const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
     showGhosts(ghosts, connection.ghosts, game);
     const others = standings.filter(({ seat }) => seat !== view.seat);
-    const report = async () => (await loadModule("./reports.js")).showReport(raceId, others, displayNames(standings));
+    const report = () => showReport(raceId, others, displayNames(standings));
     this.load(header, mine);
     const cause = [dealLine(game, standings, view.seat), causeOf(view.board)].filter(Boolean).join(". ");
     const links = [
@@ -155,20 +158,17 @@ export class ResultsPage {
     await this.loadShareText(mine);
     const verify = async () => {
       if (header.daily && (await this.showDaily(header, mine))) return true;
-      const { showVerification } = await loadModule("./verification.js");
-      const receipts = { header, digests: connection.receipts };
-      this.list.players = await showVerification(this.verification, `/replays/${raceId}`, receipts);
+      const digests = [...connection.receipts].map(([n, digest]) => ["digest", n, digest]);
+      this.list.players = await showVerification(this.verification, `/replays/${raceId}`, [["header", header], ...digests]);
       this.list.show(connection.standings, { mine: connection.view.seat });
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
       return false;
     };
     const isSealed = await attempt(verify, ({ message }) => fill(this.verification, h("p", {}, message)));
     if (isSealed) return;
-    await loadOptional("./computer.js", async ({ showAnalysis, showPar }) => {
-      showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
-      const comparison = await showPar(this.par, raceId, mine?.seat);
-      if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
-    });
+    showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
+    const comparison = await showPar(this.par, raceId, mine?.seat);
+    if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
     await this.loadShareText(mine);
   }
 

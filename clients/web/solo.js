@@ -1,27 +1,23 @@
 // Before a race for one: the covered cards, and a button that deals them.
 
-import { h, nameList } from "./dom.js";
-import { nameField, nameForm, raceOptions } from "./lobby.js";
+import { h, nameField, nameList } from "./dom.js";
+import { nameForm, raceOptions } from "./lobby.js";
 import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 import { Table } from "./table.js";
 
-/** Shows the cards and a form that calls `play(name)`. `counts` says whether the result of this race counts.
- *  @param {any} page
- *  @param {any} view
- *  @param {any} options */
-export function soloStart({ game, header, raceId }, { ghosts = [] }, { play, counts, refused = null }) {
+/** Shows the cards and a form that calls `join(name)`. It contains `name`, as for nameField, if that is needed. */
+export function soloStart({ game, header, raceId, counting }, { ghosts = [] }, { join, name }) {
   const table = new Table(game);
   table.cover();
   const names = nameList(ghosts.map(({ name }) => name)); // the server may not have loaded them yet
-  const needsName = refused || !guest();
   const form = nameForm(
-    play,
+    join,
     h("h1", {}, game.title),
     h("p", {}, `Against the clock: ${formatClock(header.options.limit_ms, false)}`),
     header.ghosts?.length ? h("p", {}, "You race the ghosts of ", names.length ? names : "earlier racers", ".") : null,
-    counts ? h("p", { class: "counts" }, "This race counts: your first race on the deal of the day is your result.") : null,
-    needsName ? nameField(suggestedName(raceId), refused) : null,
+    counting ? h("p", { class: "counts" }, "This race counts: your first race on the deal of the day is your result.") : null,
+    name || !guest() ? nameField({ value: suggestedName(raceId), ...name }) : null,
     h("button", { class: "first big" }, "Play"),
   );
   const field = h("div", { class: "field" }, table.element, h("div", { class: "start" }, form));

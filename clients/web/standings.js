@@ -1,7 +1,7 @@
 // The standings list and the podium.
 
 import { button, fill, fillOnce, h, nameText, playerLink, tag } from "./dom.js";
-import { achieved, counted, displayNames, duration, finishText } from "./phrases.js";
+import { achieved, counted, displayNames, duration, finishText, formatClock } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
@@ -79,6 +79,13 @@ export class StandingsList {
 export function showWatching(element, watching) {
   element.hidden = !watching;
   element.textContent = watching ? `${watching} watching` : "";
+}
+
+/** Shows in an element how much time is left, if a clock is running: in tenths of a second in the last minute. */
+export function showClock(element, left, stage) {
+  const tenths = left < 60_000 && stage !== "open";
+  element.textContent = left === null ? "" : formatClock(tenths ? left : 1000 * Math.ceil(left / 1000), tenths);
+  element.classList.toggle("late", left !== null && left < 30_000 && stage === "running");
 }
 
 /** A bar is full once the deal is solved, whatever the number of cards. */

@@ -35,7 +35,6 @@ const tab = storage("sessionStorage");
 
 /** The server's last answer, for use while offline. */
 export const stored = (name) => read(`server.${name}`);
-export const isStored = (name) => stored(name) !== null;
 export const store = (name, value) => write(`server.${name}`, value);
 
 /** The player on this server: `name`, `token`, `player`; null before the first race. */

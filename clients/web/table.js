@@ -303,6 +303,7 @@ export class Table {
     }
     const start = { x: event.clientX, y: event.clientY };
     const card = this.play && pile.querySelector(MOVABLE);
+    const pressed = new AbortController();
     let dragged = false;
     let shown = false;
     const held = setTimeout(() => (shown = this.showPile(place)), HOLD_MS);
@@ -324,17 +325,12 @@ export class Table {
       if (last.pointerId !== pointerId) return;
       clearTimeout(held);
       this.spread.hidden = true;
-      for (const [kind, listener] of listeners) pile.removeEventListener(kind, listener);
+      pressed.abort();
       if (dragged) this.drop(place, card, last);
       else if (!shown && this.play && last.type === "pointerup") this.tap(place);
     };
-    /** @type {[string, (event: any) => void][]} */
-    const listeners = [
-      ["pointermove", onMove],
-      ["pointerup", onEnd],
-      ["pointercancel", onEnd],
-    ];
-    for (const [kind, listener] of listeners) pile.addEventListener(kind, listener);
+    pile.addEventListener("pointermove", onMove, { signal: pressed.signal });
+    for (const kind of ["pointerup", "pointercancel"]) pile.addEventListener(kind, onEnd, { signal: pressed.signal });
     pile.setPointerCapture(pointerId);
   }
 

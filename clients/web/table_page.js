@@ -1,7 +1,7 @@
 // What the pages with a table to play at have in common: buttons and keys that make moves, notes, and what is read aloud.
 
 import { actionOf, announce, button, confirmAction, h } from "./dom.js";
-import { advice, capitalized, cardName } from "./phrases.js";
+import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
 import { Table } from "./table.js";
 
 export class TablePage {
@@ -59,6 +59,12 @@ export class TablePage {
     if (!complete) return;
     this.table.clearSelection();
     this.table.make(complete.move);
+  }
+
+  /** Announces what a move has changed, with how far the player has come, or how the attempt ended. */
+  announceMove(change, before, after) {
+    const result = after.home === before.home ? "" : `; ${boardResult(this.table.game, after)}`;
+    announce(after.outcome === "playing" ? `${change}${result}` : statusText(after));
   }
 
   onKey(event) {

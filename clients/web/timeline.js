@@ -10,14 +10,13 @@ const SKIP_LEAD_MS = 500;
 export function positionsOf(steps, racer) {
   let { table } = steps;
   let peak = 0;
-  const board = { table, notes: steps.notes, home: 0 };
-  const positions = [{ ms: 0, move: "", text: "", home: 0, peak, attempt: 1, outcome: "playing", board }];
+  const positions = [{ ms: 0, move: "", text: "", home: 0, peak, attempt: 1, outcome: "playing", board: { table } }];
   for (const step of racer.steps) {
     const before = table;
     table = { ...table, ...step.changed };
     peak = Math.max(peak, step.home);
     const text = step.move === "resign" ? "resigns" : changeSentence(before, table);
-    positions.push({ ...step, text, peak, board: { table, notes: step.notes, home: step.home } });
+    positions.push({ ...step, text, peak, board: { table } });
   }
   return positions;
 }

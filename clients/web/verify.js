@@ -2,8 +2,9 @@
 
 import { fetchGames, fetchKeys } from "./api.js";
 import { announce, fill, h, labelled, terms } from "./dom.js";
-import { explanations, factList, outcomeLabel, toneOf } from "./outcomes.js";
+import { gameTitle } from "./phrases.js";
 import { StandingsList } from "./standings.js";
+import { explanations, factList, outcomeLabel, toneOf } from "./verification.js";
 import { checkReplay, startVerifier } from "./verifier.js";
 import { FormatError } from "./verify/encoding.mjs";
 import { readReceipts } from "./verify/format.mjs";
@@ -86,7 +87,7 @@ export class VerifyPage {
     const { header, standings, signature } = replay;
     const opened = new Date(header.opened_at).toLocaleString([], { dateStyle: "long", timeStyle: "short" });
     const rows = [
-      ["Game", this.games.get(header.game)?.title ?? header.game],
+      ["Game", gameTitle(this.games, header.game)],
       ["Race", header.race],
       ["Opened", opened],
       ["Key", [h("code", {}, signature.key), `, which this server ${keyKnown ? "publishes" : "does not publish"}`]],

@@ -71,7 +71,6 @@ async function followLastRace(raceId, bar) {
     show(bar, `${verb} ${race}`, () => [h("span", {}, text, " ", clock), button(verb, act, { class: "first" })]);
     if (race !== wanted) announce(wish);
     wanted = race;
-    return undefined;
   };
   const connection = new Connection(raceId, { watch: true, onChange: refresh, onReaction: () => {} });
   const timer = setInterval(() => (connection.ended ? clearInterval(timer) : refresh()), TICK_MS);
