@@ -181,6 +181,7 @@ def test_pages_of_solutions_and_practice_name_commands_in_terminals(server: Logg
         assert problem(refused, code)
         page = request(server, "GET", path, Accept="text/html")
         assert (page.status, page.headers["content-type"]) == (refused.status, "text/html; charset=utf-8")
+    assert "corners:42" in request(server, "GET", "/practice/corners", None, **CURL).json["detail"]
 
 
 @pytest.mark.parametrize("hidden", ["%C2%9B31mRED", "%E2%80%AEnur", "%0A", "%1B%5B2J", "%EE%80%80", "%E2%80%8B"])

@@ -81,6 +81,35 @@ async def test_page_waits_for_a_file_that_the_server_refuses(
         await tab.page.wait_for_selector(wanted)
 
 
+@pytest.mark.parametrize(
+    ("file", "wanted"),
+    [
+        ("home.js", "h1:text-is('Reload this page') ~ .row button:text-is('Reload')"),
+        ("custom_race.js", "[role=alert]:has-text('a newer version of this page') button:text-is('Reload')"),
+        ("play.js", "button:text-is('Resign')"),
+    ],
+)
+async def test_page_that_misses_a_file_after_an_upgrade_offers_to_reload_or_reloads(
+    file: str, wanted: str, server: Server, chromium: Browser
+) -> None:
+    """A race reloads by itself."""
+    async with open_page(chromium) as tab:
+
+        async def send_version(route: Route) -> None:
+            if file == "play.js":
+                await tab.page.unroute("**/play.js")
+            await route.fulfill(body="0123456789abcdef")
+
+        await tab.page.route(f"**/{file}", lambda route: route.fulfill(status=404))
+        await tab.page.route("**/page/version", send_version)
+        await tab.page.goto(f"{server.url}/r/{server.create('corners', **SOLO)}" if file == "play.js" else server.url)
+        if file == "play.js":
+            await tab.page.click("button:text-is('Play')")
+        if file == "custom_race.js":
+            await tab.page.click("summary:text-is('Custom race')")
+        await tab.page.wait_for_selector(wanted)
+
+
 async def test_page_says_so_if_its_first_file_is_missing(server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as tab:
         await tab.page.route("**/main.js", lambda route: route.abort())
