@@ -184,12 +184,6 @@ export async function failLoading(reason) {
   throw new ApiError(0, "unreachable", `A part of this page could not be loaded (${reason}).`);
 }
 
-/** Loads a module that the page can do without. Returns what `use` returns, or null if the module cannot be loaded. */
-export async function loadOptional(path, use) {
-  const loaded = await loadModule(path).catch(() => null);
-  return loaded && use(loaded);
-}
-
 /** @type {Promise<Map<string, any>> | null} */
 let games = null;
 

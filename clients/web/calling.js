@@ -20,13 +20,12 @@ export function notifyButton() {
 }
 
 export class Caller {
-  /** @type {AudioContext | null | undefined} once the user has interacted with the page */
-  audio;
+  audio; // an AudioContext, once the user has interacted with the page
+  text; // returns the title that calls, given the time left in ms; null while nobody is called
   calledAt = 0;
 
   constructor(page) {
     this.page = page;
-    this.text = null; // returns the title that calls, given the time left in ms; null while nobody is called
     const unlock = () => (this.audio ??= "AudioContext" in window ? new AudioContext() : null);
     for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, unlock, { once: true });
   }

@@ -11,10 +11,10 @@ const DELAY_MS = 55;
 
 const between = (least, most) => least + Math.random() * (most - least);
 
-/** Celebrates. `play(frequencies)` plays tones. Without animations, there is no celebration. */
+/** Celebrates. `play(frequencies)` plays tones, if the page can. Without animations, there is no celebration. */
 export async function celebrate(play) {
   if (motionIsOff()) return;
-  if (preferences().sound) play(TUNE_HZ);
+  if (preferences().sound) play?.(TUNE_HZ);
   if (preferences().vibration) navigator.vibrate?.(VIBRATION_MS);
   const cards = CARDS.map((card) => cardElement(card));
   const layer = h("div", { class: "celebration", "aria-hidden": "true" }, cards);

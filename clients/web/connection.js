@@ -33,6 +33,8 @@ const FINAL_CODES = {
  * "lost", "replaced" (by another window) or "ended". `onReaction(message)` is called for each racer's reaction.
  */
 export class Connection {
+  me; // the player or spectator, as the server knows them
+
   constructor(raceId, { watch = false, name = null, onChange, onReaction }) {
     this.raceId = raceId;
     this.watch = watch;
@@ -44,8 +46,6 @@ export class Connection {
     this.standings = [];
     this.ghosts = [];
     this.watching = 0;
-    /** @type {any} */
-    this.me = null;
     /** @type {WebSocket | null} */
     this.socket = null;
     this.status = "connecting";

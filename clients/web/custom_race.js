@@ -56,15 +56,14 @@ export class CustomRace {
   updateForm() {
     const { game, deal, limit, "best-of": bestOf } = this.element.elements;
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
-    const choices = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
-    const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, choices(values)));
+    const texts = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
+    const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, texts(values)));
     fill(this.variants, Object.entries(options ?? {}).map(variant));
     const [usual, ...others] = filters;
     const names = Object.entries({ ...GRADES, any: "any" }).map(([filter, name]) => [filter, capitalized(name)]);
     const levels = names.filter(([filter]) => others.includes(filter));
-    const chosen = this.filter?.value;
-    this.filter = levels.length ? select({ id: "filter" }, [["", usual === "any" ? "Any" : "Usual"], ...levels]) : null;
-    if (this.filter && others.includes(chosen)) this.filter.value = chosen;
+    const choices = [["", usual === "any" ? "Any" : "Usual"], ...levels];
+    this.filter = levels.length ? select({ id: "filter" }, choices, this.filter?.value) : null;
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";
     limit.placeholder = String(limitMs / 60_000);

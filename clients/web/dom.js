@@ -66,10 +66,7 @@ export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(
 /** Sets the right side of the page header. */
 export const fillHeader = (...children) => fill(byId("facts"), ...children);
 
-/** Creates a button that calls `onclick`.
- *  @param {any} text
- *  @param {(event: any) => any} onclick
- *  @param {Record<string, any>} [attributes] */
+/** Creates a button that calls `onclick`. */
 export function button(text, onclick, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
@@ -119,11 +116,8 @@ export const waitText = (text) => h("p", { class: "wait" }, text);
 /** The place for the reason why something was refused, which screen readers read at once. */
 export const refusalText = (attributes = {}, text = "") => h("p", { class: "refusal", role: "alert", ...attributes }, text);
 
-/** A menu of `choices`: pairs of a value and a text.
- *  @param {Record<string, any>} attributes
- *  @param {any[][]} choices
- *  @param {string | number} [chosen] */
-export const select = (attributes, choices, chosen = "") =>
+/** A menu of `choices`: pairs of a value and a text. */
+export const select = (attributes, choices, chosen) =>
   h("select", attributes, choices.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
 
 /** An input below its label, with what else belongs to it. */

@@ -11,8 +11,7 @@ const REFRESH_MS = 5000;
 const MAX_NAMES = 3;
 
 export class HomePage {
-  /** @type {any} */
-  games = null;
+  games;
   lists = { open: list([]), running: list([]), results: list([]) };
 
   async open(main) {

@@ -6,7 +6,7 @@ import { button, confirmAction, copyText, fill, form, h, nameField, nameText, te
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText } from "./phrases.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
-import { guest } from "./storage.js";
+import { dropSeat, guest } from "./storage.js";
 
 /** A form that calls `submit(name)`. */
 export const nameForm = (submit, ...content) =>
@@ -150,7 +150,7 @@ export class LobbyPage {
   async leave() {
     await this.page.connection.leave();
     this.page.connection.close();
-    this.page.hadSeat = false;
+    dropSeat(this.page.raceId);
     goTo("/");
   }
 

@@ -1,7 +1,7 @@
 // Routing: opens the page that belongs to the address. The server preloads the module of its route. And what all pages
 // share: errors, whether the server can be reached, and the service worker.
 
-import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule, loadOptional } from "./api.js";
+import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule } from "./api.js";
 import { announce, button, byId, fill, h, homeLink, notice } from "./dom.js";
 import { preferencesMenu } from "./preferences.js";
 import { pagePath, ROOT } from "./root.js";
@@ -42,7 +42,7 @@ async function open() {
   await firstFrame();
   byId("top").append(preferencesMenu());
   showConnection();
-  if (seatedRaces().length || lastRace()) loadOptional("./way_back.js", ({ showWayBack }) => showWayBack());
+  if (seatedRaces().length || lastRace()) attempt(async () => (await loadModule("./way_back.js")).showWayBack());
   await openPage(byId("main"));
   document.querySelector("footer")?.removeAttribute("hidden"); // after the content, so that it does not shift
 }

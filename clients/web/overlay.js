@@ -16,12 +16,9 @@ export class OverlayPage {
   clock = h("time", { class: "clock" });
   more = h("p", { class: "more" });
   watching = h("p", { class: "more", hidden: true });
-  /** @type {any} */
-  view = null;
-  /** @type {any} */
-  list = null;
-  /** @type {any} */
-  boards = null;
+  view;
+  list;
+  boards;
 
   constructor(raceId) {
     this.raceId = raceId;

@@ -28,13 +28,14 @@ const KEYS =
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
 
 export class PlayPage extends TablePage {
+  shownSeat; // the other racer whose table is shown
+
   constructor(page) {
     super();
     this.page = page;
     this.racing = Boolean(page.connection.view.seat);
-    /** @type {any} */
-    this.shownSeat = null; // the other racer whose table is shown
     this.lastMove = "no moves yet";
+    this.playTones = (tones) => page.caller.play(tones);
     const { game } = page;
     const play = this.racing ? (move) => this.move(move) : null;
     this.createTable(game, { play, question: "Restart this deal? The clock keeps running." });
@@ -84,13 +85,13 @@ export class PlayPage extends TablePage {
     const boards = view.boards ?? {};
     const seats = Object.keys(boards).map(Number);
     if (!this.racing && !boards[this.shownSeat]) this.shownSeat = seats.length === 1 ? seats[0] : null;
-    const showsAll = !this.racing && seats.length > 1 && this.shownSeat === null;
+    const showsAll = !this.racing && seats.length > 1 && !this.shownSeat;
     this.table.element.hidden = showsAll;
     this.boards.element.hidden = !showsAll;
     if (showsAll) this.boards.show(visibleTables(boards, connection.standings));
     const board = boards[this.shownSeat] ?? view.board;
     this.countdown.hidden = view.stage !== "countdown";
-    if (view.stage === "running" && board && board !== this.board) this.showBoard(board, view);
+    if (view.stage === "running" && board && board !== this.table.board) this.showBoard(board, view);
     if (view.stage === "running")
       document.title = `${board ? `${boardResult(game, board, { short: true })} ` : ""}${game.title} · Same Deal`;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
@@ -98,7 +99,7 @@ export class PlayPage extends TablePage {
     showGhosts(this.ghosts, connection.ghosts, game);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
-    if (this.racing) this.updateButtons(view.board, view.board === this.board);
+    if (this.racing) this.updateButtons(view.board, view.board === this.table.board);
     this.resignButton.disabled = !view.board || Boolean(connection.mine?.done);
     fill(this.notes, this.noteContent(view, board));
     this.updateBanner(connection);
@@ -109,7 +110,6 @@ export class PlayPage extends TablePage {
     this.table.show(board, { animate: this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
     if (board === view.board) this.practice?.show(board);
-    this.board = board;
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
     announce(`Go! ${advice(board, cardName)}`);
@@ -120,7 +120,6 @@ export class PlayPage extends TablePage {
   chooseTable(seat) {
     const { view } = this.page.connection;
     this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;
-    this.board = null;
     this.update(view);
   }
 

@@ -1,6 +1,6 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
-import { attempt, fetchGames, fetchJson, keepTrying, loadOptional } from "./api.js";
+import { attempt, fetchGames, fetchJson, keepTrying } from "./api.js";
 import { button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
 import { changeSentence, counted, statusText, withCards } from "./phrases.js";
 import { markPiles, practicePath } from "./practice.js";
@@ -39,7 +39,7 @@ export class PracticePage extends TablePage {
     document.title = `Practise ${game.title} · Same Deal`;
     fillHeader(h("span", { class: "what" }, `${game.title} · practice`));
     this.createTable(game, { play: (move) => this.move(move), question: "Restart this deal?" });
-    this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
+    this.text = h("p", { class: "practice", role: "status" });
     this.notes = h("p", { class: "note" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
@@ -64,12 +64,11 @@ export class PracticePage extends TablePage {
 
   /** Shows a position, and puts it in the address. */
   show(moves, board) {
-    const isFirst = !this.board;
-    Object.assign(this, { moves, board, question: null });
+    Object.assign(this, { moves, question: null });
     this.table.show(board);
     markPiles(this.table);
     this.updateButtons(board);
-    if (!isFirst) fill(this.text, INTRODUCTION);
+    fill(this.text, INTRODUCTION);
     this.hintButton.disabled = board.outcome !== "playing";
     this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
     const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];
@@ -78,13 +77,8 @@ export class PracticePage extends TablePage {
   }
 
   /** Makes a move, including "undo" and "restart". Returns the reason if it is refused. */
-  async move(move) {
-    const next = () => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move];
-    const won = this.board.outcome === "won";
-    const refusal = await this.play(next);
-    if (!refusal && !won && this.board.outcome === "won")
-      loadOptional("./celebration.js", ({ celebrate }) => celebrate(() => {}));
-    return refusal;
+  move(move) {
+    return this.play(() => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move]);
   }
 
   /** Goes to the position after the moves that `next` returns, one after another. Returns the reason if it cannot. */
@@ -94,7 +88,7 @@ export class PracticePage extends TablePage {
   }
 
   async go(moves) {
-    const before = this.board;
+    const before = this.table.board;
     const go = async () => {
       const board = await this.fetchBoard(moves);
       this.show(moves, board);

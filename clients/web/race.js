@@ -1,6 +1,6 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule, loadOptional } from "./api.js";
+import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
@@ -24,13 +24,12 @@ const PANELS = { open: LobbyPage, countdown: null, running: null, over: null, ca
 const WATCH_INSTEAD = ["untimely", "race-full", "race-over", "not-seated", "not-allowed"];
 
 export class RacePage {
+  connection;
+  panel; // one of PANELS, once there is a view
+
   constructor(raceId, { watch = false } = {}) {
     this.raceId = raceId;
     this.watching = watch;
-    /** @type {any} one of PANELS, once there is a view */
-    this.panel = null;
-    /** @type {any} */
-    this.connection = null;
     this.soloStart = null; // a function, in a race for one
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
@@ -60,7 +59,7 @@ export class RacePage {
     this.counts = h("p", { class: "counts" }, await this.firstResult());
     const asks = maxRacers(this.header) === 1 && this.counting; // before the only race that counts
     if (this.watching) this.start({ watch: true });
-    else if (guest() && ((this.hadSeat && !asks) || view.stage !== "open")) this.start();
+    else if (guest() && ((seatIn(this.raceId) && !asks) || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view);
   }
@@ -97,15 +96,6 @@ export class RacePage {
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
     this.counting = yours === null; // undefined if that is not known
     return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
-  }
-
-  /** Whether this browser had a seat in the race, so that a reload returns to it. */
-  get hadSeat() {
-    return seatIn(this.raceId) !== null;
-  }
-
-  set hadSeat(value) {
-    if (value !== this.hadSeat) (value ? saveSeat : dropSeat)(this.raceId);
   }
 
   /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
@@ -146,7 +136,7 @@ export class RacePage {
     this.checkVersion(connection.status);
     if (this.isOutdated && !(this.isRacing && PANELS[view.stage])) return this.reload();
     if (view.stage === "open" && view.seat) this.getReady();
-    if (!connection.watch && !connection.over) this.hadSeat = true;
+    if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     this.announceChanges();
     const Panel = PANELS[view.stage];
     if (Panel === null) return; // until it is loaded
@@ -204,7 +194,7 @@ export class RacePage {
 
   /** The server refused a seat: watch the race if possible, but first tell players that they have lost their seat. */
   showRefusal(error) {
-    this.hadSeat = false;
+    dropSeat(this.raceId);
     const { refusedName } = this.connection;
     if (refusedName && this.invited) {
       this.connection.close();
@@ -257,18 +247,11 @@ export class RacePage {
 
   /** Announces changes in the standings: arrivals, finishes, and the user's own place. */
   announceChanges() {
-    const { standings, view, mine } = this.connection;
+    const { standings, view } = this.connection;
     const names = displayNames(standings);
-    if (this.previous) {
-      for (const standing of standings) {
-        const { seat } = standing;
-        const news = seat === view.seat ? "" : changeOf(standing, this.previous.get(seat), this.game);
-        if (news) announce(`${names.get(seat)} ${news}`);
-      }
-    }
-    const before = this.previous?.get(view.seat);
-    if (before && before.outcome !== "won" && mine?.outcome === "won") {
-      loadOptional("./celebration.js", ({ celebrate }) => celebrate((tones) => this.caller.play(tones)));
+    for (const standing of this.previous ? standings.filter(({ seat }) => seat !== view.seat) : []) {
+      const news = changeOf(standing, this.previous.get(standing.seat), this.game);
+      if (news) announce(`${names.get(standing.seat)} ${news}`);
     }
     this.previous = new Map(standings.map((standing) => [standing.seat, standing]));
   }

@@ -23,10 +23,8 @@ const KEYS =
   "home, Home and End.";
 
 export class ReplayPage {
-  /** @type {any} */
-  steps = null;
-  /** @type {any} */
-  list = null;
+  steps;
+  list;
   names = new Map();
   positions = new Map(); // those of each racer, by seat
   turns = new Map(); // the turning points by seat, once they are known
@@ -208,12 +206,10 @@ export class ReplayPage {
 
   // Time.
 
-  /** Shows all tables at a point in time. `index` selects among simultaneous moves of the first racer.
-   *  @param {number} ms
-   *  @param {{ spoken?: boolean, index?: number | null }} [options] */
-  seek(ms, { spoken = false, index = null } = {}) {
+  /** Shows all tables at a point in time. `index` selects among simultaneous moves of the first racer. */
+  seek(ms, { spoken = false, index = indexAt(this.lead, ms) } = {}) {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
-    this.index = index ?? indexAt(this.lead, this.ms);
+    this.index = index;
     const tables = this.chosen.map((seat) => this.tableOf(seat));
     this.boards.show(tables, { animate: this.playing || spoken, small: tables.length > 1 });
     this.showTime();
@@ -265,7 +261,7 @@ export class ReplayPage {
     this.stop();
     const markers = this.markers().filter(({ kind }) => kinds.includes(kind));
     const next = by > 0 ? markers.find(({ ms }) => ms > this.ms) : markers.findLast(({ ms }) => ms < this.ms);
-    const index = next?.seat === this.chosen[0] ? next.index : null;
+    const index = next?.seat === this.chosen[0] ? next.index : undefined;
     this.seek(next?.ms ?? (by > 0 ? this.steps.ms : 0), { spoken: true, index });
   }
 

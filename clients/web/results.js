@@ -20,29 +20,28 @@ import {
 import { showReport } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
-import { goToRace, guest, saveLastRace } from "./storage.js";
+import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
 import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
 const MAX_RETRIES = 10;
 
 export class ResultsPage {
-  /** @type {any} */
-  list = null;
+  list;
 
   constructor(page) {
     this.page = page;
     const { stage } = page.connection.view;
     if (stage === "over" && this.canHaveRematch) saveLastRace(page.raceId);
-    page.hadSeat = false;
+    dropSeat(page.raceId);
     document.title = `${stage === "over" ? "Results" : "Cancelled"} · ${page.game.title} · Same Deal`;
     this.element = stage === "over" ? this.results() : this.cancelled();
   }
 
   /** Whether the race has just ended, and its rematch would wait for the user: for a racer, or one who missed it. */
   get canHaveRematch() {
-    const { connection, header, hadSeat, panel } = this.page;
-    const hasJustEnded = hadSeat || panel;
+    const { connection, header, raceId, panel } = this.page;
+    const hasJustEnded = seatIn(raceId) || panel;
     return hasJustEnded && guest() && (connection.mine || header.follows) && connection.standings.length > 1 && !header.daily;
   }
 
@@ -101,7 +100,7 @@ export class ResultsPage {
     this.countdown = h("p", { class: "ready-clock", role: "timer" });
     this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });
     const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
-    const onchange = ({ target }) => this.rematch({ game: target.value });
+    const onchange = ({ target }) => this.rematch(target.value);
     const label = "Rematch with another game";
     this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
     this.otherGame.hidden = !mine;
@@ -206,9 +205,8 @@ export class ResultsPage {
     return true;
   }
 
-  /** Joins the rematch, or opens it; a race like this one for those who had no seat in it.
-   *  @param {{ game?: string }} [options] */
-  rematch({ game } = {}) {
+  /** Joins the rematch, or opens it, also with another game; a race like this one for those who had no seat in it. */
+  rematch(game = "") {
     const { page } = this;
     const { connection, raceId, header } = page;
     return page.run("rematch", async () => {

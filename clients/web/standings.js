@@ -7,15 +7,14 @@ import { preferences } from "./storage.js";
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
 export class StandingsList {
   /** A list for a game. With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or
-   *  null.
+   *  null. `symbols` are shown next to the names, by seat.
    *  @param {any} game
-   *  @param {{ choose?: ((seat: number) => any) | null, action?: ((seat: number) => any) | null,
-   *    symbols?: Map<number, string> }} [options] */
-  constructor(game, { choose = null, action = null, symbols = new Map() } = {}) {
+   *  @param {any} [options] */
+  constructor(game, { choose, action, symbols = new Map() } = {}) {
     this.game = game;
     this.choose = choose;
     this.action = action;
-    this.symbols = symbols; // the symbols shown next to the names, by seat
+    this.symbols = symbols;
     this.element = h("ol", { class: "standings" });
     this.rows = new Map();
     this.players = new Map(); // public ids by seat, as far as they are known

@@ -8,7 +8,6 @@ import { MoveQueue } from "./queue.js";
 import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
-const DOUBLE_TAP_MS = 350;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
 const REFUSAL_MS = 6000;
@@ -20,8 +19,6 @@ const phone = matchMedia("(max-width: 559px)");
 export class Table {
   /** @type {string[]} the places, in the order of the layout */
   order = [];
-  /** @type {any} the last tap */
-  tapped = null;
 
   /** `play(move)` sends a move, and resolves to the reason if it is refused. Without it, the table is read-only. */
   constructor(game, { play = null, label = game.title, small = false, simple = false } = {}) {
@@ -222,23 +219,14 @@ export class Table {
   tap(place) {
     if (!place || !this.board) return;
     this.dismissRefusal();
-    const now = performance.now();
-    const twice = this.tapped?.place === place && now - this.tapped.at < DOUBLE_TAP_MS;
-    this.tapped = { place, at: now };
-    const home = twice && !this.selection.picked.length ? this.selection.homeMove(place) : null;
-    const { selection, move, missed } = home
-      ? { selection: this.selection.clear(), move: home }
-      : this.selection.tap(place);
     const before = this.selection.picked;
+    const { selection, move, missed } = this.selection.tap(place);
     const picked = selection.picked.length > before.length;
     const possible = picked || before.includes(place) || selection.picked.length > 0;
     const attempt = move || possible ? null : selection.attempt([...before, place]);
     this.selection = selection;
     this.highlight();
-    if (move) {
-      this.tapped = null; // the next tap is not a double tap
-      this.make(move, place);
-    } else if (attempt) this.make(attempt, place);
+    if (move ?? attempt) this.make(move ?? attempt, place);
     else if (picked) {
       const top = (this.board.table[place] ?? []).at(-1);
       announce(`${top ? cardName(top) : place} selected. Next: ${[...selection.targets].join(", ")}`);

@@ -1,17 +1,15 @@
 // What the pages with a table to play at have in common: buttons and keys that make moves, notes, and what is read aloud.
 
+import { celebrate } from "./celebration.js";
 import { actionOf, announce, button, confirmAction, h } from "./dom.js";
 import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
 import { Table } from "./table.js";
 
 export class TablePage {
-  /** @type {any} the one that is shown */
-  board = null;
-  /** @type {any} */
-  table = null;
-  /** @type {any} */
-  stockMove = null;
+  table;
+  stockMove;
   isOver = false;
+  playTones; // a function, where the page has a sound
 
   /** Creates the table and its buttons. `play(move)` makes a move, as for Table; null if the user only watches.
    *  `question` is asked before a restart. */
@@ -61,8 +59,9 @@ export class TablePage {
     this.table.make(complete.move);
   }
 
-  /** Announces what a move has changed, with how far the player has come, or how the attempt ended. */
+  /** Announces what a move has changed, with how far the player has come, or how the attempt ended. Celebrates a win. */
   announceMove(change, before, after) {
+    if (after.outcome === "won" && before.outcome !== "won") celebrate(this.playTones);
     const result = after.home === before.home ? "" : `; ${boardResult(this.table.game, after)}`;
     announce(after.outcome === "playing" ? `${change}${result}` : statusText(after));
   }
@@ -81,7 +80,7 @@ export class TablePage {
    *  @param {Record<string, () => string>} [others] */
   readers(others = {}) {
     const readers = {
-      "Read what to do": () => (this.board && advice(this.board, cardName)) || "Nothing to do.",
+      "Read what to do": () => advice(this.table.board ?? {}, cardName) || "Nothing to do.",
       "Read board": () => this.table.describe(),
       ...others,
     };
