@@ -242,8 +242,7 @@ const BRACKETS = { BracketLeft: "[", BracketRight: "]" };
 /**
  * Returns the action of a key, or undefined: in fields, and with Ctrl, Alt or Meta, keys have their usual meaning. Caps
  * Lock makes no difference. A key that types no Latin letter also has the action of its position on a US keyboard.
- * @param {any} event
- * @param {Record<string, () => void>} actions by the character in lower case, or the name of the key
+ * `actions` are by the character in lower case, or the name of the key.
  */
 export function actionOf({ key, code, target, ctrlKey, altKey, metaKey }, actions) {
   if (ctrlKey || altKey || metaKey || target.matches(FIELDS) || document.querySelector("dialog[open]")) return undefined;

@@ -250,7 +250,7 @@ export class RacePage {
     const { standings, view } = this.connection;
     const names = displayNames(standings);
     for (const standing of this.previous ? standings.filter(({ seat }) => seat !== view.seat) : []) {
-      const news = changeOf(standing, this.previous.get(standing.seat), this.game);
+      const news = changeOf(standing, this.previous?.get(standing.seat), this.game);
       if (news) announce(`${names.get(standing.seat)} ${news}`);
     }
     this.previous = new Map(standings.map((standing) => [standing.seat, standing]));

@@ -24,6 +24,7 @@ const KEYS =
 
 export class ReplayPage {
   steps;
+  boards;
   list;
   names = new Map();
   positions = new Map(); // those of each racer, by seat
@@ -67,9 +68,9 @@ export class ReplayPage {
     return `Replay of ${this.raceId}`;
   }
 
-  /** @returns {string | null} */
+  /** @returns {string} */
   get hint() {
-    return this.positions.size > 1 ? "Tap racers to compare their tables." : null;
+    return this.positions.size > 1 ? "Tap racers to compare their tables." : "";
   }
 
   fetchSteps() {

@@ -9,7 +9,7 @@ export class StandingsList {
   /** A list for a game. With `choose(seat)`, each racer is a button. `action(seat)` returns a button next to a racer, or
    *  null. `symbols` are shown next to the names, by seat.
    *  @param {any} game
-   *  @param {any} [options] */
+   *  @param {{ choose?: (seat: number) => any, action?: (seat: number) => any, symbols?: Map<number, string> }} [options] */
   constructor(game, { choose, action, symbols = new Map() } = {}) {
     this.game = game;
     this.choose = choose;

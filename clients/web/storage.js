@@ -5,8 +5,7 @@ import { goTo, ROOT } from "./root.js";
 /** The start of all keys. Servers below other paths of the same host share the storage. */
 const PREFIX = `samedeal${ROOT}.`;
 
-/** One of the browser's storages. What it does not store, because it is blocked or full, is lost with the page.
- *  @param {"localStorage" | "sessionStorage"} kind */
+/** One of the browser's storages. What it does not store, because it is blocked or full, is lost with the page. */
 function storage(kind) {
   const unstored = new Map();
   return {

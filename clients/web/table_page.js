@@ -76,8 +76,7 @@ export class TablePage {
     if (text) this.table.refuse(text);
   }
 
-  /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return.
-   *  @param {Record<string, () => string>} [others] */
+  /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return. */
   readers(others = {}) {
     const readers = {
       "Read what to do": () => advice(this.table.board ?? {}, cardName) || "Nothing to do.",

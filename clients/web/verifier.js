@@ -7,10 +7,10 @@ let verifier = null;
 
 /** Starts the worker, which needs no connection from then on. Throws ApiError if it cannot be loaded. */
 export function startVerifier() {
-  verifier ??= new Promise((resolve) => {
+  verifier ??= new Promise((resolve, reject) => {
     const worker = new Worker(new URL("./verifier_worker.js", import.meta.url), { type: "module" });
     worker.onmessage = () => resolve(worker); // it is ready
-    worker.onerror = () => resolve(failLoading("the verifier"));
+    worker.onerror = () => failLoading("the verifier").catch(reject);
   });
   verifier.catch(() => (verifier = null));
   return verifier;
