@@ -140,7 +140,7 @@ export const nameField = ({ value = "", refused = "", explanation = "" }) => [
     enterkeyhint: "go",
     placeholder: "e.g. Ben",
     value,
-    "aria-describedby": "name-hint name-problem",
+    "aria-describedby": explanation ? "name-hint name-problem" : "name-problem",
     "aria-invalid": refused ? "true" : false,
   }),
   h("p", { class: "hint", id: "name-hint" }, explanation),

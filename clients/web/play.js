@@ -132,7 +132,7 @@ export class PlayPage extends TablePage {
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const isOwn = board === view.board; // of others, counts are shown instead of instructions
-    const facts = new Set([...(isOwn ? [] : [boardResult(this.page.game, board)]), ...board.guidance.facts]);
+    const facts = new Set([...(isOwn ? [] : [boardResult(this.page.game, board)]), ...(board.guidance.facts ?? [])]);
     const end = () => endText(board, mine, standings.length, Boolean(view.boards));
     return this.note(board, board.outcome === "playing" ? isOwn && advice(board) : end(), [...facts]);
   }

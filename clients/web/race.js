@@ -134,9 +134,9 @@ export class RacePage {
     if (!view) return fill(this.main, waitText(connection.reason || "Connecting…"));
     this.header = connection.header ?? this.header;
     this.checkVersion(connection.status);
+    if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     if (this.isOutdated && !(this.isRacing && PANELS[view.stage])) return this.reload();
     if (view.stage === "open" && view.seat) this.getReady();
-    if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     this.announceChanges();
     const Panel = PANELS[view.stage];
     if (Panel === null) return; // until it is loaded

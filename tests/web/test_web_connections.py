@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, WebSocketRoute
+from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
 from support.browser import (
@@ -45,19 +45,6 @@ async def test_reload_restores_the_table(server: Server, page: Page) -> None:
     await page.wait_for_selector('.table[data-ply="6"]')
     await tap_moves(page, moves[6:9], first=6)
     await wait_for_ply(page, 9)
-
-
-async def test_page_connects_to_an_older_server_that_knows_only_ws(server: Server, page: Page) -> None:
-    refused = list[str]()
-
-    async def refuse(socket: WebSocketRoute) -> None:
-        refused.append(socket.url)
-        await socket.close()
-
-    race_id = solo(server, "corners")
-    await page.route_web_socket("**/ws/*", refuse)
-    await start_race(page, server, race_id)
-    assert refused == [f"{server.url.replace('http', 'ws')}/ws/{race_id}"] * 3
 
 
 async def test_second_tab_takes_over_the_seat(server: Server, page: Page) -> None:
