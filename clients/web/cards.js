@@ -49,7 +49,15 @@ function addSprite() {
 const suitAt = (suit, x, y, size, turned = false) =>
   `<use href="#${SUITS[suit]}" transform="translate(${x} ${y})${turned ? " rotate(180)" : ""} scale(${size / 20}) translate(-10 -10)"/>`;
 
-const suitIcon = (suit, name) => svg("0 0 20 20", `<use href="#${SUITS[suit]}"/>`, `class="${name}"`);
+const pictures = new Map(); // copying one is three times as fast as parsing it
+
+function picture(box, content, name) {
+  const key = name + content;
+  if (!pictures.has(key)) pictures.set(key, svg(box, content, `class="${name}"`));
+  return pictures.get(key).cloneNode(true);
+}
+
+const suitIcon = (suit, name) => picture("0 0 20 20", `<use href="#${SUITS[suit]}"/>`, name);
 
 function faceOf([rank, suit]) {
   if (PIPS[rank]) return PIPS[rank].map(([x, y]) => suitAt(suit, x, y, rank === "A" ? 46 : 19, y > 70)).join("");
@@ -72,7 +80,7 @@ export function cardElement(card, { position = 0, open = true, simple = false } 
   const suit = card[1];
   const attributes = { class: `card suit-${suit}${open ? " open" : ""}`, style, "aria-hidden": "true", "data-card": card };
   return h("span", attributes, [
-    open && !simple ? [svg("0 0 100 140", faceOf(card), 'class="face"'), cornerIndex(card, "turned")] : null,
+    open && !simple ? [picture("0 0 100 140", faceOf(card), "face"), cornerIndex(card, "turned")] : null,
     open ? suitIcon(suit, "pip") : null,
     cornerIndex(card, "upper"),
   ]);

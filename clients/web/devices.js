@@ -13,7 +13,7 @@ const TICK_MS = 1000;
 export async function showCode() {
   const content = h("div");
   const close = h("form", { method: "dialog", class: "row" }, h("button", { autofocus: true }, "Close"));
-  const shown = dialog("code-title", h("h2", { id: "code-title" }, "Play on another device"), content, close);
+  const shown = dialog(h("h2", {}, "Play on another device"), content, close);
   let timer = 0;
   shown.addEventListener("close", () => clearInterval(timer));
 

@@ -130,7 +130,7 @@ export const checkbox = (text, input) =>
 
 /** The field for the player's name, with a hint, and with the reason if the server has `refused` a name. */
 export const nameField = ({ value = "", refused = "", explanation = "" }) => [
-  h("label", { for: "name", id: "name-label" }, "Your name"),
+  h("label", { for: "name" }, "Your name"),
   h("input", {
     id: "name",
     dir: "auto",
@@ -156,9 +156,10 @@ export function form(submit, attributes, ...content) {
   return h("form", { onsubmit, ...attributes }, content);
 }
 
-/** Opens a dialog, and returns it. It is removed when it is closed. `label` is the id of the element that names it. */
-export function dialog(label, ...content) {
-  const element = h("dialog", { class: "confirm", "aria-labelledby": label }, content);
+/** Opens a dialog, and returns it. It is removed when it is closed. Its `heading` names it. */
+export function dialog(heading, ...content) {
+  heading.id = "dialog-heading";
+  const element = h("dialog", { class: "confirm", "aria-labelledby": heading.id }, heading, content);
   element.addEventListener("close", () => element.remove());
   document.body.append(element);
   element.showModal();
@@ -169,11 +170,7 @@ export function dialog(label, ...content) {
 export function confirmAction(question, action, verb) {
   const no = h("button", { value: "no", autofocus: true }, "Cancel");
   const yes = h("button", { value: "yes" }, verb);
-  const asked = dialog(
-    "question",
-    h("p", { id: "question" }, question),
-    h("form", { method: "dialog", class: "row" }, no, yes),
-  );
+  const asked = dialog(h("p", {}, question), h("form", { method: "dialog", class: "row" }, no, yes));
   asked.addEventListener("close", () => asked.returnValue === "yes" && action());
 }
 

@@ -120,8 +120,8 @@ export class HomePage {
   raceRow({ race, game, stage, racers, max_racers: most }) {
     const isOpen = stage === "open";
     const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
-    const seated = seatIn(race) ? [`/r/${race}`, "Back"] : null;
-    const [href, action] = seated ?? (isOpen ? [`/r/${race}`, "Join"] : [`/w/${race}`, "Watch"]);
+    const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
+    const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
     const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);
     return h("li", { class: "split" }, h("span", {}, h("b", {}, gameTitle(this.games, game)), ` ${race}, ${text}`), link);
   }

@@ -41,8 +41,7 @@ async function register(name) {
 
 /** Asks for a name in a dialog until the server accepts it. */
 function askForName() {
-  const field = nameField({ explanation: "Your friends see who invites them." });
-  const [, input, , problem] = field;
+  const [label, input, hint, problem] = nameField({ explanation: "Your friends see who invites them." });
   const submit = h("button", { class: "first" }, "Open the race");
   const enter = async () => {
     submit.disabled = true;
@@ -55,7 +54,7 @@ function askForName() {
     else input.focus();
   };
   const row = h("div", { class: "row" }, submit, button("Cancel", () => shown.close()));
-  const shown = dialog("name-label", form(enter, {}, field, row));
+  const shown = dialog(label, form(enter, {}, input, hint, problem, row));
   return new Promise((resolve, reject) => {
     shown.addEventListener("close", () => {
       if (guest()) resolve(undefined);

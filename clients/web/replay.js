@@ -16,6 +16,7 @@ import { indexAt, lineTo, markersOf, pauseSkipped, positionsOf } from "./timelin
 import { showVerification } from "./verification.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
+const USUAL_SPEED = 4;
 const MAX_TABLES = 4;
 const STOPS = ["think", "again", "turn", "last"]; // the markers that a key leads to
 const KEYS =
@@ -33,7 +34,6 @@ export class ReplayPage {
   chosen = [];
   index = 0;
   ms = 0;
-  speed = 4;
   playing = false;
 
   constructor(raceId) {
@@ -56,7 +56,7 @@ export class ReplayPage {
     window.addEventListener("hashchange", () => this.openLinkedMove());
     this.openLinkedMove();
     this.opened = true; // from now on, the address includes the move
-    return this.showFacts();
+    this.showFacts();
   }
 
   /** The path of the replay in the API. */
@@ -141,10 +141,9 @@ export class ReplayPage {
       repeatButton("▶", () => this.step(1), { "aria-label": "Next move" }),
     ];
     this.time = h("output", { class: "clock" });
-    const onchange = () => (this.speed = Number(this.speedSelect.value));
     const speeds = SPEEDS.map((speed) => [speed, `${speed}×`]);
-    this.speedSelect = select({ "aria-label": "Speed", onchange }, speeds, this.speed);
-    return h("div", { class: "row" }, this.playButton, steps, this.time, this.speedSelect);
+    this.speed = select({ "aria-label": "Speed" }, speeds, USUAL_SPEED);
+    return h("div", { class: "row" }, this.playButton, steps, this.time, this.speed);
   }
 
   createOptions() {
@@ -274,7 +273,7 @@ export class ReplayPage {
     let before = performance.now();
     const tick = (now) => {
       if (!this.playing) return;
-      const ms = this.ms + (now - before) * this.speed;
+      const ms = this.ms + (now - before) * Number(this.speed.value);
       before = now;
       const positions = this.chosen.flatMap((seat) => this.positions.get(seat));
       this.seek(this.skip.checked ? pauseSkipped(positions, this.ms, ms, this.steps.ms) : ms);
@@ -341,9 +340,9 @@ export class ReplayPage {
   }
 
   changeSpeed(by) {
-    this.speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(this.speed) + by))];
-    this.speedSelect.value = String(this.speed);
-    announce(`Speed ${this.speed}×`);
+    const index = this.speed.selectedIndex + by;
+    this.speed.selectedIndex = Math.max(0, Math.min(SPEEDS.length - 1, index));
+    announce(`Speed ${this.speed.value}×`);
   }
 }
 

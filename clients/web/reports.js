@@ -21,8 +21,7 @@ export function showReport(raceId, others, names) {
   };
   const act = () => attempt(send, ({ message }) => fill(refusal, message));
   const shown = dialog(
-    "report-title",
-    h("h2", { id: "report-title" }, "Report a player"),
+    h("h2", {}, "Report a player"),
     h("p", {}, "The administrators of this server see your report and your name. Nobody else does."),
     h("label", { class: "labelled" }, "Player", player),
     h("label", { class: "labelled" }, "Reason", reason),
