@@ -89,16 +89,12 @@ export async function showAnalysis(section, raceId, { names, variant = {} }) {
   const solution = outcome === "won" ? h("a", { class: "button", href: `/solution/${raceId}` }, "Watch how") : null;
   const again = h("a", { class: "button", href: practicePath({ deal, variant }) }, "Play it again with hints");
   const turns = outcome === "lost" ? [] : racers; // nobody could have solved it
-  const line = (racer) => h("li", {}, nameText(names.get(racer.seat)), " ", turnText(raceId, racer));
+  const link = ({ seat, step, text }) => (step === null ? text : h("a", { href: `/replay/${raceId}#s${seat}m${step}` }, text));
+  const line = (racer) => h("li", {}, nameText(names.get(racer.seat)), " ", link(racer));
   show(
     h("p", {}, text),
     turns.length ? h("ul", { class: "list", "aria-label": "Turning points" }, turns.map(line)) : null,
     h("div", { class: "row" }, solution, again),
   );
   return analysis;
-}
-
-/** The last moment at which a racer could still have solved it, with a link to it if there is a replay. */
-function turnText(raceId, { seat, step, text }) {
-  return step === null ? text : h("a", { href: `/replay/${raceId}#s${seat}m${step}` }, text);
 }

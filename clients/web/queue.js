@@ -18,24 +18,18 @@ export class MoveQueue {
   async add(move, place, card) {
     this.moves.push({ move, place, card, aim: this.aim(move) });
     if (this.moves.length > 1) return;
-    while (this.moves.length) {
-      const [next] = this.moves;
-      const changed = next.aim !== this.aim(next.move);
-      const refusal = changed ? "The cards have changed." : await this.send(next.move);
-      const ended = refusal ? this.moves.splice(0) : [this.moves.shift()];
-      for (const each of ended) this.table.release(each.card);
-      const dropped = ended.length - (changed ? 0 : 1);
-      if (refusal) this.table.refuse(dropped ? `${refusal} ${droppedText(dropped)}` : refusal, next.place);
-    }
-  }
-
-  /** Sends a move. Returns the reason if it is refused. */
-  async send(move) {
     try {
-      return await this.table.play(move);
-    } catch (error) {
-      this.moves = [];
-      throw error;
+      while (this.moves.length) {
+        const [next] = this.moves;
+        const changed = next.aim !== this.aim(next.move);
+        const refusal = changed ? "The cards have changed." : await this.table.play(next.move);
+        const ended = refusal ? this.moves.splice(0) : [this.moves.shift()];
+        for (const each of ended) this.table.release(each.card);
+        const dropped = ended.length - (changed ? 0 : 1);
+        if (refusal) this.table.refuse(dropped ? `${refusal} ${droppedText(dropped)}` : refusal, next.place);
+      }
+    } finally {
+      this.moves = []; // also after a fault
     }
   }
 

@@ -127,7 +127,8 @@ export class ResultsPage {
     const others = standings.filter(({ seat }) => seat !== view.seat);
     const report = () => showReport(raceId, others, displayNames(standings));
     this.load(header, mine);
-    const cause = [dealLine(game, standings, view.seat), causeOf(view.board)].filter(Boolean).join(". ");
+    const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
+    const cause = [dealLine(game, standings, view.seat), ending].filter(Boolean).join(". ");
     const links = [
       this.replay,
       button("Copy result", () => copyText(this.shareText, "Result copied.")),
@@ -186,7 +187,10 @@ export class ResultsPage {
     }
     const { date, stage, results, yours, reveals_at: revealsAt } = day;
     const isOwn = ({ race, name }) => race === this.page.raceId && name === mine?.name;
-    const row = (result) => h("li", { class: isOwn(result) ? "own" : false }, resultLine(this.page.game, result));
+    const row = (result) => {
+      const text = `${result.bot ? " (bot)" : ""}: ${resultText(this.page.game, result)}`;
+      return h("li", { class: isOwn(result) ? "own" : false }, `${result.place}. `, nameText(result.name), text);
+    };
     const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
     const repeated = mine && yours && yours.race !== this.page.raceId;
     fill(
@@ -227,16 +231,6 @@ function requestLike({ game, daily, variant, options }) {
   return daily
     ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
     : { game, variant: variant ?? {}, options };
-}
-
-/** Why the last attempt ended. A win needs no cause. */
-function causeOf(board) {
-  return board && board.outcome !== "won" ? advice(board) : "";
-}
-
-function resultLine(game, result) {
-  const { place, name, bot } = result;
-  return [`${place}. `, nameText(name), `${bot ? " (bot)" : ""}: ${resultText(game, result)}`];
 }
 
 /** Describes the first move in which the racer at `seat` and the best other racer differed. */

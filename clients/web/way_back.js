@@ -80,17 +80,14 @@ async function followLastRace(raceId, bar) {
 /** Returns the first race in which the player has a seat. Forgets those that are over. */
 async function firstLive(races) {
   for (const id of races) {
-    const view = await fetchJson(`/races/${id}`).catch(goneOrThrow);
+    const view = await attempt(() => fetchJson(`/races/${id}`), (error) => {
+      if ([404, 410].includes(error.status)) return { stage: "over" };
+      throw error;
+    });
     if (["over", "cancelled"].includes(view.stage)) dropSeat(id);
     // Seats in a lobby are released after a while. A race can hide its racers while it runs.
     else if (view.stage !== "open" || view.standings.some(({ name }) => name === guest()?.name))
       return { id, game: view.header.game };
   }
   return null;
-}
-
-/** A race that no longer exists counts as over. */
-function goneOrThrow(error) {
-  if (![404, 410].includes(error.status)) throw error;
-  return { stage: "over" };
 }
