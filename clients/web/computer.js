@@ -8,8 +8,6 @@ import { practicePath } from "./practice.js";
 
 const MAX_BARS = 24;
 
-const percent = (share) => `${Math.round(100 * share)}%`;
-
 /**
  * Shows par when the computer has finished playing the deal, or nothing if par is not available. Returns the racer's
  * comparison with the computer, if there is one.
@@ -48,7 +46,7 @@ function parContent(par, racer, name) {
     [racer.equal, "level with"],
     [racer.better, "worse than"],
   ];
-  const parts = shares.filter(([share]) => share).map(([share, text]) => `${text} ${share === 1 ? "all" : percent(share)}`);
+  const parts = shares.filter(([share]) => share).map(([share, text]) => `${text} ${share === 1 ? "all" : `${Math.round(100 * share)}%`}`);
   return [...content, h("p", {}, `${name} did ${listed(parts)} of its games.`), histogram(par, racer.result, name)];
 }
 

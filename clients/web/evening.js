@@ -1,12 +1,8 @@
 // The evening: the score over races that follow each other.
 
-import { attempt, fetchJson } from "./api.js";
 import { fill, h, nameText, table, tableRow } from "./dom.js";
 import { displayName, pointsText } from "./phrases.js";
 import { botTag } from "./standings.js";
-
-/** Returns the scores over the finished races of a race's evening, or null if the server does not answer. */
-export const fetchEvening = (raceId) => attempt(() => fetchJson(`/races/${raceId}/evening`));
 
 /** Shows an evening: "Ada 2 : 1 Bo" for two players, otherwise a table by matchpoints, on one line if `compact`; in a
  *  match of `bestOf` races also who has won it. */

@@ -2,16 +2,11 @@
 
 import { h } from "./dom.js";
 
-/** Splits a layout into rows of places; null is a gap. */
-function parseLayout(layout) {
-  const parseRow = (line) => line.trim().split(/\s+/).map((place) => (place === "." ? null : place));
-  return layout.trim().split("\n").map(parseRow);
-}
-
 /** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. */
 export function layOut(game, element, pile) {
   const fanned = new Set(game.fanned ?? []);
-  const rows = parseLayout(game.layout);
+  const placeOrGap = (place) => (place === "." ? null : place);
+  const rows = game.layout.trim().split("\n").map((line) => line.trim().split(/\s+/).map(placeOrGap));
   const grid = rows.filter((row) => row.every((place) => place === null || place.length === 2));
   const columns = Math.max(1, ...grid.map((row) => row.length));
   const wide = Array.from({ length: columns }, (_, column) =>

@@ -4,7 +4,7 @@ import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepT
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
-import { fetchEvening, showEvening } from "./evening.js";
+import { showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
@@ -83,7 +83,7 @@ export class RacePage {
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    const evening = await fetchEvening(this.raceId);
+    const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
     if (!evening) return;
     const compact = ["countdown", "running"].includes(this.connection.view.stage);
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
