@@ -16,15 +16,11 @@ export class DailyPage {
   games = new Map();
 
   /** Without a date, the page shows the server's day. */
-  constructor(date = null) {
-    this.date = date;
-  }
-
-  async open(main) {
+  async open(main, date) {
     fill(main, waitText("Loading the deals of the day…"));
     const [games, today] = await Promise.all([fetchGames(), fetchAsGuest("/daily")]);
     this.today = today.daily[0]?.date ?? dateOf(Date.now());
-    this.date ??= this.today;
+    this.date = date ?? this.today;
     const isToday = this.date === this.today;
     const fetchDay = (slug) => fetchAsGuest(`/daily/${this.date}/${slug}`);
     const days = isToday ? today.daily : await Promise.all([...games.keys()].map(fetchDay));

@@ -7,19 +7,19 @@ import { preferencesMenu } from "./preferences.js";
 import { pagePath, ROOT } from "./root.js";
 import { lastRace, seatedRaces, stored } from "./storage.js";
 
-/** @type {[RegExp, (...parts: string[]) => any][]} */
+/** @type {[RegExp, () => any][]} */
 const ROUTES = [
   [/^\/$/, async () => new (await loadModule("./home.js")).HomePage()],
-  [/^\/r\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId)],
-  [/^\/w\/([^/]+)$/, async (raceId) => new (await loadModule("./race.js")).RacePage(raceId, { watch: true })],
-  [/^\/o\/([^/]+)$/, async (raceId) => new (await loadModule("./overlay.js")).OverlayPage(raceId)],
-  [/^\/replay\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).ReplayPage(raceId)],
-  [/^\/solution\/([^/]+)$/, async (raceId) => new (await loadModule("./replay.js")).SolutionPage(raceId)],
-  [/^\/practice\/(.+)$/, async (deal) => new (await loadModule("./practice_page.js")).PracticePage(deal)],
-  [/^\/rules(?:\/([^/]+))?$/, async (slug) => new (await loadModule("./rules.js")).RulesPage(slug)],
+  [/^\/r\/([^/]+)$/, async () => new (await loadModule("./race.js")).RacePage()],
+  [/^\/w\/([^/]+)$/, async () => new (await loadModule("./race.js")).RacePage({ watch: true })],
+  [/^\/o\/([^/]+)$/, async () => new (await loadModule("./overlay.js")).OverlayPage()],
+  [/^\/replay\/([^/]+)$/, async () => new (await loadModule("./replay.js")).ReplayPage()],
+  [/^\/solution\/([^/]+)$/, async () => new (await loadModule("./replay.js")).SolutionPage()],
+  [/^\/practice\/(.+)$/, async () => new (await loadModule("./practice_page.js")).PracticePage()],
+  [/^\/rules(?:\/([^/]+))?$/, async () => new (await loadModule("./rules.js")).RulesPage()],
   [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
-  [/^\/daily(?:\/([^/]+))?$/, async (date) => new (await loadModule("./daily.js")).DailyPage(date)],
-  [/^\/p\/([^/]+)$/, async (player) => new (await loadModule("./player.js")).PlayerPage(player)],
+  [/^\/daily(?:\/([^/]+))?$/, async () => new (await loadModule("./daily.js")).DailyPage()],
+  [/^\/p\/([^/]+)$/, async () => new (await loadModule("./player.js")).PlayerPage()],
   [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],
 ];
@@ -60,7 +60,7 @@ async function openPage(main) {
   const show = (error) => fill(main, failure(error));
   if (!page) return show(new ApiError(404, "not-found", "This page does not exist."));
   const parts = (pattern.exec(pagePath()) ?? []).slice(1);
-  const openOnce = async () => (await page(...parts)).open(main);
+  const openOnce = async () => (await page()).open(main, ...parts);
   return attempt(() => keepTrying(openOnce, show), show);
 }
 

@@ -20,11 +20,8 @@ export class OverlayPage {
   list;
   boards;
 
-  constructor(raceId) {
+  async open(main, raceId) {
     this.raceId = raceId;
-  }
-
-  async open(main) {
     const theme = new URLSearchParams(location.search).get("theme") ?? "";
     const root = document.documentElement;
     root.classList.add("overlay", THEMES.includes(theme) ? theme : THEMES[0]);

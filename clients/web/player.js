@@ -8,11 +8,8 @@ import { guest } from "./storage.js";
 export class PlayerPage {
   games = new Map();
 
-  constructor(player) {
+  async open(main, player) {
     this.player = player;
-  }
-
-  async open(main) {
     const [{ scores, races }, games] = await Promise.all([this.fetch(""), fetchGames()]);
     this.games = games;
     const { name, bot } = scores;

@@ -11,18 +11,14 @@ const INTRODUCTION =
   "You play alone, and nothing counts. Hints know all cards. The address of this page leads to the position you see.";
 
 export class PracticePage extends TablePage {
+  question; // the one that the computer is working on
+  made = Promise.resolve(); // settled when no move is on its way
+
   /** `deal` is the deal's code, as it is in the path. */
-  constructor(deal) {
-    super();
+  async open(main, deal) {
     this.path = `/deals/${deal}`;
     this.deal = decode(deal);
     this.variant = Object.fromEntries(new URLSearchParams(location.search));
-    this.moves = [];
-    this.question = null; // the one that the computer is working on
-    this.made = Promise.resolve(null); // settled when no move is on its way
-  }
-
-  async open(main) {
     fill(main, waitText("Dealing the cards…"));
     const moves = linkedMoves();
     const [games, board] = await Promise.all([fetchGames(), this.fetchBoard(moves)]);
@@ -64,7 +60,8 @@ export class PracticePage extends TablePage {
 
   /** Shows a position, and puts it in the address. */
   show(moves, board) {
-    Object.assign(this, { moves, question: null });
+    this.moves = moves;
+    this.question = null;
     this.table.show(board);
     markPiles(this.table);
     this.updateButtons(board);

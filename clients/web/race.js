@@ -27,8 +27,7 @@ export class RacePage {
   connection;
   panel; // one of PANELS, once there is a view
 
-  constructor(raceId, { watch = false } = {}) {
-    this.raceId = raceId;
+  constructor({ watch = false } = {}) {
     this.watching = watch;
     this.soloStart = null; // a function, in a race for one
     this.counting = false; // whether this is the user's first race on a deal of the day
@@ -38,7 +37,8 @@ export class RacePage {
     this.caller = new Caller(this);
   }
 
-  async open(main) {
+  async open(main, raceId) {
+    this.raceId = raceId;
     this.main = main;
     if (!main.querySelector("h1")) fill(main, waitText("Loading the race…"));
     const [view, games] = await Promise.all([fetchJson(`/races/${this.raceId}`), fetchGames()]);

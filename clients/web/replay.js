@@ -36,11 +36,8 @@ export class ReplayPage {
   ms = 0;
   playing = false;
 
-  constructor(raceId) {
+  async open(main, raceId) {
     this.raceId = raceId;
-  }
-
-  async open(main) {
     this.main = main;
     fill(main, waitText("Loading the replay…"));
     const [steps, games] = await Promise.all([this.fetchSteps(), fetchGames()]);

@@ -7,17 +7,12 @@ import { ROOT } from "./root.js";
 import { Table } from "./table.js";
 
 export class RulesPage {
-  constructor(slug) {
-    this.slug = slug;
-  }
-
-  async open(main) {
+  async open(main, name) {
     const games = await fetchGames();
-    this.slug ??= games.keys().next().value;
-    const game = games.get(this.slug);
-    if (!game) throw new ApiError(404, "not-found", `Unknown game: ${this.slug}`);
+    const game = name ? games.get(name) : games.values().next().value;
+    if (!game) throw new ApiError(404, "not-found", `Unknown game: ${name}`);
     document.title = `Rules of ${game.title} · Same Deal`;
-    const article = await fetchArticle(`./rules/${this.slug}.html`, "./rules/common.html");
+    const article = await fetchArticle(`./rules/${game.slug}.html`, "./rules/common.html");
     for (const figure of article.querySelectorAll("[data-table]")) {
       const label = figure.querySelector("figcaption").textContent;
       const table = new Table(game, { label, small: true });
@@ -25,7 +20,7 @@ export class RulesPage {
       figure.prepend(table.element);
     }
     const links = [...games.values()].map(({ slug, title }) =>
-      h("a", { href: `/rules/${slug}`, "aria-current": slug === this.slug ? "page" : false }, title),
+      h("a", { href: `/rules/${slug}`, "aria-current": slug === game.slug ? "page" : false }, title),
     );
     fill(main, h("nav", { class: "games", "aria-label": "Games" }, links), article);
     article.querySelector("h1").after(this.practiceRow(game));

@@ -91,7 +91,7 @@ async def test_the_status_line_says_the_place_of_now_and_nothing_old(server: Ser
         """async () => {
             const { RacePage } = await import("/page/race.js");
             const standings = [1, 2, 3, 4, 5];
-            const race = new RacePage("calm-otter-42");
+            const race = new RacePage();
             race.connection = { standings, view: { stage: "running" }, mine: { place: 1 } };
             window.at = (place) => {
                 race.connection.mine = { place };
