@@ -233,14 +233,28 @@ def test_every_example_bot_plays_a_race(command: str, address: str, environment:
     )
 
 
-def test_websocket_example_bot_plays_a_race(address: str, environment: dict[str, str]) -> None:
+def test_thin_client_joins_a_race(address: str, environment: dict[str, str]) -> None:
     race = opened(address, "the-edge")
     assert_raced(
         environment,
         race,
-        started(sys.executable, EXAMPLES / "socket_bot.py", address, race, environment=environment),
+        started(sys.executable, EXAMPLES / "thin_client.py", address, race, environment=environment),
         bot(environment, race, "--speed", "100"),
     )
+
+
+def test_thin_client_opens_a_race_and_prints_the_result(address: str, environment: dict[str, str]) -> None:
+    thin_client = (sys.executable, EXAMPLES / "thin_client.py", address)
+    opening = started(*thin_client, "new", "gallery", environment=environment)
+    assert opening.stdout
+    race = opening.stdout.readline().strip()
+    joining = started(*thin_client, race, environment=environment)
+    ends = [process.communicate(timeout=50) for process in (opening, joining)]
+    assert [process.returncode for process in (opening, joining)] == [0, 0], ends
+    replay = read(ran("export", f"{address}/r/{race}", environment=environment).stdout.encode())
+    assert all(fact.holds for fact in verify(replay))
+    results = [f"{each.place} 'thin client' {each.outcome} {each.home}/{each.goal}" for each in replay.standings]
+    assert [out.splitlines()[-2:] for out, _ in ends] == [results, results]
 
 
 def assert_raced(environment: dict[str, str], race: str, *bots: "subprocess.Popen[str]") -> None:
