@@ -13,7 +13,8 @@ from samedeal.game import Variant
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved, Resigned
-from samedeal.replays.bot_replay import TICK_MS, replay_of
+from samedeal.race.synthetic_race import TICK_MS
+from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay, read
 from samedeal.replays.signature import Signature, holds, public_key
 from support.finished_races import SIGNING_KEY

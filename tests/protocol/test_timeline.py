@@ -6,7 +6,8 @@ from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Moved, Resigned
 from samedeal.race.race import OPEN_MS
-from samedeal.replays.bot_replay import TICK_MS, replay_of_line
+from samedeal.race.synthetic_race import TICK_MS
+from samedeal.replays.bot_replay import replay_of_line
 from samedeal.replays.timeline import steps
 from support.finished_races import finished, opened
 

@@ -6,47 +6,27 @@ seconds after the deal, so a winner who needed fewer moves is ahead.
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Final
 
-from samedeal.commitments import commitment
 from samedeal.game import Game, Move
-from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Header, Joined, Moved, Options, Readied, Resigned
-from samedeal.race.race import Race
+from samedeal.race.events import Moved, Options, Resigned
 from samedeal.race.run import Run
 from samedeal.race.standings import Standing
+from samedeal.race.synthetic_race import TICK_MS, SyntheticRace
 from samedeal.wire.bot_player import RESIGN
 from samedeal.wire.messages import View
 from samedeal.wire.views import view
 
-TICK_MS: Final = 1_000
 
-
-class OfflineRace:
+class OfflineRace(SyntheticRace):
     """A race that is played tick by tick: ``next_tick``, and then one ``make`` for each of the seats ``playing``."""
 
     def __init__(self, game: type[Game], seed: str, names: Sequence[str], moves: int) -> None:
         """Deal the cards of a seed to racers with these names, for a race of at most ``moves`` ticks."""
         race_id = f"arena-{_sha256(f'id|{game.slug}:{seed}').hex()[:32]}"
-        secret = _sha256(f"secret|{race_id}")
-        header = Header(
-            race=race_id,
-            game=game.slug,
-            rules=game.rules,
-            seed=seed,
-            commitment=commitment(race_id, secret),
-            opened_at=0,
-            options=Options(limit_ms=(moves + 1) * TICK_MS, max_racers=len(names), start_delay_ms=0, unlisted=True),
-        )
-        self.race = Race.opened(header, secret)
-        self.tick = 0
+        players = {f"racer-{seat}": name for seat, name in enumerate(names, start=1)}
+        options = Options(limit_ms=(moves + 1) * TICK_MS, max_racers=len(names), start_delay_ms=0, unlisted=True)
+        super().__init__(race_id, _sha256(f"secret|{race_id}"), game, seed, {}, players, options)
         self._moves = moves
-        seats = range(1, len(names) + 1)
-        for seat, name in zip(seats, names, strict=True):
-            self._log(Joined(seat=seat, player=f"racer-{seat}", name=name, bot=True))
-        for seat in seats:
-            self._log(Readied(seat=seat))
-        self._log(Counting())
-        self._log(Dealt())
 
     def next_tick(self) -> Mapping[int, View]:
         """Start the next tick. Return the view of each seat that can make a move in it; none if the race is over."""
@@ -63,16 +43,13 @@ class OfflineRace:
 
     def make(self, seat: int, move: Move) -> None:
         """Make a move, ``undo``, ``restart`` or ``resign`` in this tick. Raises Refused."""
-        self._log(Resigned(seat=seat) if move == RESIGN else Moved(seat=seat, move=move))
+        self.add(Resigned(seat=seat) if move == RESIGN else Moved(seat=seat, move=move))
 
     def close(self) -> tuple[Standing, ...]:
         """Close the race and return its standings, best first. Racers who are still playing have run out of time."""
-        ended_at = self.race.at if self.race.finished(self.race.at) else (self._moves + 1) * TICK_MS
-        self.race, _ = self.race.extended(ended_at, Closed(secret=self.race.secret.hex()))
-        return self.race.standings()
-
-    def _log(self, event: AnyEvent) -> None:
-        self.race, _ = self.race.extended(self.tick * TICK_MS, event)
+        is_finished = self.race.finished(self.race.at)
+        self.tick = self.race.at // TICK_MS if is_finished else self._moves + 1
+        return super().close()
 
 
 def _sha256(text: str) -> bytes:

@@ -4,33 +4,19 @@ The race never took place on a server. Its clock starts at 0 and advances by one
 are derived from the deal and the number of the play, so the replay is reproducible.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 from msgspec import json
 
-from samedeal.commitments import commitment
 from samedeal.computer.bot import Bot
 from samedeal.computer.bots import BOTS, play
 from samedeal.game import Game, Move, Variant
-from samedeal.race.events import (
-    AnyEvent,
-    Closed,
-    Counting,
-    Dealt,
-    Entry,
-    Header,
-    Joined,
-    Moved,
-    Options,
-    Readied,
-    Resigned,
-)
-from samedeal.race.race import Race
+from samedeal.race.events import Moved, Options, Resigned
+from samedeal.race.synthetic_race import TICK_MS, SyntheticRace
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import PLAY_PREFIX
 
-TICK_MS = 1_000
 PLAYER = "computer"
 """The player id of every bot that plays for par."""
 SOLVER = "Solver"
@@ -73,43 +59,21 @@ def _replay(
     signing_key: bytes,
 ) -> Replay:
     """Return the replay of moves; the id and the secret of its race follow from the deal, a prefix and a suffix."""
-    non_default = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
-    name = f"{prefix}{game.slug}:{seed}|{json.encode(non_default, order='sorted').decode()}{suffix}"
+    variant = {option: choice for option, choice in choices.items() if choice != game.options[option][0]}
+    name = f"{prefix}{game.slug}:{seed}|{json.encode(variant, order='sorted').decode()}{suffix}"
     id_ = f"{PLAY_PREFIX}{_sha256(f'samedeal/1/par|{name}').hex()[:32]}"
     secret = _sha256(f"samedeal/1/par-secret|{name}")
-    header = Header(
-        race=id_,
-        game=game.slug,
-        rules=game.rules,
-        variant=non_default,
-        seed=seed,
-        commitment=commitment(id_, secret),
-        opened_at=0,
-        options=Options(
-            limit_ms=(max_moves + 2) * TICK_MS,
-            max_racers=1,
-            start_delay_ms=0,
-            undo=False,
-            attempts=1,
-            unlisted=True,
-        ),
-    )
-    race, entries = Race.opened(header, secret), list[Entry]()
-    for at, event in _events(player, moves):
-        race, entry = race.extended(at, event)
-        entries.append(entry)
-    if not race.finished(race.at):
-        race, entry = race.extended(race.at + TICK_MS, Resigned(seat=1))
-        entries.append(entry)
-    race, entry = race.extended(race.at, Closed(secret=secret.hex()))
-    return Replay.of(race, (*entries, entry), signing_key)
-
-
-def _events(player: str, moves: Sequence[Move]) -> Iterator[tuple[int, AnyEvent]]:
-    """Yield the events up to the last move, with their times."""
-    yield 0, Joined(seat=1, player=PLAYER, name=player, bot=True)
-    yield from ((0, event) for event in (Readied(seat=1), Counting(), Dealt()))
-    yield from ((number * TICK_MS, Moved(seat=1, move=move)) for number, move in enumerate(moves, start=1))
+    limit_ms = (max_moves + 2) * TICK_MS
+    options = Options(limit_ms=limit_ms, max_racers=1, start_delay_ms=0, undo=False, attempts=1, unlisted=True)
+    log = SyntheticRace(id_, secret, game, seed, variant, {PLAYER: player}, options)
+    for move in moves:
+        log.tick += 1
+        log.add(Moved(seat=1, move=move))
+    if not log.race.finished(log.race.at):
+        log.tick += 1
+        log.add(Resigned(seat=1))
+    log.close()
+    return Replay.of(log.race, tuple(log.entries), signing_key)
 
 
 def _sha256(text: str) -> bytes:

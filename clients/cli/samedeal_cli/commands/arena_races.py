@@ -13,11 +13,12 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from samedeal.arena.arena_results import ArenaRace
-from samedeal.arena.offline_race import TICK_MS, OfflineRace
+from samedeal.arena.offline_race import OfflineRace
 from samedeal.arena.players import PLAYERS
 from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.race.synthetic_race import TICK_MS
 from samedeal.wire.messages import View
 from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
 from samedeal_cli.failure import Misused
