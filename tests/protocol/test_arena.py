@@ -8,13 +8,12 @@ from msgspec import structs
 
 from samedeal.arena import players
 from samedeal.arena.arena_results import ArenaRace, RacerScore, Z, pair, table, wilson
-from samedeal.arena.gallery_playout import gallery
-from samedeal.arena.offline_race import TICK_MS, OfflineRace
+from samedeal.arena.offline_race import OfflineRace
 from samedeal.arena.players import PLAYERS, WORLDS, SolverPlayer, plays
 from samedeal.arena.playouts import PLAYOUTS, playouts, unseen_cards
 from samedeal.cards import BACK
-from samedeal.computer.bot import Seen
-from samedeal.computer.bot_levels import LEVELS
+from samedeal.computer.bot import MAX_ATTEMPTS, Seen
+from samedeal.computer.bots import LEVELS
 from samedeal.computer.deal_filters import first
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
@@ -27,7 +26,8 @@ from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.standings import Standing
-from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN
+from samedeal.race.synthetic_race import TICK_MS
+from samedeal.wire.bot_player import RESIGN
 from samedeal.wire.views import view
 from support.aces_up import AcesUp
 from support.positions import on_grid, position
@@ -172,7 +172,7 @@ def test_gallery_playouts_play_whatever_can_be_played() -> None:
     """Where no two cards compete for a place, a playout brings home what the rules allow."""
     places = "a1: 2S\nb1: 5S\nb2: 3H\nc1: 8S\nc2: 4D\nt1: 6H\nt2: AS 9H AD\nt3: JS\nstock: KD TD 7D"
     start = position(Gallery, places)
-    ends = {gallery(Seen.of(start, {}))(move, start.table["stock"], Words("a")) for move in start.moves()}
+    ends = {PLAYOUTS["gallery"](Seen.of(start, {}))(move, start.table["stock"], Words("a")) for move in start.moves()}
     end: Game = start
     while moves := end.moves():
         end = end.after(moves[0])

@@ -6,9 +6,8 @@ import pytest
 from msgspec import structs
 
 from samedeal.commitments import nonce_commitment, server_nonce
-from samedeal.computer.bot import Seen
-from samedeal.computer.bot_levels import LEVELS
-from samedeal.computer.bots import BOTS
+from samedeal.computer.bot import MAX_ATTEMPTS, Seen
+from samedeal.computer.bots import BOTS, LEVELS
 from samedeal.deck import Words
 from samedeal.errors import Refused
 from samedeal.proof.verification import verify
@@ -25,7 +24,7 @@ from samedeal.race.server_bots import (
     people_playing,
     server_bot_id,
 )
-from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN, choose
+from samedeal.wire.bot_player import RESIGN, choose
 from samedeal.wire.views import view
 from support.finished_races import SECRET, Logged, nonce
 from support.races_by_hand import closed, joined, opened, run_of, with_server_bot

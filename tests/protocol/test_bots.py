@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from samedeal.cards import BACK, TEN, pack, rank_of
-from samedeal.computer import corner_stones_bot, corners_bot
+from samedeal.computer import corners_bot
 from samedeal.computer.bot import Bot, Seen
-from samedeal.computer.bot_levels import LEVELS
-from samedeal.computer.bots import BOTS, play, plays
+from samedeal.computer.bots import BOTS, LEVELS, play, plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move
@@ -20,6 +19,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
+from samedeal.solver.corner_stones_search import Outlook
 from samedeal.solver.solve import solve
 from samedeal.values import replace
 from support.positions import position
@@ -150,9 +150,9 @@ def test_corner_stones_values_are_the_same_before_and_after_a_move() -> None:
     for _ in range(60):
         if at.over:
             break
-        outlook = corner_stones_bot.Outlook.of(at.table)
+        outlook = Outlook.of(at.table)
         for move in at.moves():
-            assert outlook.value_after(move) == corner_stones_bot.Outlook.of(at.after(move).table).value
+            assert outlook.value_after(move, 12) == Outlook.of(at.after(move).table).value(12)
         at = at.after(luck.choice(at.moves()))
 
 

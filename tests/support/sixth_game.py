@@ -37,7 +37,7 @@ def sixth_game(folder: Path, *, bot: bool = False) -> Iterator[None]:
     insert(catalogue, ", AcesUp", before=")\n}")
     if bot:
         entry = '    "aces-up": Bot("aces-up-bot/1", lambda position, last, words: position.moves(), par_plays=7),\n'
-        insert(package / "computer" / "bots.py", entry, before='    "gallery": ')
+        insert(package / "computer" / "bots.py", entry, before='    "gallery": GALLERY_BOT_2')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
         patch.setitem(GAMES, AcesUp.slug, AcesUp)

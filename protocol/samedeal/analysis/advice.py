@@ -1,7 +1,6 @@
 """Advice on a position: whether it can be won, whether the last move was a mistake, and which move to make."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from msgspec import Struct
 
@@ -9,7 +8,7 @@ from samedeal.computer.bot import Seen
 from samedeal.computer.bots import BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
-from samedeal.solver.solution import Solution
+from samedeal.solver.solution import Solution, SolutionOutcome
 from samedeal.solver.solve import BUDGETS, solve
 
 
@@ -26,7 +25,7 @@ class Hint(Struct, frozen=True):
 class Advice(Struct, frozen=True, kw_only=True):
     """What the computer says about a position when it knows all cards."""
 
-    outcome: Literal["won", "lost", "open"]
+    outcome: SolutionOutcome
     """``won`` if it found a way to win, ``lost`` if there is provably none, ``open`` if it found none."""
     positions: int
     """The number of positions that the search visited."""
@@ -48,11 +47,12 @@ def advise(deal: Game, moves: Sequence[Move], variant: Variant) -> Advice:
         solution = Solution("won", 0, earlier.line[1:])
     else:
         solution = _solved(position)
+    was_mistake, judgement = _judgement(earlier, solution) if earlier else (None, "")
     return Advice(
         outcome=solution.outcome,
         positions=solution.nodes,
-        was_mistake=_was_mistake(earlier, solution) if earlier else None,
-        text=" ".join([_verdict(position, solution), *([_judgement(earlier, solution)] if earlier else [])]),
+        was_mistake=was_mistake,
+        text=f"{_verdict(position, solution)} {judgement}".rstrip(),
         hint=None if position.over else _hint(position, solution, moves[-1] if moves else "", variant),
     )
 
@@ -73,24 +73,19 @@ def _verdict(position: Game, solution: Solution) -> str:
             return f"No win was found from here ({solution.nodes:,} positions looked at)."
 
 
-def _was_mistake(before: Solution, after: Solution) -> bool | None:
-    if after.outcome == "won" or before.outcome == "lost":
-        return False
-    return True if (before.outcome, after.outcome) == ("won", "lost") else None
-
-
-def _judgement(before: Solution, after: Solution) -> str:
-    if after.outcome == "won":
-        return "The last move was not a mistake."
-    match before.outcome:
-        case "won" if after.outcome == "lost":
-            return "The last move was a mistake: you could still have won before it."
-        case "won":
-            return "A win was found before the last move, so that move may have been a mistake."
-        case "lost":
-            return "It was already lost before the last move."
+def _judgement(before: Solution, after: Solution) -> tuple[bool | None, str]:
+    """Return whether the last move was a mistake, and the same in words."""
+    match before.outcome, after.outcome:
+        case _, "won":
+            return False, "The last move was not a mistake."
+        case "won", "lost":
+            return True, "The last move was a mistake: you could still have won before it."
+        case "won", _:
+            return None, "A win was found before the last move, so that move may have been a mistake."
+        case "lost", _:
+            return False, "It was already lost before the last move."
         case _:
-            return "No win was found before the last move, either."
+            return None, "No win was found before the last move, either."
 
 
 def _hint(position: Game, solution: Solution, last: Move, variant: Variant) -> Hint:

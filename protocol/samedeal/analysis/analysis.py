@@ -1,14 +1,14 @@
 """The analysis of a finished race: a winning line of its deal, and the turning point of each racer."""
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
 from samedeal.analysis.turning_point import TurningPoint, last_line, turn_of
 from samedeal.game import Game, Move
 from samedeal.race.race import Race
-from samedeal.solver.solution import Solution
+from samedeal.solver.solution import Solution, SolutionOutcome
 from samedeal.solver.solve import BUDGETS, SOLVERS, solve
 
 MAX_RACERS: Final = 8
@@ -30,7 +30,7 @@ class Analysis(Struct, frozen=True, kw_only=True):
     deal: str
     """The code of the deal."""
     variant: dict[str, str | bool]
-    outcome: Literal["won", "lost", "open"]
+    outcome: SolutionOutcome
     """``won`` if a winning line is known, ``lost`` if there is provably none, ``open`` if none was found."""
     positions: int
     """The number of positions that the search for a winning line visited."""

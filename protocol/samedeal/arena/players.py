@@ -4,27 +4,26 @@ All of them play from what a racer sees and remembers. Their choices are reprodu
 of ``name|race|seat|ply``.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from samedeal.arena import playouts
-from samedeal.arena.playouts import PLAYOUTS
+from samedeal.arena.playouts import PLAYOUTS, greedy, playouts, unseen_cards, with_unseen
 from samedeal.cards import BACK, Pile
 from samedeal.computer import grid_bot
-from samedeal.computer.bot import MAX_MOVES, Bot, Seen
-from samedeal.computer.bot_levels import LEVELS
+from samedeal.computer.bot import MAX_ATTEMPTS, Bot, Seen
+from samedeal.computer.bots import LEVELS
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
-from samedeal.game import Game, Move, Variant
+from samedeal.game import Game, Move
+from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
-from samedeal.race.run import RESTART, Run
+from samedeal.race.run import MAX_MOVES, Run
 from samedeal.solver import gallery_search as gallery
 from samedeal.solver.solve import SOLVERS, solve
 from samedeal.values import replace
-from samedeal.wire.bot_player import MAX_ATTEMPTS, RESIGN
+from samedeal.wire import bot_player
 from samedeal.wire.messages import View
 
 BUDGETS: Final = dict.fromkeys(SOLVERS, 20_000) | {"corner-stones": 100_000}
@@ -39,92 +38,30 @@ QUICK_BUDGET: Final = 1_000
 """The maximum number of positions in a search that compares lines."""
 
 
-class Player(ABC):
-    """Chooses the moves of one seat in one race."""
+class BotPlayer:
+    """Plays one seat in one race like a bot."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self._name = name
 
-    @abstractmethod
     def choose(self, view: View, run: Run) -> Move:
         """Return a move, ``restart`` or ``resign``, given the view of the seat and its attempts so far.
 
         What the seat has not seen of ``run`` does not matter to the choice.
         """
-
-
-class _Attempting(Player):
-    """Restarts where it has no move, and resigns after some attempts."""
-
-    longest: int | None = MAX_MOVES
-    """The maximum number of moves in an attempt."""
-    attempts = MAX_ATTEMPTS
-
-    def choose(self, view: View, run: Run) -> Move:
-        words = Words(f"{self.name}|{view.race}|{view.seat}|{len(run.moves)}")
-        if run.game.moves() and (self.longest is None or len(run.moves) < self.longest * run.attempts):
-            return self.pick(run, words)
-        return RESTART if run.attempts < self.attempts and run.may(RESTART) else RESIGN
-
-    @abstractmethod
-    def pick(self, run: Run, words: Words) -> Move:
-        """Return a legal move."""
-
-
-class RandomPlayer(_Attempting):
-    """Plays any legal move."""
-
-    def pick(self, run: Run, words: Words) -> Move:
-        moves = run.game.moves()
-        return moves[words.below(len(moves))]
-
-
-class FirstPlayer(_Attempting):
-    """Plays the first legal move."""
-
-    def pick(self, run: Run, words: Words) -> Move:
-        return run.game.moves()[0]
-
-
-class GreedyPlayer(_Attempting):
-    """Makes a move after which most cards are home."""
-
-    def pick(self, run: Run, words: Words) -> Move:
-        return _any(playouts.greedy(Seen.of(run.game, {}), run.moves[-1] if run.moves else "", words), words)
-
-
-class PlayoutPlayer(_Attempting):
-    """Makes a move after which most cards are home in the end, on average over some plays."""
-
-    attempts = MANY_ATTEMPTS
-
-    def pick(self, run: Run, words: Words) -> Move:
         last = run.moves[-1] if run.moves else ""
-        return _any(playouts.playouts(type(run.game), Seen.of(run.game, {}), last, words), words)
+        return bot_player.choose(view, last, f"{view.race}|{view.seat}", run.game.recalled(), self._bot(run))
+
+    def _bot(self, run: Run) -> Bot:
+        return bots(run.deal.slug)[self._name]
 
 
-class BotPlayer(_Attempting):
-    """Plays like a bot."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self._bot = _NAMED[name]
-        self.longest = self._bot.max_moves
-
-    def pick(self, run: Run, words: Words) -> Move:
-        seen = Seen.of(run.game, _variant(run.game))
-        return _any(self._bot.strategy(seen, run.moves[-1] if run.moves else "", words), words)
-
-
-class SolverPlayer(_Attempting):
+class SolverPlayer(BotPlayer):
     """Remembers the cards of earlier attempts. It searches for a win with the cards that it knows, and the others in
     some random orders, and plays it as long as the cards come as expected.
 
     Otherwise it plays on the grid like the expert, and elsewhere like ``playouts``.
     """
-
-    longest = None
-    attempts = MANY_ATTEMPTS
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -133,7 +70,11 @@ class SolverPlayer(_Attempting):
         self._line = list[Move]()
         self._expected: Game | None = None
 
-    def pick(self, run: Run, words: Words) -> Move:
+    def _bot(self, run: Run) -> Bot:
+        strategy = partial(self._candidates, run)
+        return Bot(self._name, strategy, max_moves=MAX_MOVES, max_attempts=MANY_ATTEMPTS)
+
+    def _candidates(self, run: Run, seen: Seen, last: Move, words: Words) -> Sequence[Move]:
         position = self.remembered(run.game)
         knows_all = not any(self._unseen.values())
         moment, known = (run.attempts, knows_all), tuple(position.table.piles.items())
@@ -143,22 +84,21 @@ class SolverPlayer(_Attempting):
             self._searched |= {moment, known}
         if self._line and self._expected and self._expected.view() == run.game.view():
             self._expected = self._expected.after(self._line[-1])
-            return self._line.pop()
-        last = run.moves[-1] if run.moves else ""
+            return [self._line.pop()]
         if isinstance(run.game, Grid):
-            return _any(grid_bot.expert(position, last, words), words)
-        return _any(playouts.playouts(type(run.game), position, last, words), words)
+            return grid_bot.expert(position, last, words)
+        return playouts(type(run.game), position, last, words)
 
     def _search(self, game: Game, position: Seen, words: Words) -> None:
         """Search some orders of the unseen cards for lines. Keep the one after which most other orders can be won."""
-        unseen = playouts.unseen_cards(type(game), position)
+        unseen = unseen_cards(type(game), position)
         if not unseen:
             self._line, self._expected = list(reversed(_line(game))), game
             return
         orders = [words.shuffled(unseen) for _ in range(WORLDS)]
         most = -1
         for order in orders:
-            world = _with_stock(game, playouts.with_unseen(position, order))
+            world = _with_stock(game, with_unseen(position, order))
             if line := _line(world):
                 met, wins = _where_unseen_cards_come(world, line, len(unseen)), 0
                 if (left := len(met.table["stock"])) <= len(unseen):  # else the line ends before they come
@@ -176,7 +116,7 @@ class SolverPlayer(_Attempting):
             pile = position.table[place]
             unseen = self._unseen[place] = min(self._unseen.get(place, len(pile)), len(pile))
             piles[place] = (BACK,) * unseen + pile[unseen:]
-        return replace(Seen.of(position, _variant(position)), table=position.table.put(piles))
+        return replace(Seen.of(position, {}), table=position.table.put(piles))
 
 
 def _with_stock(position: Game, stock: Pile) -> Game:
@@ -199,34 +139,26 @@ def _line(position: Game) -> tuple[Move, ...]:
     return best.line
 
 
-def _any(moves: Sequence[Move], words: Words) -> Move:
-    return moves[words.below(len(moves))]
+def bots(game: str) -> Mapping[str, Bot]:
+    """Return the bots that play the game with this slug, by name."""
+    found = [
+        Bot("random", lambda position, last, words: position.moves()),
+        Bot("first", lambda position, last, words: position.moves()[:1]),
+    ]
+    if game in PLAYOUTS:
+        found += [Bot("greedy", greedy), Bot("playouts", partial(playouts, GAMES[game]), max_attempts=MANY_ATTEMPTS)]
+    found += (versions[game] for versions in (FIRST_BOTS, *LEVELS.values()) if game in versions)
+    return {bot.name: bot for bot in found}
 
 
-def _variant(position: Game) -> Variant:
-    return {option: getattr(position, option) for option in position.options}
-
-
-_NAMED: Final[Mapping[str, Bot]] = {
-    bot.name: bot for bot in chain(FIRST_BOTS.values(), *(bots.values() for bots in LEVELS.values()))
-}
-_GAMES: Final[Mapping[str, str]] = {
-    bot.name: slug for bots in (FIRST_BOTS, *LEVELS.values()) for slug, bot in bots.items()
-}
-PLAYERS: Final[Mapping[str, Callable[[str], Player]]] = {
-    "random": RandomPlayer,
-    "first": FirstPlayer,
-    "greedy": GreedyPlayer,
-    "playouts": PlayoutPlayer,
+PLAYERS: Final[Mapping[str, type[BotPlayer]]] = {
+    **dict.fromkeys(("random", "first", "greedy", "playouts"), BotPlayer),
     "solver": SolverPlayer,
-    **dict.fromkeys(_NAMED, BotPlayer),
+    **dict.fromkeys((name for game in GAMES for name in bots(game)), BotPlayer),
 }
 """The players by name. A name such as ``corners-bot/1`` plays only its game."""
 
 
 def plays(name: str, game: str) -> bool:
     """Return whether a player plays the game with this slug. Raises KeyError for an unknown player."""
-    player = PLAYERS[name]
-    if player is BotPlayer:
-        return _GAMES[name] == game
-    return player in (RandomPlayer, FirstPlayer) or game in (SOLVERS if player is SolverPlayer else PLAYOUTS)
+    return game in SOLVERS if PLAYERS[name] is SolverPlayer else name in bots(game)

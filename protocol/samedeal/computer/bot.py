@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -12,7 +12,9 @@ from samedeal.game import Game, Move, Variant
 from samedeal.table import Table
 
 MAX_MOVES: Final = 200
-"""The maximum number of moves in a play, unless a bot has its own."""
+"""The maximum number of moves in a play or an attempt, unless a bot has its own."""
+MAX_ATTEMPTS: Final = 3
+"""The number of attempts in a race after which it resigns, unless a bot has its own."""
 
 
 class Seen(Struct, frozen=True):
@@ -50,3 +52,11 @@ class Bot:
     """The number of plays from which par is computed."""
     max_moves: int = MAX_MOVES
     """The number of moves after which a play ends. Only Corner Stones, where cards move back and forth, reaches it."""
+    max_attempts: int = MAX_ATTEMPTS
+
+
+def best(moves: Sequence[Move], value_of: Callable[[Move], Any]) -> Sequence[Move]:
+    """Return the moves with the highest value, in order."""
+    values = [value_of(move) for move in moves]
+    highest = max(values)
+    return [move for move, value in zip(moves, values, strict=True) if value == highest]

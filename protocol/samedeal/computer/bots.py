@@ -6,15 +6,18 @@ Bots are versioned like rules. Results such as the friendly deals depend on ever
 requires a new version; old versions stay available. docs/bots/bots.md specifies each bot.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from msgspec import Struct
 
-from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot
-from samedeal.computer.bot import Bot, Seen
+from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot, grid_bot
+from samedeal.computer.bot import Bot, Seen, Strategy
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
+from samedeal.race.server_bots import Level
 
 GALLERY_BOT_2 = Bot("gallery-bot/2", gallery_bot.regular, {"cap": False}, par_plays=200)
 """The graded deals of Gallery depend on every one of its moves."""
@@ -26,6 +29,36 @@ BOTS: Mapping[str, Bot] = {
     "gallery": GALLERY_BOT_2,
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
+_MISTAKES: Final = 50
+"""The number of a hundred moves in which a beginner makes any legal move."""
+
+
+def _beginner(strategy: Strategy) -> Strategy:
+    def mistaken(position: Seen, last: Move, words: Words) -> Sequence[Move]:
+        return position.moves() if words.below(100) < _MISTAKES else strategy(position, last, words)
+
+    return mistaken
+
+
+_EXPERTS: Final[Mapping[str, Strategy]] = {
+    "corner-stones": corner_stones_bot.expert,
+    "the-edge": grid_bot.expert,
+    "corners": corners_bot.expert,
+    "kings-in-the-corners": grid_bot.expert,
+    "gallery": gallery_bot.expert,
+}
+LEVELS: Final[Mapping[Level, Mapping[str, Bot]]] = {
+    "beginner": {
+        slug: replace(bot, name=f"{slug}-beginner/1", strategy=_beginner(bot.strategy))
+        for slug, bot in FIRST_BOTS.items()
+    },
+    "regular": BOTS,
+    "expert": {
+        slug: replace(bot, name=f"{slug}-expert/1", strategy=_EXPERTS[slug]) if slug in _EXPERTS else bot
+        for slug, bot in BOTS.items()
+    },
+}
+"""The bots of each level, by the slug of the game. A game without an expert has its regular bot instead."""
 
 
 class Run(Struct, frozen=True):

@@ -5,11 +5,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.cards import BACK, KING, RANKS, Card, rank_of, suit_of
-from samedeal.computer.bot import Seen
+from samedeal.cards import BACK, KING, Card
+from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
-from samedeal.games.corners import FOUNDATIONS, PASSES, RESERVE, Corners
+from samedeal.games.corners import AFTER, FOUNDATIONS, PASSES, RESERVE, Corners
 from samedeal.solver import corners_search as solver
 
 _ONE_IN: Final = 100
@@ -30,8 +30,8 @@ def regular(position: Seen, last: Move, words: Words) -> Sequence[Move]:
         return moves
     if BACK in position.table["stock"] or _passed(position) == 1:
         return ["draw"] if "draw" in moves and words.below(_ONE_IN) == 0 else cards
-    values = [max(Outlook.of(position).played_out(move, delayed) for delayed in range(_DELAYS + 1)) for move in moves]
-    return [move for move, value in zip(moves, values, strict=True) if value == max(values)]
+    delays = range(_DELAYS + 1)
+    return best(moves, lambda move: max(Outlook.of(position).played_out(move, delayed) for delayed in delays))
 
 
 def expert(position: Seen, last: Move, words: Words) -> Sequence[Move]:
@@ -65,7 +65,7 @@ class Outlook(Struct):
         piles = position.table.piles
         foundations = [piles[place] for place in FOUNDATIONS.values()]
         return cls(
-            {_next(pile[-1]): KING - len(pile) for pile in foundations if len(pile) < KING},
+            {AFTER[pile[-1]]: KING - len(pile) for pile in foundations if len(pile) < KING},
             [position.table.top(place) for place in RESERVE],
             list(piles["waste"]),
             list(piles["stock"]),
@@ -103,7 +103,7 @@ class Outlook(Struct):
             card, self.reserve[place] = self.reserve[place] or "", None
         left = self.wanted.pop(card) - 1
         if left:
-            self.wanted[_next(card)] = left
+            self.wanted[AFTER[card]] = left
 
     def fill(self) -> None:
         for place, card in enumerate(self.reserve):
@@ -121,7 +121,3 @@ class Outlook(Struct):
         if self.stock:
             return "draw"
         return "redeal" if self.waste and self.redeals else ""
-
-
-def _next(card: Card) -> Card:
-    return RANKS[rank_of(card) % KING] + suit_of(card)

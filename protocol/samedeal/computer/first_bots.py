@@ -1,17 +1,14 @@
 """The first versions of the bots. Friendly deals depend on every one of their moves, so they never change."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from samedeal.cards import RANKS, TEN, rank_of, suit_of
-from samedeal.computer.bot import Bot, Seen
+from samedeal.cards import TEN, rank_of
+from samedeal.computer.bot import Bot, Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
-from samedeal.games.corner_stones import CORNERS, FIRSTS, ROWS, STEPS
-from samedeal.games.grid import CELLS, OWN_CELLS
-
-_Value = TypeVar("_Value", int, tuple[int, int])
-
+from samedeal.games.corner_stones import AFTER, CORNERS, FIRSTS
+from samedeal.games.grid import CELLS, OWN_CELLS, cells_of
 
 # Corner Stones.
 
@@ -30,9 +27,8 @@ def _corner_stones(position: Seen, last: Move, words: Words) -> Sequence[Move]:
 
 def _wanted(position: Seen) -> Mapping[str, str]:
     """Return the cards that the foundations take next, with the numbers of their rows."""
-    tops = ((STEPS[place[0]], card) for place, card in position.table.tops(FIRSTS))
-    following = ((rank_of(card) + step, suit_of(card)) for step, card in tops)
-    return {RANKS[rank - 1] + suit: ROWS[suit] for rank, suit in following if 1 <= rank <= len(RANKS)}
+    following = ((after[position.table[place][-1]], place[1]) for place, after in AFTER.items())
+    return {card: row for card, row in following if card}
 
 
 def _enables(position: Seen, move: Move, wanted: Mapping[str, str]) -> bool:
@@ -65,7 +61,7 @@ def grid(position: Seen, last: Move, words: Words) -> Sequence[Move]:
 
 def _most_to_spare(position: Seen, cells: Sequence[Move]) -> Sequence[Move]:
     spare = {rank: _spare(position, rank) for rank in OWN_CELLS}
-    return _best(cells, lambda cell: spare[_RANK_OF[cell]])
+    return best(cells, lambda cell: spare[_RANK_OF[cell]])
 
 
 def _spare(position: Seen, rank: int) -> int:
@@ -76,14 +72,14 @@ def _spare(position: Seen, rank: int) -> int:
 
 def _groups(moves: Sequence[Move]) -> Sequence[Move]:
     if small := [move for move in moves if len(move) <= _LONGEST_PAIR and move != "draw"]:
-        return _best(small, _cells_freed_at_the_edge)
+        return best(small, _cells_freed_at_the_edge)
     if "draw" in moves:
         return ["draw"]
-    return _best(moves, lambda move: (-len(move), _cells_freed_at_the_edge(move)))
+    return best(moves, lambda move: (-len(move), _cells_freed_at_the_edge(move)))
 
 
 def _cells_freed_at_the_edge(move: Move) -> int:
-    return sum(cell in _RANK_OF for cell in move.removesuffix("-").split("+"))
+    return sum(cell in _RANK_OF for cell in cells_of(move))
 
 
 # Corners.
@@ -107,13 +103,6 @@ def _gallery(position: Seen, last: Move, words: Words) -> Sequence[Move]:
     if "deal" in moves and (words.below(_ONE_IN) == 0 or moves == ("deal",)):
         return ["deal"]
     return [move for move in moves if move != "deal"]
-
-
-def _best(moves: Sequence[Move], value_of: Callable[[Move], _Value]) -> Sequence[Move]:
-    """Return the moves with the highest value, in order."""
-    values = [value_of(move) for move in moves]
-    highest = max(values)
-    return [move for move, value in zip(moves, values, strict=True) if value == highest]
 
 
 FIRST_BOTS: Final[Mapping[str, Bot]] = {

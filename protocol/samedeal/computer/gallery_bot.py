@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from samedeal.cards import KING, RANKS, pack, rank_of, suit_of
-from samedeal.computer.bot import Seen
+from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.gallery import BASES, HIGHEST_BASE, SPOTS, STEP, TABLEAU, Gallery
@@ -19,7 +19,7 @@ _SAMPLES: Final = 8
 
 def regular(position: Seen, last: Move, words: Words) -> Sequence[Move]:
     """Play the cards with the most points. Deal only if no card can be played."""
-    return _best(position.table, position.moves())
+    return _liked(position.table, position.moves())
 
 
 def expert(position: Seen, last: Move, words: Words) -> Sequence[Move]:
@@ -32,29 +32,28 @@ def expert(position: Seen, last: Move, words: Words) -> Sequence[Move]:
         if place != "stock":
             for card in pile:
                 unseen.remove(card)
-    totals = [0] * len(cards)
+    totals = dict.fromkeys(cards, 0)
     for _ in range(_SAMPLES):
         start = Gallery(position.table.put({"stock": words.shuffled(unseen)}), cap=False)
-        for index, move in enumerate(cards):
-            totals[index] += _played_out(start.after(move), words)
-    return [move for move, total in zip(cards, totals, strict=True) if total == max(totals)]
+        for move in cards:
+            totals[move] += _played_out(start.after(move), words)
+    return best(cards, totals.__getitem__)
 
 
 def _played_out(position: Gallery, words: Words) -> int:
     while moves := position.moves():
-        best = _best(position.table, moves)
-        position = position.after(best[words.below(len(best))])
+        liked = _liked(position.table, moves)
+        position = position.after(liked[words.below(len(liked))])
     return position.home
 
 
-def _best(table: Table, moves: Sequence[Move]) -> Sequence[Move]:
+def _liked(table: Table, moves: Sequence[Move]) -> Sequence[Move]:
     cards = [move for move in moves if move != "deal"]
     if len(cards) < 2:
         return cards or ["deal"]
     loose = [place for place in SPOTS if (pile := table[place]) and rank_of(pile[0]) != BASES[place[0]]]
     tops = {table[place][-1] for place in (*loose, *TABLEAU) if table[place]}
-    points = [_points(table[move], move in TABLEAU, tops) for move in cards]
-    return [move for move, each in zip(cards, points, strict=True) if each == max(points)]
+    return best(cards, lambda move: _points(table[move], move in TABLEAU, tops))
 
 
 def _points(pile: Sequence[str], is_tableau: bool, tops: set[str]) -> int:

@@ -1,15 +1,16 @@
 """The experts of The Edge and Kings in the Corners: they count the orders of the coming cards that they survive."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 from samedeal.cards import JACK, KING, QUEEN, TEN, rank_of
 from samedeal.computer import first_bots
-from samedeal.computer.bot import Seen
+from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
+from samedeal.games.grid import cells_of
 from samedeal.solver.grid_search import CLASS_OF, CLASSES
 
 _FACES: Final = (JACK, QUEEN, KING)
@@ -41,7 +42,7 @@ def _safest(position: Seen, moves: Sequence[Move]) -> Sequence[Move]:
 
     def orders(move: Move) -> int:
         after = free.copy()
-        for cell in move.removesuffix("-").split("+"):
+        for cell in cells_of(move):
             after[CLASS_OF[cell]] += -1 if hand else 1
         return _orders(after[0], tuple(sorted(zip(after[1:], coming, strict=True))), numbers)
 
@@ -71,9 +72,3 @@ def _orders(centre: int, edge: tuple[tuple[int, int], ...], numbers: int) -> int
 
 def _with(edge: tuple[tuple[int, int], ...], index: int, free: int, coming: int) -> tuple[tuple[int, int], ...]:
     return tuple(sorted((*edge[:index], (free, coming), *edge[index + 1 :])))
-
-
-def best(moves: Sequence[Move], value_of: Callable[[Move], int]) -> Sequence[Move]:
-    """Return the moves with the highest value, in order."""
-    values = [value_of(move) for move in moves]
-    return [move for move, value in zip(moves, values, strict=True) if value == max(values)]

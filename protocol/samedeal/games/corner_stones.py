@@ -28,7 +28,7 @@ FIRSTS = {direction + row: rank + suit for direction, rank in (("u", "A"), ("d",
 
 _RUNS = {place: [rank + first[1] for rank in RANKS[:: STEPS[place[0]]]] for place, first in FIRSTS.items()}
 """The cards of each foundation in order."""
-_AFTER = {foundation: dict(zip(run, [*run[1:], None], strict=True)) for foundation, run in _RUNS.items()}
+AFTER = {foundation: dict(zip(run, [*run[1:], None], strict=True)) for foundation, run in _RUNS.items()}
 """For each foundation, the card that follows each card; None after the last."""
 _NEIGHBOURS = {rank: (RANKS[index - 1], RANKS[(index + 1) % KING]) for index, rank in enumerate(RANKS)}
 """The adjacent ranks of each rank, by letter."""
@@ -125,14 +125,14 @@ class CornerStones(Game, frozen=True):
     def _wanted(self) -> set[Card | None]:
         """Return the cards that the foundations take next."""
         piles = self.table.piles
-        return {after[piles[foundation][-1]] for foundation, after in _AFTER.items()}
+        return {after[piles[foundation][-1]] for foundation, after in AFTER.items()}
 
     def _foundations(self, source: str, card: Card) -> list[str]:
         """Return the foundations that the top card of a stack can go to."""
         row = ROWS[suit_of(card)]
         feeds = source in CORNERS or source[1] == row
         targets = (direction + row for direction in STEPS) if feeds else ()
-        return [foundation for foundation in targets if _AFTER[foundation][self.table[foundation][-1]] == card]
+        return [foundation for foundation in targets if AFTER[foundation][self.table[foundation][-1]] == card]
 
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]

@@ -15,7 +15,7 @@ from samedeal.values import derived, replace
 FOUNDATIONS = {suit: f"f{row}" for row, suit in enumerate(SUITS, start=1)}
 RESERVE = ("r1", "r2", "r3", "r4", "r5")
 PASSES = 3
-_AFTER = {card: RANKS[rank_of(card) % KING] + suit_of(card) for card in pack()}
+AFTER = {card: RANKS[rank_of(card) % KING] + suit_of(card) for card in pack()}
 """The card that follows each card on a foundation."""
 _MOVES = {**{place: place for place in RESERVE}, "waste": "w"}
 """The move that plays the card of each place to its foundation."""
@@ -53,7 +53,7 @@ class Corners(Game, frozen=True):
     def _moves(self) -> list[Move]:
         piles = self.table.piles
         foundations = [piles[place] for place in FOUNDATIONS.values()]
-        wanted = [_AFTER[foundation[-1]] for foundation in foundations if len(foundation) < KING]
+        wanted = [AFTER[foundation[-1]] for foundation in foundations if len(foundation) < KING]
         moves = [_MOVES[place] for place, card in self.table.tops(_MOVES) if card in wanted]
         if piles["stock"]:
             moves.append("draw")

@@ -75,7 +75,7 @@ class Grid(Game, frozen=True):
         if self.table["hand"]:
             placed = replace(self, table=self.table.moved("hand", move))
             return placed if placed.won or placed._full else placed._drawn()
-        return self._drawn() if move == "draw" else self._removed(_cells(move))
+        return self._drawn() if move == "draw" else self._removed(cells_of(move))
 
     @derived
     def home(self) -> int:
@@ -118,7 +118,7 @@ class Grid(Game, frozen=True):
 
     def why_not(self, move: Move) -> str:
         hand = self.table.top("hand")
-        cells = _cells(move)
+        cells = cells_of(move)
         if move == "draw":
             return self._why_not_draw()
         if not set(cells) <= set(CELLS) or move not in (written(cells), *CELLS):
@@ -134,7 +134,7 @@ class Grid(Game, frozen=True):
             name = _FACE_NAMES.get(rank_of(hand))
             where = OWN_CELLS[rank_of(hand)][0] if name else "any empty cell"
             return f"{name.capitalize() if name else 'Cards from ace to ten'} go to {where}."
-        cards = [self.table[cell][-1] for cell in _cells(move)]
+        cards = [self.table[cell][-1] for cell in cells_of(move)]
         return f"{' and '.join(cards)} make ten." if cards[1:] else f"{cards[0]} makes ten alone."
 
     def _why_not_draw(self) -> str:
@@ -197,6 +197,6 @@ def written(cells: Sequence[str]) -> Move:
     return "+".join(cells) if len(cells) > 1 else f"{cells[0]}-"
 
 
-def _cells(move: Move) -> list[str]:
-    """Return the cells that a move names."""
+def cells_of(move: Move) -> list[str]:
+    """Return the cells that a move other than ``draw`` names."""
     return move.removesuffix("-").split("+")

@@ -11,7 +11,7 @@ from typing import Final
 from samedeal.cards import KING, rank_of, suit_of
 from samedeal.game import Move
 from samedeal.games.corners import FOUNDATIONS, PASSES, RESERVE, Corners
-from samedeal.solver.solution import Solution
+from samedeal.solver.solution import Beams, Path, Solution
 
 WIDTHS: Final = (4, 16, 64, 256, 1024, 4096)
 """The numbers of positions that successive beams keep."""
@@ -23,8 +23,6 @@ _State = tuple[tuple[int, ...], int, int, int, int]
 The cards have numbers: first the reserve, then the waste from the bottom, then the stock from the top. A redeal turns
 the waste over, so its cards stay in this order.
 """
-_Path = tuple[Move | int, "_Path"] | None
-"""The last move, or the card that it plays from the reserve, and the path before it."""
 
 
 def search(start: Corners, budget: int, widths: Sequence[int] = WIDTHS) -> Solution:
@@ -32,25 +30,13 @@ def search(start: Corners, budget: int, widths: Sequence[int] = WIDTHS) -> Solut
 
     Deal filters depend on the default widths, so they never change.
     """
-    beams = _Beams(start, budget)
-    for width in widths:
-        try:
-            path, is_complete = beams.run(width)
-        except _BudgetSpent:
-            break
-        if path:
-            return Solution("won", beams.nodes, _line(start, beams.names, path))
-        if is_complete:
-            return Solution("lost", beams.nodes)
-    return Solution("open", beams.nodes)
+    return _Beams(start, budget).solution(widths)
 
 
-class _BudgetSpent(Exception):
-    pass
-
-
-class _Beams:
+class _Beams(Beams):
     def __init__(self, start: Corners, budget: int) -> None:
+        super().__init__(budget)
+        self.position = start
         piles = start.table.piles
         reserve = [card for place in RESERVE for card in piles[place]]
         self.names = [*reserve, *piles["waste"], *reversed(piles["stock"])]
@@ -63,19 +49,15 @@ class _Beams:
         rest = ((1 << len(self.names)) - 1) ^ held
         self.start: _State = home, held, rest, len(reserve) + len(piles["waste"]), start.passed
         self.waste_first = start.refill == "waste"
-        self.budget, self.nodes = budget, 0
 
-    def run(self, width: int) -> tuple[_Path, bool]:
-        """Return a path to a win or None, and whether the beam has left out no position."""
-        layer: list[tuple[_State, _Path]] = [(self.start, None)]
+    def run(self, width: int) -> tuple[Path, bool]:
+        layer: list[tuple[_State, Path]] = [(self.start, None)]
         is_complete = True
         while layer:
-            following = dict[_State, _Path]()
+            following = dict[_State, Path]()
             seen = {state for state, _ in layer}
             for state, path in layer:  # plays are appended to the layer
-                if self.nodes == self.budget:
-                    raise _BudgetSpent
-                self.nodes += 1
+                self.visit()
                 for move, after in self.plays(state):
                     if sum(after[0]) == len(after[0]) * _HOME:
                         return (move, path), is_complete
@@ -90,10 +72,18 @@ class _Beams:
             layer = [(state, following[state]) for state in best[:width]]
         return None, is_complete
 
-    def plays(self, state: _State) -> list[tuple[Move | int, _State]]:
-        """Return the plays to the foundations, each with the state after it."""
+    def line(self, steps: Sequence[str]) -> tuple[Move, ...]:
+        position, moves = self.position, list[Move]()
+        for step in steps:
+            places = {card: place for place, card in position.table.tops(RESERVE)}
+            moves.append(places.get(step, step))
+            position = position.after(moves[-1])
+        return tuple(moves)
+
+    def plays(self, state: _State) -> list[tuple[str, _State]]:
+        """Return the plays to the foundations, each with the state after it. Cards stand for plays from the reserve."""
         home, reserve, rest, first, passed = state
-        found = list[tuple[Move | int, _State]]()
+        found = list[tuple[str, _State]]()
         top = (rest & ((1 << first) - 1)).bit_length() - 1
         if top >= 0 and self.cards[top][1] == home[self.cards[top][0]] + 1:
             found.append(("w", self.filled(self.played(home, top), reserve, rest ^ (1 << top), first, passed)))
@@ -104,7 +94,9 @@ class _Beams:
             card = bit.bit_length() - 1
             suit, step = self.cards[card]
             if step == home[suit] + 1:
-                found.append((card, self.filled(self.played(home, card), reserve ^ bit, rest, first, passed)))
+                found.append(
+                    (self.names[card], self.filled(self.played(home, card), reserve ^ bit, rest, first, passed))
+                )
         return found
 
     def draw(self, state: _State) -> tuple[Move, _State] | None:
@@ -148,19 +140,3 @@ class _Beams:
                         value -= ((rest & ((1 << first) - 1)) >> (card + 1)).bit_count()
                     break
         return value
-
-
-def _line(start: Corners, names: list[str], path: _Path) -> tuple[Move, ...]:
-    """Return the moves of a path."""
-    steps = list[Move | int]()
-    while path:
-        steps.append(path[0])
-        path = path[1]
-    position, moves = start, list[Move]()
-    for step in reversed(steps):
-        places = (
-            (place for place in RESERVE if position.table.top(place) == names[step]) if isinstance(step, int) else ()
-        )
-        moves.append(step if isinstance(step, str) else next(iter(places)))
-        position = position.after(moves[-1])
-    return tuple(moves)

@@ -12,7 +12,7 @@ from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.gallery import ROWS, TABLEAU, Gallery
 from samedeal.solver.gallery_proof import is_lost
-from samedeal.solver.solution import Solution
+from samedeal.solver.solution import BudgetSpent, Search, Solution
 
 WIDTHS: Final = (3, 5, 8, 12, 20, 32, 50, 80, 125)
 """The numbers of positions that successive beams keep."""
@@ -36,33 +36,27 @@ def search_best(start: Gallery, budget: int) -> Solution:
 
     The outcome is ``open`` unless the line wins.
     """
-    home, nodes, line = _Beams(start, budget).run()
-    return Solution("won" if home == start.goal else "open", nodes, line)
+    beams = _Beams(start, budget)
+    try:
+        for width in WIDTHS:
+            beams.run(width)
+            if beams.best[0] == start.goal:
+                break
+    except BudgetSpent:
+        pass
+    home, line = beams.best
+    return Solution("won" if home == start.goal else "open", beams.nodes, line)
 
 
-class _BudgetSpent(Exception):
-    pass
-
-
-class _Beams:
+class _Beams(Search):
     def __init__(self, start: Gallery, budget: int) -> None:
-        self.start, self.budget, self.nodes = start, budget, 0
+        super().__init__(budget)
+        self.start = start
         self.words = Words(f"gallery-solver|{_key(start)}")
         self.best: tuple[int, tuple[Move, ...]] = (start.home, ())
+        """The most cards home so far, and the moves that lead there."""
 
-    def run(self) -> tuple[int, int, tuple[Move, ...]]:
-        """Return the most cards home, the number of positions visited, and the line."""
-        try:
-            for width in WIDTHS:
-                self.beam(width)
-                if self.best[0] == self.start.goal:
-                    break
-        except _BudgetSpent:
-            pass
-        home, line = self.best
-        return home, self.nodes, line
-
-    def beam(self, width: int) -> None:
+    def run(self, width: int) -> None:
         layer: list[tuple[Gallery, tuple[Move, ...]]] = [(self.start, ())]
         while layer and self.best[0] < self.start.goal:
             following = list[tuple[int, Gallery, tuple[Move, ...]]]()
@@ -100,9 +94,7 @@ class _Beams:
         return position.home
 
     def step(self, position: Gallery, line: tuple[Move, ...], move: Move) -> tuple[Gallery, tuple[Move, ...]]:
-        if self.nodes == self.budget:
-            raise _BudgetSpent
-        self.nodes += 1
+        self.visit()
         after, moves = position.after(move), (*line, move)
         if after.home > self.best[0]:
             self.best = after.home, moves

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 
 from samedeal.cards import JACK, KING, QUEEN, TEN, rank_of
 from samedeal.game import Move
-from samedeal.games.grid import CELLS, FACES, OWN_CELLS, Grid, written
+from samedeal.games.grid import CELLS, FACES, OWN_CELLS, Grid, cells_of, written
 from samedeal.games.the_edge import TheEdge
-from samedeal.solver.solution import Solution
+from samedeal.solver.solution import BudgetSpent, Search, Solution
 from samedeal.table import Table
 
 _EDGE: Final = tuple(cells for _, cells in OWN_CELLS.values())
@@ -61,7 +61,7 @@ def search(start: Grid, budget: int) -> Solution:
     looking = _Search(start, budget)
     try:
         rounds = looking.run()
-    except _BudgetSpent:
+    except BudgetSpent:
         return Solution("open", budget)
     if rounds is None:
         return Solution("lost", looking.nodes)
@@ -75,18 +75,14 @@ def distinct(table: Table, moves: Sequence[Move]) -> Sequence[Move]:
 
 def _kind_of(table: Table, move: Move) -> tuple[tuple[int, str], ...]:
     """Return what a move does, whatever the cells: the classes of its cells with the ranks in them."""
-    cells = () if move == "draw" else move.removesuffix("-").split("+")
+    cells = () if move == "draw" else cells_of(move)
     return tuple(sorted((CLASS_OF[cell], (table.top(cell) or "")[:1]) for cell in cells))
 
 
-class _BudgetSpent(Exception):
-    pass
-
-
-class _Search:
+class _Search(Search):
     def __init__(self, start: Grid, budget: int) -> None:
+        super().__init__(budget)
         piles = start.table.piles
-        self.budget, self.nodes = budget, 0
         self.may_draw = isinstance(start, TheEdge)
         """Whether the player draws when they like, groups have any size, and the last face card wins."""
         lying = [[rank_of(piles[cell][0]) for cell in cells if piles[cell]] for cells in CLASSES]
@@ -131,11 +127,6 @@ class _Search:
             rounds = self.fill(0, self.held) if self.places else self.remove(0, 0, self.held)
             if rounds is not None or not self._has_cut:
                 return rounds
-
-    def visit(self) -> None:
-        if self.nodes == self.budget:
-            raise _BudgetSpent
-        self.nodes += 1
 
     def fill(self, placed: int, held: _Held) -> list[_Round] | None:
         """Return the rounds with which a position between two rounds is won, or None."""
@@ -194,7 +185,7 @@ class _Search:
             if self.may_draw:
                 seen = {0}
                 for removed in found:  # more is appended
-                    for group in _GROUPS:
+                    for group in GROUPS:
                         more = removed + group
                         if more not in seen and _contains(ranks, more):
                             seen.add(more)
@@ -238,8 +229,9 @@ def _sums(total: int, greatest: int) -> Iterator[_Ranks]:
         yield from (_ONE[rank] + others for others in _sums(total - rank, rank))
 
 
-_GROUPS: Final = tuple(_sums(TEN, TEN))
-_PAIRS: Final = tuple(group for group in _GROUPS if _count(group) <= 2)
+GROUPS: Final = tuple(_sums(TEN, TEN))
+"""All groups that make ten."""
+_PAIRS: Final = tuple(group for group in GROUPS if _count(group) <= 2)
 """Pairs, and a ten alone."""
 
 
@@ -303,7 +295,7 @@ def _line(start: Grid, looking: _Search, rounds: list[_Round]) -> tuple[Move, ..
 def _placements(looking: _Search, placed: int, held: _Held, this: _Round) -> Iterator[int]:
     """Yield the class in which each card is placed in a round."""
     cards = looking.coming[placed : this.filled]
-    stay = [_cards(after) - _cards(before) for before, after in zip(held, this.held, strict=True)]
+    stay = [ranks_of(after) - ranks_of(before) for before, after in zip(held, this.held, strict=True)]
     others = list((Counter(rank for rank in cards if rank <= TEN) - sum(stay, Counter[int]())).elements())
     for kind, room in enumerate(looking.room[this.filled]):
         count = room - _count(held[kind]) - stay[kind].total()
@@ -319,7 +311,7 @@ def _removals(game: Grid, looking: _Search, this: _Round) -> Iterator[Move]:
     """Yield the moves that remove all cards from ace to ten but those that stay."""
     going: dict[int, list[str]] = {rank: [] for rank in _ONE}
     for cells, ranks in zip(CLASSES, this.held, strict=True):
-        stay = _cards(ranks)
+        stay = ranks_of(ranks)
         for cell in cells:
             rank = rank_of(game.table[cell][0]) if game.table[cell] else KING
             if stay[rank]:
@@ -329,9 +321,10 @@ def _removals(game: Grid, looking: _Search, this: _Round) -> Iterator[Move]:
     removed = this.removed
     while removed:
         group = looking.groups[removed]
-        yield written(sorted(going[rank].pop() for rank in _cards(group).elements()))
+        yield written(sorted(going[rank].pop() for rank in ranks_of(group).elements()))
         removed -= group
 
 
-def _cards(ranks: _Ranks) -> Counter[int]:
+def ranks_of(ranks: _Ranks) -> Counter[int]:
+    """Return the number of cards of each rank."""
     return Counter({rank: _number(ranks, rank) for rank in _ONE})

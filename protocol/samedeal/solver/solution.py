@@ -1,18 +1,76 @@
-"""What a solver found."""
+"""What the solvers share: the result of a search, the count of the positions that it visits, and beams."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from samedeal.game import Move
 
+SolutionOutcome = Literal["won", "lost", "open"]
+"""``won`` with a winning line, ``lost`` if there is provably none, ``open`` if the search ended before."""
+
 
 class Solution(Struct, frozen=True):
     """The result of a search."""
 
-    outcome: Literal["won", "lost", "open"]
-    """``won`` with a winning line, ``lost`` if there is provably none, ``open`` if the search ended before."""
+    outcome: SolutionOutcome
     nodes: int
     """The number of positions visited."""
     line: tuple[Move, ...] = ()
     """The moves that win, from the position in which the search started."""
+
+
+class BudgetSpent(Exception):
+    """A search has visited as many positions as it may."""
+
+
+class Search:
+    """A search with a budget: the number of positions that it may visit."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget, self.nodes = budget, 0
+
+    def visit(self) -> None:
+        """Count a position. Raises BudgetSpent if it is one too many."""
+        if self.nodes == self.budget:
+            raise BudgetSpent
+        self.nodes += 1
+
+
+Path = tuple[str, "Path"] | None
+"""The last step, a move or what stands for it, and the path before it."""
+
+
+class Beams(Search, ABC):
+    """A beam search: each layer has the most promising positions that follow from those of the layer before."""
+
+    @abstractmethod
+    def run(self, width: int) -> tuple[Path, bool]:
+        """Return a path to a win or None, and whether no layer had more than ``width`` positions."""
+
+    def line(self, steps: Sequence[str]) -> tuple[Move, ...]:
+        """Return the moves of a path, given its steps."""
+        return tuple(steps)
+
+    def solution(self, widths: Sequence[int]) -> Solution:
+        """Search with successive widths until there is a solution or the budget is spent."""
+        for width in widths:
+            try:
+                path, is_complete = self.run(width)
+            except BudgetSpent:
+                break
+            if path:
+                return Solution("won", self.nodes, self.line(_steps(path)))
+            if is_complete:
+                return Solution("lost", self.nodes)
+        return Solution("open", self.nodes)
+
+
+def _steps(path: Path) -> Sequence[str]:
+    steps = list[str]()
+    while path:
+        step, path = path
+        steps.append(step)
+    return steps[::-1]

@@ -8,26 +8,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from samedeal.game import Game
-from samedeal.solver import (
-    corner_stones_search as corner_stones,
-)
-from samedeal.solver import (
-    corners_search as corners,
-)
-from samedeal.solver import (
-    gallery_search as gallery,
-)
-from samedeal.solver import (
-    grid_search as grid,
-)
+from samedeal.solver import corner_stones_search, corners_search, gallery_search, grid_search
 from samedeal.solver.solution import Solution
 
 SOLVERS: Final[dict[str, Callable[[Any, int], Solution]]] = {
-    "corner-stones": corner_stones.search,
-    "the-edge": grid.search,
-    "corners": corners.search,
-    "kings-in-the-corners": grid.search,
-    "gallery": gallery.search,
+    "corner-stones": corner_stones_search.search,
+    "the-edge": grid_search.search,
+    "corners": corners_search.search,
+    "kings-in-the-corners": grid_search.search,
+    "gallery": gallery_search.search,
 }
 """The solvers, by the slug of the game."""
 BUDGETS: Final = {
