@@ -11,7 +11,7 @@ pytestmark = pytest.mark.tier(2)
 
 
 def made(slug: str, *homes: int) -> Par:
-    return Par(slug, f"{slug}:x", {}, BOTS[slug].name, homes)
+    return Par.of(GAMES[slug], "x", {}, homes)
 
 
 def placed(par: Par, home: int, won: bool) -> tuple[float, float, float]:

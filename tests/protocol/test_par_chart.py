@@ -10,11 +10,12 @@ import pytest
 
 from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Compared, Par, Square, compared
+from samedeal.games.catalogue import GAMES
 from samedeal.names import LONGEST
 from samedeal.share.par_chart import LONGEST_ROW, MEANINGS, percent, rows, svg, verdict
 
 SVG = "{http://www.w3.org/2000/svg}"
-EDGE = Par("the-edge", "the-edge:a.0", {}, "the-edge-bot/1", (52, 52, 40, 30, 30, 30, 30, 20))
+EDGE = Par.of(GAMES["the-edge"], "a.0", {}, (52, 52, 40, 30, 30, 30, 30, 20))
 
 
 def racers(par: Par, *names: str) -> list[Compared]:
@@ -67,7 +68,7 @@ def test_every_kind_of_square_has_a_distinct_colour_and_mark() -> None:
 @pytest.mark.parametrize("slug", BOTS)
 def test_nothing_is_drawn_outside_the_picture_or_over_anything_else(slug: str) -> None:
     counts = {"corner-stones": 20, "gallery": 200}
-    par = Par(slug, f"{slug}:{'0f' * 32}.12", {}, BOTS[slug].name, tuple(range(counts.get(slug, 60))))
+    par = Par.of(GAMES[slug], f"{'0f' * 32}.12", {}, tuple(range(counts.get(slug, 60))))
     picture = drawn(par, *("W" * LONGEST for _ in range(8)))
     width, height = float(picture.attrib["width"]), float(picture.attrib["height"])
     places = [(x, y) for _, x, y in squares(picture)]
@@ -90,7 +91,7 @@ def test_the_chart_is_self_contained() -> None:
     "name", ["<b>&amp;</b>", "]]><script>", "\"'", "</svg>", "a\x00b\x1b[2J\x0b", "\ufffe\uffff", "Zoë 😀 漢字", "&#0;"]
 )
 def test_any_name_and_seed_are_escaped_as_text(name: str) -> None:
-    par = Par("corners", f"corners:{name}", {}, "corners-bot/1", (10, 20))
+    par = Par.of(GAMES["corners"], name, {}, (10, 20))
     picture = drawn(par, name)
     shown = re.sub("[\x00\x0b\x1b\ufffe\uffff]", "\ufffd", name)
     assert text(picture).count(shown) == 5  # title, heading, caption, and twice in the description

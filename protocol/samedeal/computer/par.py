@@ -4,8 +4,8 @@ The game's bot plays the same deal many times, and a player's result is compared
 reproduced by its number with ``bots.play(game, seed, k)``.
 """
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, Self
 
 from msgspec import Struct
 
@@ -36,55 +36,54 @@ class Compared(Struct, frozen=True, kw_only=True):
     """How the result compares, in words, if that is worth telling others."""
 
 
-class Par(Struct, frozen=True):
+class Par(Struct, frozen=True, kw_only=True):
     """The computer's results on a deal."""
 
     game: str
     deal: str
-    """The deal's code, such as ``gallery:31``."""
+    """The code of the deal."""
     variant: dict[str, str | bool]
     bot: str
+    """The bot that played."""
+    plays: int
+    """The number of plays."""
+    goal: int
+    """The number of cards to move to the foundations."""
+    counted: Counted
+    """What a result counts: cards on the foundations, or cards left."""
     homes: tuple[int, ...]
-    """The number of cards home in each play, starting with play 0. A win counts as the goal."""
+    """The cards on the foundations after each play, play 0 first; a won play counts as `goal`."""
+    results: tuple[int, ...]
+    """The results as players quote them."""
+    minimum: int
+    median: float
+    """The median, or the mean of the two middle results."""
+    mean: float
+    maximum: int
+    solved: int
+    """The number of plays won."""
 
-    @property
-    def plays(self) -> int:
-        return len(self.homes)
-
-    @property
-    def results(self) -> tuple[int, ...]:
-        """The results as players quote them."""
-        return tuple(map(self._quoted, self.homes))
-
-    @property
-    def counted(self) -> Counted:
-        return GAMES[self.game].counted
-
-    @property
-    def minimum(self) -> int:
-        return min(self.results)
-
-    @property
-    def median(self) -> float:
-        """The median, or the mean of the two middle results."""
-        ranked = sorted(self.results)
-        return (ranked[(self.plays - 1) // 2] + ranked[self.plays // 2]) / 2
-
-    @property
-    def mean(self) -> float:
-        return sum(self.results) / self.plays
-
-    @property
-    def maximum(self) -> int:
-        return max(self.results)
-
-    @property
-    def solved(self) -> int:
-        """The number of plays that the computer won."""
-        return self.homes.count(GAMES[self.game].goal)
-
-    def _quoted(self, home: int) -> int:
-        return GAMES[self.game].goal - home if self.counted == "left" else home
+    @classmethod
+    def of(cls, game: type[Game], seed: str, variant: Variant, homes: Sequence[int]) -> Self:
+        """Return the par of a deal, given the cards home after each play of the game's newest bot."""
+        results = tuple(_quoted(game, home) for home in homes)
+        ranked, plays = sorted(results), len(results)
+        return cls(
+            game=game.slug,
+            deal=f"{game.slug}:{seed}",
+            variant={**variant},
+            bot=BOTS[game.slug].name,
+            plays=plays,
+            goal=game.goal,
+            counted=game.counted,
+            homes=tuple(homes),
+            results=results,
+            minimum=ranked[0],
+            median=(ranked[(plays - 1) // 2] + ranked[plays // 2]) / 2,
+            mean=sum(results) / plays,
+            maximum=ranked[-1],
+            solved=homes.count(game.goal),
+        )
 
 
 def par(
@@ -105,13 +104,12 @@ def par(
     for run in plays(game, seed, range(number), variant):
         homes.append(game.goal if run.won else run.home)
         after_each(run)
-    return Par(game.slug, f"{game.slug}:{seed}", dict(variant or {}), BOTS[game.slug].name, tuple(homes))
+    return Par.of(game, seed, variant or {}, homes)
 
 
 def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
     """Compare a racer's result with the computer's, given the most cards home in any attempt or a win."""
-    goal = GAMES[par.game].goal
-    mine = goal if won else home
+    mine = par.goal if won else home
     worse, equal = sum(other < mine for other in par.homes), par.homes.count(mine)
     share = f"{100 * worse // par.plays}% of the computer’s games"
     return Compared(
@@ -119,13 +117,18 @@ def compared(par: Par, seat: int, name: str, home: int, won: bool) -> Compared:
         name=name,
         home=home,
         won=won,
-        result=par._quoted(mine),
+        result=_quoted(GAMES[par.game], mine),
         worse=worse / par.plays,
         equal=equal / par.plays,
         better=(par.plays - worse - equal) / par.plays,
-        squares=tuple(_square(other, mine, goal) for other in sorted(par.homes, reverse=True)),
+        squares=tuple(_square(other, mine, par.goal) for other in sorted(par.homes, reverse=True)),
         boast=f"better than {'the computer' if worse == par.plays else share}" if 2 * worse >= par.plays else "",
     )
+
+
+def _quoted(game: type[Game], home: int) -> int:
+    """Return the result that players quote for a number of cards home."""
+    return game.goal - home if game.counted == "left" else home
 
 
 def _square(other: int, mine: int, goal: int) -> Square:

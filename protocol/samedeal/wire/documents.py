@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from samedeal.cards import Pile
 from samedeal.computer.deal_filters import filters
-from samedeal.computer.par import Compared
+from samedeal.computer.par import Compared, Par
 from samedeal.game import Counted, Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE, Practice
@@ -199,33 +199,7 @@ class PlayerPage(Struct, frozen=True):
     """Newest first."""
 
 
-class DealPar(Struct, frozen=True, kw_only=True):
-    """The computer's results on a deal."""
-
-    game: str
-    deal: str
-    """The code of the deal."""
-    variant: Mapping[str, str | bool]
-    bot: str
-    """The bot that played."""
-    plays: int
-    """The number of plays."""
-    goal: int
-    """The number of cards to move to the foundations."""
-    counted: Counted
-    """What a result counts: cards on the foundations, or cards left."""
-    homes: Sequence[int]
-    """The cards on the foundations after each play, play 0 first; a won play counts as `goal`."""
-    results: Sequence[int]
-    minimum: int
-    median: float
-    mean: float
-    maximum: int
-    solved: int
-    """The number of plays won."""
-
-
-class RacePar(DealPar, frozen=True, kw_only=True):
+class RacePar(Par, frozen=True, kw_only=True):
     """The computer's results on the deal of a race, compared with its racers."""
 
     race: str

@@ -1,19 +1,18 @@
 """Par: the computer's results on a deal, and its plays as replays."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct, msgpack
+from msgspec import Struct, msgpack, structs
 from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.computer.bots import BOTS
 from samedeal.computer.par import Par
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import SeatNumber
 from samedeal.replays.replay import Replay
-from samedeal.wire.documents import DealPar, RacePar
+from samedeal.wire.documents import RacePar
 from samedeal_server.api.deal_codes import deal_of
 from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.api.replays import FORMS, parse_suffix, render
@@ -79,7 +78,7 @@ class ParOfDeals:
     @route(
         "GET",
         f"{V1}/deals/{{deal:path}}/par",
-        ResponseSpec(kind=DealPar),
+        ResponseSpec(kind=Par),
         IN_PROGRESS,
         refuses=("not-found", "deal-sealed", "store-unavailable"),
         cost=5,
@@ -87,7 +86,7 @@ class ParOfDeals:
     async def of_deal(self, request: Request) -> Response:
         """Return the computer's results on a deal. The first request starts the computation."""
         par = await self._pars.of_deal(*deal_of(request), client_network(request))
-        return _in_progress(par) if isinstance(par, ParProgress) else json_response(DealPar(**_par_fields(par)))
+        return _in_progress(par) if isinstance(par, ParProgress) else json_response(par)
 
     @route(
         "GET",
@@ -122,13 +121,7 @@ class ParOfDeals:
         if picture:
             data = await render(self._renderings, request, "par-chart", msgpack.encode((par, racers)))
             return Response(data, media_type=MEDIA["svg"], headers={"Vary": "Accept"})
-        return json_response(RacePar(race=race_id, racers=racers, **_par_fields(par)), headers={"Vary": "Accept"})
-
-
-def _par_fields(par: Par) -> dict[str, Any]:
-    """Return the fields of DealPar."""
-    fields = {name: getattr(par, name) for name in DealPar.__struct_fields__ if name != "goal"}
-    return fields | {"goal": GAMES[par.game].goal}
+        return json_response(RacePar(race=race_id, racers=racers, **structs.asdict(par)), headers={"Vary": "Accept"})
 
 
 def _in_progress(progress: ParProgress) -> Response:

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import click
 
-from samedeal.computer.par import Square
+from samedeal.computer.par import Par, Square
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.share.par_chart import LONGEST_ROW, rows, verdict
-from samedeal.wire.documents import DealPar, RacePar
+from samedeal.wire.documents import RacePar
 from samedeal_cli.commands.output import show, write_output
 from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of
@@ -79,7 +79,7 @@ def par(
     if svg:
         write_output(settings, svg, api.download(f"{path}.svg", query=query))
     else:
-        show(settings, data, _lines(settings, api.read(data, RacePar if isinstance(what, Link) else DealPar)))
+        show(settings, data, _lines(settings, api.read(data, RacePar if isinstance(what, Link) else Par)))
 
 
 def compute_par(api: Api, path: str, query: dict[str, object] | None = None) -> Iterator[tuple[ParProgress, bytes]]:
@@ -122,7 +122,7 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
         raise Unreachable(api.server, f"not a valid Same Deal response: {plain(refused.text)}") from refused
 
 
-def _lines(settings: Settings, result: DealPar) -> Iterator[str]:
+def _lines(settings: Settings, result: Par) -> Iterator[str]:
     title = GAMES[result.game].title if result.game in GAMES else result.game
     yield f"{title}: {result.bot} played this deal {result.plays} times"
     yield printable(short_deal(result.deal))  # --json has the whole code
