@@ -20,10 +20,9 @@ from samedeal.race.events import (
     Unreadied,
 )
 from samedeal.race.race import MAX_SEAT_ENTRIES, MAX_SEATS
-from samedeal.race.run import MAX_MOVES, RESTART, UNDO, Run
-from samedeal.race.undo_history import UndoHistory
+from samedeal.race.run import MAX_MOVES, RESTART, UNDO, Run, UndoHistory
 from samedeal.replays import replay
-from samedeal.values import PersistentList, replace
+from samedeal.values import replace
 from support.finished_races import OPENED_AT, SECRET
 from support.race_steps import every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
 from support.races_by_hand import counting, joined, opened, run_of, running
@@ -77,7 +76,7 @@ def test_a_racer_who_resigned_cannot_move() -> None:
 
 def test_the_number_of_moves_per_racer_is_limited() -> None:
     log = running()
-    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=PersistentList(("draw",) * (MAX_MOVES - 1))))
+    seat = replace(log.race.seat(1), run=replace(run_of(log.race), moves=("draw",) * (MAX_MOVES - 1)))
     log.race = replace(log.race, seats=(seat, log.race.seat(2)))
     play(log, 1, ["draw"])
     for move in ("draw", UNDO, RESTART):

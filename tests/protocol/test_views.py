@@ -16,9 +16,9 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Left, Moved, Resigned
 from samedeal.race.race import Race
-from samedeal.race.run import RESTART, UNDO, Run
+from samedeal.race.run import RESTART, UNDO, Run, UndoHistory
 from samedeal.race.standings import Seat
-from samedeal.values import PersistentList, replace
+from samedeal.values import replace
 from samedeal.wire import views
 from samedeal.wire.messages import Progress, Rematch, View
 from support.finished_races import SECRET, Logged, nonce
@@ -357,7 +357,7 @@ def _turned_over(seat: Seat) -> Seat:
             run,
             deal=_other(run.deal),
             game=_other(run.game),
-            undo_history=replace(run.undo_history, positions=PersistentList(map(_other, run.undo_history.positions))),
+            undo_history=UndoHistory(tuple((_other(first), moves) for first, moves in run.undo_history.blocks)),
         ),
     )
 

@@ -3,16 +3,47 @@
 from functools import cache
 from typing import Final, Self
 
+from msgspec import Struct
+
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game, Move
 from samedeal.race.events import Options
-from samedeal.race.undo_history import UndoHistory
-from samedeal.values import PersistentList, Value, derived, replace
+from samedeal.values import Value, derived, replace
 
 UNDO: Final = "undo"
 RESTART: Final = "restart"
 MAX_MOVES = 5_000
 """The maximum number of moves per racer, which bounds the size of the log."""
+INTERVAL = 32
+"""A position takes as much memory as dozens of moves, and replaying this many moves is fast."""
+
+
+class UndoHistory(Struct, frozen=True):
+    """The positions that undo can return to: every INTERVAL-th one, and the moves from which the others follow."""
+
+    blocks: tuple[tuple[Game, tuple[Move, ...]], ...] = ()
+    """Positions, each with the moves from there on; only the last can have fewer than INTERVAL."""
+
+    def __len__(self) -> int:
+        return INTERVAL * (len(self.blocks) - 1) + len(self.blocks[-1][1]) if self.blocks else 0
+
+    def after(self, position: Game, move: Move, game: Game) -> "UndoHistory":
+        """Return the history after a move from a position to `game`; an empty one if that revealed a hidden card."""
+        if position.reveals(game):
+            return UndoHistory()
+        if self.blocks and len(self.blocks[-1][1]) < INTERVAL:
+            *others, (first, moves) = self.blocks
+            return UndoHistory((*others, (first, (*moves, move))))
+        # A copy without the cached properties, which would keep the legal moves of every position in memory.
+        return UndoHistory((*self.blocks, (replace(position), (move,))))
+
+    def back(self) -> "tuple[Game, UndoHistory]":
+        """Return the newest position and the history before it, if there is one."""
+        *others, (position, moves) = self.blocks
+        blocks = (*others, (position, moves[:-1])) if moves[1:] else tuple(others)
+        for move in moves[:-1]:
+            position = position.after(move)
+        return position, UndoHistory(blocks)
 
 
 class Run(Value, frozen=True):
@@ -24,7 +55,7 @@ class Run(Value, frozen=True):
     """The starting position."""
     game: Game
     """The current position."""
-    moves: PersistentList[Move] = PersistentList()
+    moves: tuple[Move, ...] = ()
     """All moves of all attempts, including undo and restart."""
     undo_history: UndoHistory = UndoHistory()
     """The positions that undo can return to. Turning up a hidden card clears it."""
@@ -44,18 +75,18 @@ class Run(Value, frozen=True):
             raise Refused("not-allowed", f"A racer can make at most {MAX_MOVES} moves in a race.")
         if move == RESTART:
             self._check_restart()
-            moves = self.moves.appended(RESTART)
+            moves = (*self.moves, RESTART)
             return replace(self, moves=moves, game=self.deal, undo_history=UndoHistory(), attempts=self.attempts + 1)
         if move == UNDO:
             self._check_undo()
             game, history = self.undo_history.back()
-            return replace(self, moves=self.moves.appended(UNDO), game=game, undo_history=history)
+            return replace(self, moves=(*self.moves, UNDO), game=game, undo_history=history)
         game = self.game.after(move)
         home = game.home
         peak, peak_ms = (home, ms) if home > self.peak or game.won else (self.peak, self.peak_ms)
         move = _shared(move)
         history = self.undo_history.after(self.game, move, game)
-        moves = self.moves.appended(move)
+        moves = self.moves + (move,)  # noqa: RUF005 (faster, and there can be thousands)
         return replace(self, moves=moves, game=game, undo_history=history, peak=peak, peak_ms=peak_ms)
 
     def may(self, move: Move) -> bool:

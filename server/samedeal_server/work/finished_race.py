@@ -5,7 +5,7 @@ from msgspec import Raw, Struct, msgpack
 from samedeal.game import Game, Move
 from samedeal.race.race import Race
 from samedeal.race.run import Run
-from samedeal.values import PersistentList, replace
+from samedeal.values import replace
 from samedeal_server.store import stored_replays
 
 
@@ -44,7 +44,7 @@ def decode(data: bytes) -> Race:
 
 def _encoded(run: Run) -> _Run:
     game = Raw(msgpack.encode(run.game))
-    return _Run(game, tuple(run.moves), run.attempts, run.peak, run.peak_ms, run.resigned)
+    return _Run(game, run.moves, run.attempts, run.peak, run.peak_ms, run.resigned)
 
 
 def _decoded(race: Race, deal: Game, run: _Run) -> Run:
@@ -52,7 +52,7 @@ def _decoded(race: Race, deal: Game, run: _Run) -> Run:
         race.options,
         deal,
         msgpack.decode(run.game, type=race.game),
-        PersistentList(run.moves),
+        run.moves,
         attempts=run.attempts,
         peak=run.peak,
         peak_ms=run.peak_ms,
