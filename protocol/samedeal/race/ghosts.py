@@ -9,6 +9,7 @@ from math import inf
 from typing import Final, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from samedeal.race.events import Closed, Dealt, Entry, Moved, Resigned, Whole
 from samedeal.race.race import Race
@@ -35,70 +36,36 @@ class Ghost(Struct, frozen=True, kw_only=True):
     ms: Whole
     """The time from the deal to the win, or until ``home`` was first reached."""
 
-
-class Change(Struct, frozen=True, array_like=True):
-    """What a racer's standing shows from a point in time on."""
-
-    at_ms: int
-    """The time since the deal."""
-    outcome: str
-    done: bool
-    home: int
-    progress: float
-    ms: int
-
     @classmethod
-    def of(cls, at_ms: int, standing: Standing) -> Self:
-        return cls(at_ms, standing.outcome, standing.done, standing.home, standing.progress, standing.ms)
+    def of(cls, standing: Standing) -> Self:
+        """Return what a ghost shows at the time of a standing, without its number."""
+        return cls(ghost=0, **{name: getattr(standing, name) for name in _SHOWN})
 
-    @property
-    def shown(self) -> tuple[str, bool, int, float, int]:
-        return self.outcome, self.done, self.home, self.progress, self.ms
+
+_SHOWN: Final = Ghost.__struct_fields__[1:]
 
 
 class Track(Struct, frozen=True, array_like=True):
     """One racer's standing over time."""
 
-    name: str
-    bot: bool
-    goal: int
-    changes: tuple[Change, ...]
-    """In the order of time; the first is at the deal."""
+    times: tuple[int, ...]
+    """The times of changes since the deal, in order; the first is that of the deal."""
+    ghosts: tuple[Ghost, ...]
+    """What is shown from each of these times on."""
 
     @classmethod
     def of_result(cls, standing: Standing) -> Self:
         """Return the track of a racer given only the final standing: no cards home until its time, then all of it."""
-        start = Change(0, "playing", False, 0, 0.0, 0)
-        return cls(standing.name, standing.bot, standing.goal, (start, Change.of(standing.ms, standing)))
+        end = Ghost.of(standing)
+        return cls((0, standing.ms), (replace(end, outcome="playing", done=False, home=0, progress=0.0, ms=0), end))
 
     def at(self, ms: float, number: int) -> Ghost:
         """Return the ghost with a number at a time after the deal; ``inf`` for the end."""
-        change = self.changes[bisect_right(self.changes, ms, key=_at_ms) - 1]
-        return Ghost(
-            ghost=number,
-            name=self.name,
-            bot=self.bot,
-            outcome=change.outcome,
-            done=change.done,
-            home=change.home,
-            goal=self.goal,
-            progress=change.progress,
-            ms=change.ms,
-        )
+        return replace(self.ghosts[bisect_right(self.times, ms) - 1], ghost=number)
 
     def before_deal(self, number: int) -> Ghost:
         """Return the ghost with a number before the deal."""
-        return Ghost(
-            ghost=number,
-            name=self.name,
-            bot=self.bot,
-            outcome="ready",
-            done=False,
-            home=0,
-            goal=self.goal,
-            progress=0.0,
-            ms=0,
-        )
+        return replace(self.ghosts[0], ghost=number, outcome="ready", done=False, home=0, progress=0.0, ms=0)
 
 
 def tracks(race: Race, entries: Iterable[Entry]) -> tuple[Track, ...]:
@@ -106,12 +73,12 @@ def tracks(race: Race, entries: Iterable[Entry]) -> tuple[Track, ...]:
 
     Raises Refused if the log is invalid.
     """
-    changes: dict[int, list[Change]] = {}
+    changes: dict[int, dict[int, Ghost]] = {}
     for entry in entries:
         race, event = race.after(entry), entry.event
         at_ms = entry.at - (race.started_at or 0)
         if isinstance(event, Dealt):
-            changes = {seat.number: [] for seat in race.roster if seat.run}
+            changes = {seat.number: {} for seat in race.roster if seat.run}
         if isinstance(event, Dealt | Closed):
             news = [standing for standing in race.standings() if standing.seat in changes]
         elif isinstance(event, Moved | Resigned):
@@ -120,13 +87,13 @@ def tracks(race: Race, entries: Iterable[Entry]) -> tuple[Track, ...]:
         else:
             continue
         for standing in news:
-            change = Change.of(at_ms, standing)
-            known = changes[standing.seat]
-            if not known or known[-1].shown != change.shown:
-                known.append(change)
-    goal = race.game.goal
+            ghost, known = Ghost.of(standing), changes[standing.seat]
+            if not known or known[next(reversed(known))] != ghost:
+                known[at_ms] = ghost
     return tuple(
-        Track(seat.name, seat.bot, goal, tuple(changes[seat.number])) for seat in race.roster if seat.number in changes
+        Track(tuple(changes[seat.number]), tuple(changes[seat.number].values()))
+        for seat in race.roster
+        if seat.number in changes
     )
 
 
@@ -145,13 +112,9 @@ def next_change_at(tracks: Iterable[Track], race: Race, now: int) -> int | None:
         return None
     ms, times = now - race.started_at, list[int]()
     for track in tracks:
-        index = bisect_right(track.changes, ms, key=_at_ms)
-        times += [change.at_ms for change in track.changes[index : index + 1]]
+        index = bisect_right(track.times, ms)
+        times += track.times[index : index + 1]
     return race.started_at + min(times) if times else None
-
-
-def _at_ms(change: Change) -> int:
-    return change.at_ms
 
 
 def _rank(ghost: Ghost) -> tuple[bool, int, int]:
