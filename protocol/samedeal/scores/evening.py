@@ -1,6 +1,5 @@
 """Matchpoints, and the evening: a table over races that follow each other."""
 
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -52,10 +51,7 @@ def matchpoints(places: Sequence[int]) -> tuple[int, ...]:
 
     Divide them by ``2 * (len(places) - 1)`` to compare races with different numbers of racers.
     """
-    ranked, count = sorted(places), len(places)
-    return tuple(
-        2 * (count - (after := bisect_right(ranked, at))) + after - bisect_left(ranked, at) - 1 for at in places
-    )
+    return tuple(sum(2 * (other > at) + (other == at) for other in places) - 1 for at in places)
 
 
 def evening(results: Iterable[RaceResult]) -> Evening:

@@ -1,7 +1,8 @@
 """Tallies: a player's personal scores and head-to-head records, added up race by race in any order."""
 
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Literal, Self, get_args
 
 from msgspec import Struct
 
@@ -77,20 +78,14 @@ class Versus(Struct, frozen=True, kw_only=True):
     """By slug."""
 
 
-@dataclass
-class _Newest:
-    """The newest name of a player."""
+_Ended = Literal["ahead", "behind", "tied"]
+_Newest = tuple[int, str, str, bool]
+"""The end and the id of a player's newest race, and the player's name and whether it was a bot there."""
+_NONE: Final = (-1, "", "", False)
 
-    order: tuple[int, str] = (-1, "")
-    name: str = ""
-    bot: bool = False
 
-    def see(self, result: RaceResult, racer: RacerResult) -> None:
-        self.merge(_Newest((result.ended_at, result.race), racer.name, racer.bot))
-
-    def merge(self, other: "_Newest") -> None:
-        if other.order > self.order:
-            self.order, self.name, self.bot = other.order, other.name, other.bot
+def _seen(result: RaceResult, racer: RacerResult) -> _Newest:
+    return result.ended_at, result.race, racer.name, racer.bot
 
 
 @dataclass
@@ -118,7 +113,7 @@ class PersonalTally:
     """The personal scores of a player, added up. Add each race once."""
 
     player: str
-    newest: _Newest = field(default_factory=_Newest)
+    newest: _Newest = _NONE
     games: dict[str, _Game] = field(default_factory=dict)
     days: set[int] = field(default_factory=set)
     """The numbers of the UTC days on which the player raced a daily deal."""
@@ -128,7 +123,7 @@ class PersonalTally:
         racer = result.racer(self.player)
         if racer is None:
             return
-        self.newest.see(result, racer)
+        self.newest = max(self.newest, _seen(result, racer))
         if result.daily:
             self.days.add(Day.at(result.opened_at).number)
         home = racer.goal if racer.won else racer.home
@@ -138,26 +133,24 @@ class PersonalTally:
 
     def merged(self, other: Self) -> "PersonalTally":
         """Return the tally over the races of both, which have none in common."""
-        tally = PersonalTally(self.player, days=self.days | other.days)
+        tally = PersonalTally(self.player, max(self.newest, other.newest), days=self.days | other.days)
         for each in (self, other):
-            tally.newest.merge(each.newest)
             for slug, game in each.games.items():
                 tally.games.setdefault(slug, _Game()).merge(game)
         return tally
 
     def scores(self, today: Day) -> Personal:
         """Return the scores on a day, on which the current streak depends."""
+        *_, name, bot = self.newest
         streak, longest = _streaks(self.days, today.number)
-        total = _Game()
-        for game in self.games.values():
-            total.merge(game)
+        games = self.games.values()
         return Personal(
             player=self.player,
-            name=self.newest.name,
-            bot=self.newest.bot,
-            races=total.races,
-            wins=total.wins,
-            solved=total.solved,
+            name=name,
+            bot=bot,
+            races=sum(game.races for game in games),
+            wins=sum(game.wins for game in games),
+            solved=sum(game.solved for game in games),
             streak=streak,
             longest_streak=longest,
             games=tuple(_scores(slug, game) for slug, game in sorted(self.games.items())),
@@ -170,48 +163,44 @@ class VersusTally:
 
     player: str
     other: str
-    names: tuple[_Newest, _Newest] = field(default_factory=lambda: (_Newest(), _Newest()))
-    games: dict[str, list[int]] = field(default_factory=dict)
-    """By game: how often the player finished ahead, behind and tied."""
+    newest: tuple[_Newest, _Newest] = (_NONE, _NONE)
+    counts: Counter[tuple[str, _Ended]] = field(default_factory=Counter)
+    """How often the player finished ahead, behind and tied in each game."""
 
     def add(self, result: RaceResult) -> None:
         """Add a race. Races in which one of the two was not dealt cards do not count."""
         mine, theirs = result.racer(self.player), result.racer(self.other)
         if mine is None or theirs is None:
             return
-        for newest, racer in zip(self.names, (mine, theirs), strict=True):
-            newest.see(result, racer)
-        ended = 0 if mine.place < theirs.place else 1 if mine.place > theirs.place else 2
-        self.games.setdefault(result.game, [0, 0, 0])[ended] += 1
+        self.newest = _newer(self.newest, (_seen(result, mine), _seen(result, theirs)))
+        ended: _Ended = "ahead" if mine.place < theirs.place else "behind" if mine.place > theirs.place else "tied"
+        self.counts[result.game, ended] += 1
 
     def merged(self, other: Self) -> "VersusTally":
         """Return the tally over the races of both, which have none in common."""
-        tally = VersusTally(self.player, self.other)
-        for each in (self, other):
-            for newest, newer in zip(tally.names, each.names, strict=True):
-                newest.merge(newer)
-            for slug, counts in each.games.items():
-                known = tally.games.get(slug, [0, 0, 0])
-                tally.games[slug] = [one + more for one, more in zip(known, counts, strict=True)]
-        return tally
+        newest = _newer(self.newest, other.newest)
+        return VersusTally(self.player, self.other, newest, self.counts + other.counts)
 
     def record(self) -> Versus:
         """Return the record."""
-        ahead, behind, tied = (sum(counts[ended] for counts in self.games.values()) for ended in range(3))
+        slugs = sorted({slug for slug, _ in self.counts})
         return Versus(
             player=self.player,
-            name=self.names[0].name,
+            name=self.newest[0][2],
             other=self.other,
-            other_name=self.names[1].name,
-            races=ahead + behind + tied,
-            ahead=ahead,
-            behind=behind,
-            tied=tied,
-            games=tuple(
-                GameRecord(game=slug, races=sum(counts), ahead=counts[0], behind=counts[1], tied=counts[2])
-                for slug, counts in sorted(self.games.items())
-            ),
+            other_name=self.newest[1][2],
+            games=tuple(GameRecord(game=slug, **self._numbers(slug)) for slug in slugs),
+            **self._numbers(*slugs),
         )
+
+    def _numbers(self, *slugs: str) -> dict[str, int]:
+        """Return the fields of a record over some games."""
+        numbers = {ended: sum(self.counts[slug, ended] for slug in slugs) for ended in get_args(_Ended)}
+        return {"races": sum(numbers.values()), **numbers}
+
+
+def _newer(these: tuple[_Newest, _Newest], those: tuple[_Newest, _Newest]) -> tuple[_Newest, _Newest]:
+    return max(these[0], those[0]), max(these[1], those[1])
 
 
 def _scores(slug: str, game: _Game) -> GameScores:
