@@ -126,6 +126,12 @@ class Event(Record, frozen=True, tag_field="t", tag=str.lower):
     """Something that happened in a race. The fold accepts or refuses it."""
 
 
+class SeatEvent(Event, frozen=True):
+    """Something that happened to a seat."""
+
+    seat: SeatNumber
+
+
 Connection = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
 """A random id of a connection. It distinguishes the entries of two connections that take the same seat at the same
 time, so that only one of them is accepted into the log."""
@@ -133,10 +139,9 @@ SERVER: Final = "0000000000000000"
 """The connection of the seats of server bots. Clients' connections have random ids."""
 
 
-class Joined(Event, frozen=True):
+class Joined(SeatEvent, frozen=True):
     """A player took a seat. Seats are numbered from 1 in the order of joining; returning players keep their number."""
 
-    seat: SeatNumber
     player: Annotated[str, Meta(min_length=1, max_length=64)]
     """The player's public id."""
     name: Name
@@ -147,32 +152,25 @@ class Joined(Event, frozen=True):
     """The connection that controls the seat."""
 
 
-class Left(Event, frozen=True):
+class Left(SeatEvent, frozen=True):
     """A player gave up the seat before the countdown."""
 
-    seat: SeatNumber
 
-
-class Readied(Event, frozen=True):
+class Readied(SeatEvent, frozen=True):
     """A player is ready for the countdown."""
 
-    seat: SeatNumber
 
-
-class Unreadied(Event, frozen=True):
+class Unreadied(SeatEvent, frozen=True):
     """A player is no longer ready."""
-
-    seat: SeatNumber
 
 
 class Counting(Event, frozen=True):
     """The countdown started. The seats are fixed, and racers can open their nonces."""
 
 
-class Nonce(Event, frozen=True):
+class Nonce(SeatEvent, frozen=True):
     """A racer opened the commitment by revealing the nonce."""
 
-    seat: SeatNumber
     nonce: Hex32
 
 
@@ -183,24 +181,20 @@ class Dealt(Event, frozen=True):
     """The number of the seed derived from the root: the first that passes the race's filter."""
 
 
-class Moved(Event, frozen=True):
+class Moved(SeatEvent, frozen=True):
     """A racer made a move, including ``undo`` and ``restart``."""
 
-    seat: SeatNumber
     move: MoveText
 
 
-class Taken(Event, frozen=True):
+class Taken(SeatEvent, frozen=True):
     """A newer connection took over a racer's seat. Older ones can no longer play it."""
 
-    seat: SeatNumber
     by: Connection | None = None
 
 
-class Resigned(Event, frozen=True):
+class Resigned(SeatEvent, frozen=True):
     """A racer resigned. The best attempt so far counts."""
-
-    seat: SeatNumber
 
 
 class Closed(Event, frozen=True):
