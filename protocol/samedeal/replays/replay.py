@@ -1,8 +1,8 @@
 """Replays: finished races as files, as a single document or line by line."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, islice
-from typing import BinaryIO, Final, Literal, Protocol, TypeVar
+from typing import BinaryIO, Final, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -24,27 +24,6 @@ FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1", 2: "samedeal.rep
 """The replay format for each race format (``Header.format``)."""
 
 T = TypeVar("T")
-
-
-class Log(Protocol):
-    """A finished race, either in memory or read line by line."""
-
-    @property
-    def header(self) -> Header: ...
-    @property
-    def entries(self) -> Iterable[Entry]:
-        """The entries in order. Can be iterated more than once."""
-
-    @property
-    def closing(self) -> Closed | None:
-        """The event of the last entry, if it closes the race."""
-
-    @property
-    def digest(self) -> str: ...
-    @property
-    def signature(self) -> Signature: ...
-    @property
-    def standings(self) -> tuple[Standing, ...]: ...
 
 
 class Head(Record, frozen=True, kw_only=True):
@@ -88,6 +67,7 @@ class Replay(Head, frozen=True, kw_only=True):
 
     @property
     def closing(self) -> Closed | None:
+        """The event of the last entry, if it closes the race."""
         return _closing(self.entries[-1]) if self.entries else None
 
     @property
@@ -153,6 +133,10 @@ class ReplayLines:
             if number > MAX_ENTRIES + 2:
                 raise Refused("bad-replay", f"A replay can have at most {MAX_ENTRIES} entries.")
             yield line
+
+
+Log = Replay | ReplayLines
+"""A finished race, either in memory or read line by line. Its entries can be iterated more than once."""
 
 
 def in_lines(start: bytes) -> bool:

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening
+
+if TYPE_CHECKING:
+    from samedeal.race.ghosts import Ghost
+    from samedeal.wire.documents import Result
 
 MAX_NAMES: Final = 4
 """How many racers a sentence names."""
@@ -17,19 +21,6 @@ _OUTCOMES: Final = {
     "over": "finished",
     "timeout": "out of time",
 }
-
-
-class Scored(Protocol):
-    """What a result is made of: a standing, a ghost, or a result of a day."""
-
-    @property
-    def outcome(self) -> str: ...
-    @property
-    def home(self) -> int: ...
-    @property
-    def goal(self) -> int: ...
-    @property
-    def ms(self) -> int: ...
 
 
 def clock(ms: int, *, tenths: bool = True) -> str:
@@ -76,7 +67,7 @@ def achieved(game: str, home: int, goal: int, outcome: str = "", *, short: bool 
     return f"score {goal - home}" if played_for_score(game) else f"{home}/{goal}" if short else f"{home} of {goal}"
 
 
-def result(game: str, racer: Scored) -> str:
+def result(game: str, racer: "Standing | Ghost | Result") -> str:
     """Return a racer's result on the deal: ``solved in 52.2 s``, ``15 of 52`` or ``score 81``."""
     if racer.outcome == "won":
         return f"solved in {duration(racer.ms)}"
