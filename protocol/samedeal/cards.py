@@ -24,8 +24,3 @@ suit_of: Callable[[Card], str] = {card: card[1] for card in _PACK}.__getitem__
 def pack(decks: int = 1) -> Pile:
     """Return unshuffled cards: for each deck and each suit, ace to king."""
     return _PACK * decks
-
-
-def adjacent(card: Card, other: Card) -> bool:
-    """Return whether the ranks are adjacent. King and ace are adjacent too."""
-    return (rank_of(card) - rank_of(other)) % KING in (1, KING - 1)

@@ -222,11 +222,6 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     def outcome(self) -> Outcome:
         return "won" if self.won else self.dead_end if self.over else "playing"
 
-    @property
-    def progress(self) -> float:
-        """The progress from 0 to 1; it is 1 only if the game is won."""
-        return 1.0 if self.won else self.home / self.goal
-
     def reveals(self, later: "Game") -> bool:
         """Return whether a face-down pile differs in a later position, in which case undo is not possible."""
         before, after = self.table.piles, later.table.piles

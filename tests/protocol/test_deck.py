@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samedeal.cards import ACE, KING, RANKS, SUITS, adjacent, pack, rank_of, suit_of
+from samedeal.cards import ACE, KING, RANKS, SUITS, pack, rank_of, suit_of
 from samedeal.deck import Words
 from samedeal.games.catalogue import GAMES
 from support.vectors import VECTORS
@@ -96,9 +96,3 @@ def test_a_pack_lists_each_suit_from_ace_to_king() -> None:
 
 def test_a_pack_of_two_decks_is_one_after_the_other() -> None:
     assert pack(2) == pack() + pack()
-
-
-def test_every_card_is_adjacent_to_two_cards_in_each_suit() -> None:
-    for card in pack():
-        assert {(rank_of(other) - rank_of(card)) % KING for other in pack() if adjacent(card, other)} == {1, 12}
-        assert sum(adjacent(card, other) for other in pack()) == 8

@@ -78,7 +78,7 @@ def test_position_does_not_depend_on_hidden_cards(game: str) -> None:
 
 def observe(game: Game, tries: Iterable[str]) -> tuple[Any, ...]:
     why = [game.why_not(move) for move in tries if move not in game.moves()]
-    return game.view(), game.notes, game.moves(), game.outcome, game.home, game.progress, why
+    return game.view(), game.notes, game.moves(), game.outcome, game.home, why
 
 
 @pytest.mark.parametrize("seed", [None, "7"])
