@@ -87,11 +87,6 @@ def _is_won(game: type[Game], seed: str, variant: Variant, count: int, wins: ran
     return fewest in wins and most in wins
 
 
-def _is_won_first(game: type[Game], seed: str, variant: Variant) -> bool:
-    """Return whether the first bot wins its first play."""
-    return next(plays(game, seed, (0,), variant, FIRST_BOTS[game.slug])).won
-
-
 def _is_won_by_thought(game: type[Game], seed: str, variant: Variant, wins: range) -> bool:
     """Return whether the first bot wins so many of its first 20 plays, and always making the first legal move loses.
 
@@ -148,7 +143,11 @@ _is_friendly = partial(_is_won, count=60, wins=range(18, 49))
 _is_certified = partial(_is_won_by_thought, wins=range(5, 13))
 _TESTS: Final[Mapping[str, Mapping[str, Callable[[type[Game], str, Variant], bool]]]] = {
     "any": {},
-    "friendly/1": {"the-edge": _is_friendly, "kings-in-the-corners": _is_friendly, "corners": _is_won_first},
+    "friendly/1": {
+        "the-edge": _is_friendly,
+        "kings-in-the-corners": _is_friendly,
+        "corners": partial(_is_won, count=1, wins=range(1, 2)),
+    },
     "certified/1": {
         "the-edge": _is_certified,
         "kings-in-the-corners": _is_certified,

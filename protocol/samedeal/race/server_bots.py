@@ -56,8 +56,7 @@ def seat_events(race: Race, name: str) -> list[AnyEvent]:
 
 def levels(race: Race) -> dict[int, Level]:
     """Return the levels of the bots in a race by seat."""
-    bots = [seat for seat in race.seats if seat.server and not seat.left]
-    return {seat.number: SERVER_BOTS[seat.name] for seat in bots if seat.name in SERVER_BOTS} if bots else {}
+    return {seat.number: SERVER_BOTS[seat.name] for seat in race.roster if seat.server and seat.name in SERVER_BOTS}
 
 
 def bots_playing(race: Race) -> Sequence[Seat]:

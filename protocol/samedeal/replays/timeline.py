@@ -92,12 +92,11 @@ def steps(replay: Replay) -> Steps:
 
 
 def _step(n: int, ms: int, move: str, old: Run, new: Run) -> Step:
-    before, after = old.game.view(), new.game.view()
     return Step(
         n=n,
         ms=ms,
         move=move,
-        changed={place: pile for place, pile in after.items() if pile != before[place]},
+        changed=new.game.changed_view(old.game),
         notes=new.game.notes,
         home=new.game.home,
         attempt=new.attempts,

@@ -12,7 +12,7 @@ from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.server_bots import levels
-from samedeal.race.standings import Seat, Standing
+from samedeal.race.standings import Standing
 from samedeal.wire.messages import Board, Changes, Guidance, Host, Progress, Rematch, View
 
 
@@ -42,8 +42,8 @@ def view(
     sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    others = [other for other in race.roster if other.run and other is not seat] if _sees_boards(race, seat) else []
-    ranks = _sees_standings(race, seat)
+    others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
+    ranks = sees_standings(race, viewer)
     return View(
         re=re,
         race=race.id,
@@ -112,7 +112,8 @@ def sees_standings(race: Race, viewer: int | None) -> bool:
 
     Raises Refused("not-seated") for a seat that is not occupied.
     """
-    return _sees_standings(race, race.seat(viewer) if viewer is not None else None)
+    seat = race.seat(viewer) if viewer is not None else None
+    return seat is not None or race.options.spectators != "after" or race.stage != "running"
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:
@@ -121,17 +122,9 @@ def sees_boards(race: Race, viewer: int | None) -> bool:
     With ``spectators: open``, everybody who is not playing may. Otherwise only racers may, as ``finishers`` says: those
     who have won, and so know all cards, none, or all who have finished; on a daily deal, which others play, nobody.
     """
-    return _sees_boards(race, race.seat(viewer) if viewer is not None else None)
-
-
-def _sees_standings(race: Race, seat: Seat | None) -> bool:
-    return seat is not None or race.options.spectators != "after" or race.stage != "running"
-
-
-def _sees_boards(race: Race, seat: Seat | None) -> bool:
     if race.closed:
         return False
-    run = seat.run if seat else None
+    run = race.seat(viewer).run if viewer is not None else None
     if race.options.spectators == "open":
         return run is None or run.done
     if run is None or race.header.daily or race.options.finishers == "none":
