@@ -22,7 +22,7 @@ COMPUTING = {
     "samedeal.share.text": {"pace"},
     "samedeal.proof.verification": {"verify"},
     "samedeal_server.work.png": {"png"},
-    "samedeal_server.store.stored_replays": {"render", "text"},
+    "samedeal_server.store.stored_replays": {"render"},
 }
 """Searches, plays and renderings, by module."""
 PROCESS = "samedeal_server.work.worker"

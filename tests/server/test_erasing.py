@@ -12,7 +12,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
 from samedeal_server.live.days import Days
-from samedeal_server.store import stored_replays, tombstone
+from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guest_tokens import Guest, Guests
@@ -215,7 +215,7 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
 
 async def test_replay_that_cannot_be_read_is_counted_and_stays(parts: Process, redis: Redis) -> None:
     await archive(parts, "of-both", 1, 2)
-    redis.set("replay:{damaged}", b"\x02" + bytes(40))
+    redis.set("replay:{damaged}", stored_replays.TAG + bytes(40))
     for tag in (b"\x63", b"\x01", b"{"):
         redis.set(b"replay:{%b}" % tag, tag + ADA.encode())
     step = await erasure_of(parts).step(ADA, None)
@@ -242,23 +242,22 @@ async def test_digits_of_something_else_are_not_a_player(parts: Process) -> None
     data = await parts.archive.render_input("of-both", parts.clock.now())
     assert data is not None
     secret = SECRET.hex()[:16]
-    assert secret.encode() in stored_replays.text(data)
+    assert secret.encode() in stored_replays.render(data, "json")
     assert await erase(parts, secret) == (0, 0)
     assert await erase(parts, "0" * 16) == (0, 0)
 
 
 def test_tombstone_is_refused_in_every_form() -> None:
-    stone = tombstone.encode(tombstone.Tombstone("calm-otter-42", "0f" * 32, "2026-11-23"))
+    stone = stored_replays.encode_tombstone(stored_replays.Tombstone("calm-otter-42", "0f" * 32, "2026-11-23"))
     for read in (
-        stored_replays.text,
+        lambda data: stored_replays.render(data, "json"),
         stored_replays.replay,
         stored_replays.header,
         stored_replays.summary,
-        stored_replays.result,
         lambda data: stored_replays.has_player(data, ADA),
     ):
         with pytest.raises(Refused, match=r"of calm-otter-42 was withdrawn on 2026-11-23\. Its digest is 0f0f"):
             read(stone)
     with pytest.raises(Refused) as caught:
-        stored_replays.header(tombstone.TAG + b"x")
+        stored_replays.header(stored_replays.TOMBSTONE_TAG + b"x")
     assert caught.value.code == "unsupported-version"

@@ -8,7 +8,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.wire.views import view
-from samedeal_server.store import replay_codec
+from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.race_log import LINGER_S
 from samedeal_server.work import finished_race
@@ -61,7 +61,7 @@ async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> No
 def test_a_finished_race_looks_the_same_wherever_its_log_was_folded(slug: str) -> None:
     replay = played(slug)
     *_, race = replay.races()
-    stored = replay_codec.encode(race, replay.entries, replay.signature)
+    stored = stored_replays.encode(race, replay.entries, replay.signature)
     again = finished_race.decode(finished_race.encode(finished_race.folded(stored)))
     for seat in (None, 1, 2):
         assert view(again, seat, race.at, header=True) == view(race, seat, race.at, header=True)

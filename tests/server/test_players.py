@@ -14,7 +14,7 @@ from samedeal.race.server_bots import server_bot_id
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
 from samedeal_server.live.player_records import MAX_CACHED, MOST_RACES, Newest, Players
-from samedeal_server.store import player_races, replay_codec, stored_replays
+from samedeal_server.store import player_races, stored_replays
 from samedeal_server.store.clock import Clock
 from support.archived_races import archive, guest, race_of
 from support.finished_races import OPENED_AT
@@ -251,15 +251,15 @@ async def test_folding_many_races_lets_other_tasks_run(
     signature = parts.archive.signing_keys.sign(log.race.id, log.race.digest)
     with Redis.from_url(redis_url) as redis, redis.pipeline() as pipeline:
         for number in range(1_000):
-            pipeline.set(f"replay:{{race-{number}}}", replay_codec.encode(log.race, log.entries, signature))
+            pipeline.set(f"replay:{{race-{number}}}", stored_replays.encode(log.race, log.entries, signature))
             pipeline.zadd("replays:player:player-1", {f"race-{number}": number})
         pipeline.execute()
     turns, decoded = 0, Counter[int]()
-    result = stored_replays.result
+    summary = stored_replays.summary
 
     def counted(start: bytes) -> object:
         decoded[turns] += 1
-        return result(start)
+        return summary(start)
 
     async def ticking() -> None:
         nonlocal turns
@@ -267,7 +267,7 @@ async def test_folding_many_races_lets_other_tasks_run(
             turns += 1
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(stored_replays, "result", counted)
+    monkeypatch.setattr(stored_replays, "summary", counted)
     ticker = asyncio.create_task(ticking())
     found = await page(players, 1, limit=MOST_RACES)
     ticker.cancel()
@@ -287,7 +287,7 @@ async def test_a_record_over_200_races_reads_only_those_of_10_000(
             if both or not other:  # the others are never read, so that they can be copies
                 log = race_of(race_id, *pair[:: 1 if number % 3 else -1], unlisted=unlisted)
                 signature = parts.archive.signing_keys.sign(log.race.id, log.race.digest)
-                data = replay_codec.encode(log.race, log.entries, signature)
+                data = stored_replays.encode(log.race, log.entries, signature)
                 other = other or data
             pipeline.set(f"replay:{{{race_id}}}", data if both else other)
             for player in pair:

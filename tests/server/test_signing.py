@@ -88,7 +88,7 @@ async def test_every_stored_replay_is_signed_with_the_published_key(redis_url: s
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
     with Redis.from_url(redis_url) as redis:
-        stored = [read(stored_replays.text(redis.get(key))) for key in redis.scan_iter("replay:*")]
+        stored = [read(stored_replays.render(redis.get(key), "json")) for key in redis.scan_iter("replay:*")]
     assert len(stored) == len(replays)
     assert {replay.signature.key for replay in stored} == {public(SIGNING_KEY)}
 

@@ -14,11 +14,12 @@ from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import RaceSummary
 from samedeal_server.net import metrics
-from samedeal_server.store import replay_codec, stored_replays
+from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store, Word, texts
 from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.player_races import PlayerRaces, listing
 from samedeal_server.store.signing_keys import SigningKeys
+from samedeal_server.store.stored_replays import Summary
 from samedeal_server.store.successors import Successors
 from samedeal_server.store.withdrawals import Withdrawals
 
@@ -62,7 +63,7 @@ class Archive:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
         # In a thread: a long race takes a second. No entries follow the closing one, so the race does not change.
         signature = self.signing_keys.sign(race.id, race.digest)
-        data = await asyncio.to_thread(replay_codec.encode, race, entries, signature)
+        data = await asyncio.to_thread(stored_replays.encode, race, entries, signature)
         # If another process stored it first, perhaps with another signing key, that replay stays.
         expiry: tuple[Word, ...] = () if self._expire_s is None else ("EX", self._expire_s)
         if await self._store.retry("SET", stored_replays.key(race.id), data, "NX", *expiry):
@@ -120,10 +121,10 @@ class Archive:
         Raises Refused("not-found") if it is not stored, and Refused("replay-sealed") like ``render_input``.
         """
         data = await self.render_input(race_id, now)
-        summary = await self._summary(race_id, data) if data else None
-        if not data or not summary:
+        summary = stored_replays.summary(data) if data else None
+        if summary is None:
             raise Refused("not-found", f"Race {race_id} was not found among the finished races.")
-        return stored_replays.header(data), summary
+        return summary.header, _listed(race_id, summary)
 
     async def replay(self, race_id: str) -> Replay | None:
         """Return the replay of a race, even if clients may not see it yet, or None if it is not stored."""
@@ -135,8 +136,10 @@ class Archive:
 
         Raises Refused("unsupported-version") if the race cannot be read, Refused("store-unavailable").
         """
-        start: bytes = await self._store.ask("GETRANGE", stored_replays.key(race_id), 0, replay_codec.SUMMARY_BYTES - 1)
-        return await self._summary(race_id, start) if start else None
+        found = (await stored_replays.summaries(self._store, [race_id]))[race_id]
+        if isinstance(found, Refused):
+            raise found
+        return None if found is None else _listed(race_id, found)
 
     async def search(self, search: Search, now: int) -> list[RaceSummary]:
         """Return finished races, newest first, without deals that are not public yet. Damaged races are skipped.
@@ -157,37 +160,23 @@ class Archive:
         summaries: list[RaceSummary] = []
         while (missing := search.limit - len(summaries)) > 0:
             race_ids = texts(await self._store.ask("ZREVRANGE", key, first, first + missing - 1))
-            replays = [stored_replays.key(race_id) for race_id in race_ids]
-            starts = dict(zip(race_ids, await self._store.starts(replays, replay_codec.SUMMARY_BYTES), strict=True))
-            if expired := [race_id for race_id, start in starts.items() if not start]:
+            found = await stored_replays.summaries(self._store, race_ids)
+            if expired := [race_id for race_id, summary in found.items() if summary is None]:
                 await self._store.retry("ZREM", key, *expired)
                 continue
-            visible = [item for item in starts.items() if item[0] not in self._hidden]
-            batch = await asyncio.gather(*(self._summary_or_none(*item) for item in visible))
-            summaries += filter(None, batch)
+            visible = (item for item in found.items() if item[0] not in self._hidden)
+            summaries += (_listed(race_id, summary) for race_id, summary in visible if isinstance(summary, Summary))
             first += missing
             if len(race_ids) < missing:
                 break
         public = [summary if summary.reveals_at <= now else replace(summary, deal=None) for summary in summaries]
         return [summary for summary in public if search.deal in (None, summary.deal)]
 
-    async def _summary_or_none(self, race_id: str, start: bytes) -> RaceSummary | None:
-        """Return the summary from the first bytes of a stored replay, or None if it cannot be read."""
-        try:
-            return await self._summary(race_id, start)
-        except Refused as refused:
-            if refused.code == "store-unavailable":
-                raise
-            return None
-
-    async def _summary(self, race_id: str, start: bytes) -> RaceSummary | None:
-        summary = stored_replays.summary(start) or stored_replays.summary(await self.data(race_id) or b"")
-        if summary is None:
-            return None
-        header, standings = summary.header, tuple([standing for _, standing in summary.racers])
-        return RaceSummary(race_id, header.game, summary.deal, summary.ended_at, standings, header.reveals_at)
-
     async def data(self, race_id: str) -> bytes | None:
         """Return the stored replay of a race, even if clients may not see it yet, or None if it is not stored."""
-        data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
-        return data
+        return await stored_replays.data(self._store, race_id)
+
+
+def _listed(race_id: str, summary: Summary) -> RaceSummary:
+    header, standings = summary.header, tuple([standing for _, standing in summary.racers])
+    return RaceSummary(race_id, header.game, summary.deal, summary.ended_at, standings, header.reveals_at)

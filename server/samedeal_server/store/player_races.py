@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from samedeal.errors import Refused
 from samedeal.scores.results import RaceResult
-from samedeal_server.store import replay_codec, stored_replays
+from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store, Word, texts
+from samedeal_server.store.stored_replays import Summary
 
 LISTED: Final = "replays:player"
 UNLISTED: Final = "replays:unlisted"
@@ -53,21 +53,11 @@ class PlayerRaces:
         """Yield the id and result of each race; None if it has expired or cannot be read. Raises as ``Store.ask``."""
         for start in range(0, len(race_ids), BATCH):
             batch = race_ids[start : start + BATCH]
-            replays = [stored_replays.key(race_id) for race_id in batch]
-            starts = await self._store.starts(replays, replay_codec.SUMMARY_BYTES)
-            for race_id, head in zip(batch, starts, strict=True):
-                yield race_id, await self._result(race_id, head) if head else None
-
-    async def _result(self, race_id: str, head: bytes) -> RaceResult | None:
-        """Return a result from the first bytes of a stored replay, or None if it cannot be read."""
-        try:
-            if (result := stored_replays.result(head)) is not None:
-                return result
-            return stored_replays.result(await self._store.ask("GET", stored_replays.key(race_id)) or b"")
-        except Refused as refused:
-            if refused.code == "store-unavailable":
-                raise
-            return None
+            for race_id, found in (await stored_replays.summaries(self._store, batch)).items():
+                if isinstance(found, Summary):
+                    yield race_id, RaceResult.of(found.header, found.ended_at, found.racers)
+                else:
+                    yield race_id, None
 
 
 def listing(keys: Iterable[str], race_id: str, ended_at: int, expire_s: int | None) -> Iterator[tuple[Word, ...]]:

@@ -1,14 +1,14 @@
 """The schema version of the store. A store with another one is refused and stays unchanged.
 
-1 to 3   development versions, which stored finished races in other formats, too
-4        finished races are in the format of ``replay_codec`` only
+1 to 4   development versions, which stored finished races in other formats
+5        finished races are in the format of ``stored_replays``
 """
 
 from typing import Final
 
 from samedeal_server.store.connection import Store, UnfitStoreError
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 UNFINISHED: Final = "unfinished-restore"
 """Stored in place of the schema number until a restore is complete, so that no server starts on half of the data."""
 KEY: Final = "samedeal:schema"
@@ -22,9 +22,14 @@ async def check_schema(store: Store) -> None:
     """
     if not await store.ask("EXISTS", _WRITTEN_BY_ANY):
         await store.retry("SET", KEY, SCHEMA, "NX")
+    if (number := await found(store)) != f"{SCHEMA}":
+        raise UnfitStoreError(mismatch(number))
+
+
+async def found(store: Store) -> str | None:
+    """Return the schema number of a store as text, or what else is there; None if there is nothing."""
     number: bytes | None = await store.ask("GET", KEY)
-    if number != b"%d" % SCHEMA:
-        raise UnfitStoreError(mismatch(None if number is None else number.decode(errors="replace")))
+    return None if number is None else number.decode(errors="replace")
 
 
 def mismatch(found: str | None) -> str:

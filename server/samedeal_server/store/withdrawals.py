@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from samedeal.race.events import Joined
-from samedeal_server.store import stored_replays, tombstone
+from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store, texts
 from samedeal_server.store.daily_results import DailyResults
 from samedeal_server.store.player_races import LISTED, UNLISTED
-from samedeal_server.store.tombstone import Tombstone
 
 ERASED: Final = "erased"
 """A sorted set of the public ids of erased players, by the time when they were erased first."""
@@ -43,7 +42,7 @@ class Withdrawals:
         Refused("unsupported-version") if the replay cannot be read.
         """
         data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
-        if data is None or tombstone.is_tombstone(data):
+        if data is None or stored_replays.is_tombstone(data):
             return False
         replay = await asyncio.to_thread(stored_replays.replay, data)
         header, summary = replay.header, stored_replays.summary(data)
@@ -57,6 +56,6 @@ class Withdrawals:
         for kind in ("analysis", "successor"):
             await self._store.retry("DEL", f"{kind}:{{{race_id}}}")
         today = datetime.now(UTC).date().isoformat()
-        stone = tombstone.encode(Tombstone(race_id, replay.digest, today))
+        stone = stored_replays.encode_tombstone(stored_replays.Tombstone(race_id, replay.digest, today))
         await self._store.retry("SET", stored_replays.key(race_id), stone, "XX", "KEEPTTL")
         return True
