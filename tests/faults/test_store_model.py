@@ -123,7 +123,7 @@ def plain(reply: object) -> object:
 
 async def compared(store: Store, model: Model, commands: list[list[Word]]) -> None:
     for number, command in enumerate(commands):
-        theirs = await answer(partial(store._redis.execute_command, *command))
+        theirs = await answer(partial(store._connections.ask, *command))
         ours = await answer(partial(model.execute, *command))
         assert plain(ours) == plain(theirs), (number, commands[max(0, number - 5) : number + 1])
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
@@ -19,12 +18,16 @@ async def store(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 @pytest.fixture
-async def in_use(store: Store) -> list[Any]:
+async def in_use(store: Store) -> asyncio.Semaphore:
     """All connections, as if a slow command used each."""
-    return [await store._redis.connection_pool.get_connection() for _ in range(CONNECTIONS)]
+    for _ in range(CONNECTIONS):
+        await store._connections._free.acquire()
+    return store._connections._free
 
 
-async def test_commands_get_connections_in_the_order_in_which_they_were_sent(store: Store, in_use: list[Any]) -> None:
+async def test_commands_get_connections_in_the_order_in_which_they_were_sent(
+    store: Store, in_use: asyncio.Semaphore
+) -> None:
     replied = list[str]()
 
     async def ask(name: str) -> None:
@@ -33,13 +36,13 @@ async def test_commands_get_connections_in_the_order_in_which_they_were_sent(sto
 
     waiting = asyncio.ensure_future(ask("first"))
     await asyncio.sleep(0)
-    await store._redis.connection_pool.release(in_use.pop())
+    in_use.release()
     await ask("later")  # in the same iteration of the event loop
     await waiting
     assert replied == ["first", "later"]
 
 
-async def test_a_sibling_answers_while_all_connections_are_in_use(store: Store, in_use: list[Any]) -> None:
+async def test_a_sibling_answers_while_all_connections_are_in_use(store: Store, in_use: asyncio.Semaphore) -> None:
     sibling = store.sibling()
     await sibling.check()
     await sibling.close()

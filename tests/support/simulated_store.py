@@ -118,12 +118,12 @@ def _fail(answer: "asyncio.Future[Any] | None", error: Exception) -> None:
 
 
 class Client:
-    """Replaces the Redis client: each command has a reply or an error within the socket timeout."""
+    """Replaces the connections: each command has a reply or an error within the timeout."""
 
     def __init__(self, world: "World", process: "Process") -> None:
         self._world, self._process = world, process
 
-    async def execute_command(self, *command: Word) -> Any:
+    async def ask(self, *command: Word) -> Any:
         answer = self._world.loop.create_future()
         if self._process.gone:
             raise Unreachable("gone")
@@ -134,15 +134,13 @@ class Client:
         finally:
             timer.cancel()
 
-    ask = execute_command
-
 
 class ClientStore(Store):
     """The server's store connection, over that client."""
 
     def __init__(self, client: Client) -> None:
         self.health = Health()
-        self._redis, self._scripts = client, cast(Any, client)
+        self._connections = self._scripts = cast(Any, client)
 
     async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """One command at a time: interrupting a pipeline has the same results."""

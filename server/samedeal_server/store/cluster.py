@@ -1,7 +1,7 @@
 """A Redis Cluster as the store: each command goes to the node that has the slot of its key.
 
-redis-py's own cluster client is not used. It sends ASKING and the next command over different connections, so keys in a
-moving slot are not found, and it fails instead of waiting for a free connection.
+redis-py's own cluster client is not used: up to 8.1, it sends ASKING and the next command over different connections,
+so keys in a moving slot are not found, and it fails instead of waiting for a free connection.
 """
 
 import asyncio
@@ -17,10 +17,10 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, ClusterDownError, MovedError, ResponseError
 
 from samedeal_server.store.connection import (
+    Connections,
     Store,
     UnfitStoreError,
     Word,
-    client,
     description,
     node_configuration,
     unavailable,
@@ -64,7 +64,7 @@ class Cluster(Store):
         userinfo, at, hosts = parts.netloc.rpartition("@")
         self._url_prefix = f"{parts.scheme.removesuffix('+cluster')}://{userinfo}{at}"
         self._url_suffix = f"?{parts.query}" if parts.query else ""
-        self._clients: dict[Node, Any] = {}
+        self._nodes: dict[Node, Connections] = {}
         self._seeds = [_node(host) for host in hosts.split(",")]
         self._known = self._seeds.copy()
         """All nodes; those that did not answer come last."""
@@ -144,14 +144,14 @@ class Cluster(Store):
 
     async def configuration(self, *names: str) -> Sequence[Mapping[str, str] | None]:
         nodes = {owner for owner in self._owners if owner}
-        return await asyncio.gather(*(node_configuration(self._client(node), names) for node in nodes))
+        return await asyncio.gather(*(node_configuration(self._connections_to(node), names) for node in nodes))
 
     async def close(self) -> None:
         if self._refresh_task:
             self._refresh_task.cancel()
             await asyncio.gather(self._refresh_task, return_exceptions=True)
-        for node_client in self._clients.values():
-            await node_client.aclose(close_connection_pool=True)
+        for connections in self._nodes.values():
+            await connections.close()
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
         return self._answer(*command)
@@ -173,14 +173,11 @@ class Cluster(Store):
         raise error
 
     async def _send(self, node: Node, command: tuple[Word, ...], *, asking: bool) -> Any:
-        """Send a command to a node, preceded by ASKING if needed, and return the reply."""
+        """Send a command to a node, preceded by ASKING on the same connection if needed, and return the reply."""
         try:
             if not asking:
                 return await self._ask_node(node, *command)
-            async with self._client(node).pipeline(transaction=False) as pipeline:  # on one connection
-                pipeline.execute_command("ASKING")
-                pipeline.execute_command(*command)
-                _, answer = await pipeline.execute(raise_on_error=False)
+            _, answer = await self._connections_to(node).ask_all([("ASKING",), command])
         except _NODE_AWAY:
             self._demote(node)
             raise
@@ -192,10 +189,7 @@ class Cluster(Store):
         """Send XREAD commands to a node and return all entries, or None if it does not answer."""
         news: list[tuple[bytes, Any]] = []
         try:
-            async with self._client(node).pipeline(transaction=False) as pipeline:
-                for command in commands:
-                    pipeline.execute_command(*command)
-                answers = await self.health.watch(pipeline.execute(raise_on_error=False), "XREAD", str(node))
+            answers = await self.health.watch(self._connections_to(node).ask_all(commands), "XREAD", str(node))
             for command, answer in zip(commands, answers, strict=True):
                 news += (await self._answer(*command) if isinstance(answer, Exception) else answer) or ()
         except AWAY:
@@ -205,13 +199,13 @@ class Cluster(Store):
 
     def _ask_node(self, node: Node, *command: Word) -> Awaitable[Any]:
         """Send a command to a node once and return the reply. Raises one of AWAY."""
-        return self.health.watch(self._client(node).execute_command(*command), str(command[0]), str(node))
+        return self.health.watch(self._connections_to(node).ask(*command), str(command[0]), str(node))
 
-    def _client(self, node: Node) -> Any:
-        if node not in self._clients:
+    def _connections_to(self, node: Node) -> Connections:
+        if node not in self._nodes:
             host = f"[{node.host}]" if ":" in node.host else node.host
-            self._clients[node] = client(f"{self._url_prefix}{host}:{node.port}{self._url_suffix}")
-        return self._clients[node]
+            self._nodes[node] = Connections(f"{self._url_prefix}{host}:{node.port}{self._url_suffix}")
+        return self._nodes[node]
 
     # Slots.
 
@@ -255,9 +249,9 @@ class Cluster(Store):
                 self._owners = owners
                 self._known = [*dict.fromkeys((*(node for node in self._known if node in nodes), *nodes, *self._seeds))]
                 self.health.retain({*map(str, nodes), *((NO_OWNER,) if None in owners else ())})
-                for gone in self._clients.keys() - set(self._known):
+                for gone in self._nodes.keys() - set(self._known):
                     with suppress(*AWAY):
-                        await self._clients.pop(gone).aclose(close_connection_pool=True)
+                        await self._nodes.pop(gone).close()
                 return
         raise failure
 

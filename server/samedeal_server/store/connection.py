@@ -1,8 +1,7 @@
 """The store: connections to one Redis, retries, scripts, and the checks before it is used."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from hashlib import sha1
 from importlib.resources import files
@@ -21,20 +20,16 @@ from samedeal_server.store.health import AWAY, Health
 
 Word = str | bytes | int
 
-pack: Callable[[Any], bytes] | None = None
-with suppress(ImportError):  # installed by the extra "fast"
-    from hiredis import pack_command
-
-    pack = pack_command
-
 OLDEST = (7, 0)
 RETRY_S = 1.5
 """How long a repeatable command is retried before it is refused with "store-unavailable"."""
 TIMEOUT_S = 1.0
 CONNECTIONS = 12
-"""Maximum connections of a store to a node; without a cluster, as many again for scripts. Commands wait up to TIMEOUT_S
-for a free one, in the order in which they were sent."""
+"""Maximum connections of a store to a node; without a cluster, as many again for scripts, so that moves do not wait for
+other commands. Commands wait up to TIMEOUT_S for a free one."""
 
+SCANNED = 500
+"""How many keys are scanned at once."""
 PROBE, PROBE_S = "samedeal:probe", 60
 """The key that is written to check whether the store accepts writes again, and its expiry."""
 
@@ -52,8 +47,7 @@ class Store:
     def __init__(self, url: str, diagnose: Callable[[], str | None] | None = None) -> None:
         """`diagnose` returns why the store cannot be reached, or None if it does not know."""
         self._url, self.health = url, Health(diagnose)
-        self._redis = client(url)
-        self._scripts = _ScriptConnections(self._redis.connection_pool)
+        self._connections, self._scripts = Connections(url), Connections(url)
 
     def sibling(self) -> Self:
         """Return the same store with its own connections, which stay free when all of this one's are in use."""
@@ -77,13 +71,17 @@ class Store:
         try:
             await self.ask("PING")
             if self.whole and self.health.cause:
-                await self.ask("SET", PROBE, "", "EX", PROBE_S)
-                self.health.record_write()
+                await self.probe()
         except Refused as refused:
             failed = refused
         cause = self.health.cause if failed or self.whole else None
         if failed or cause:
             raise Refused("store-unavailable", f"{cause[0].upper()}{cause[1:]}." if cause else "") from failed
+
+    async def probe(self) -> None:
+        """Check that the store accepts writes. Raises as ``ask``."""
+        await self.ask("SET", PROBE, "", "EX", PROBE_S)
+        self.health.record_write()
 
     async def retry(self, *command: Word) -> Any:
         """Send a repeatable command, with retries for RETRY_S, and return the reply. Raises as ``ask``."""
@@ -123,6 +121,18 @@ class Store:
         after, keys = await self.ask("SCAN", cursor, "MATCH", pattern, "COUNT", count)
         return int(after), keys
 
+    async def keys(self, pattern: str = "*") -> AsyncIterator[list[bytes]]:
+        """Yield the keys that match a pattern, in batches, each key once if none is written meanwhile.
+
+        Raises as ``ask``.
+        """
+        for node in await self.stamps():
+            cursor = -1
+            while cursor:
+                cursor, keys = await self.scan(node, max(cursor, 0), pattern, SCANNED)
+                if keys:
+                    yield sorted(set(keys))
+
     async def news(self, ends: Mapping[str, str], wait_ms: int) -> Sequence[tuple[bytes, Any]]:
         """Return new entries of streams, by key. `ends` has the last known ID of each; waits up to `wait_ms`.
 
@@ -146,14 +156,24 @@ class Store:
 
         Raises as ``ask``.
         """
-        return [await node_configuration(self._redis, names)]
+        return [await node_configuration(self._connections, names)]
+
+    async def measure(self) -> None:
+        """Set the metrics of the store's size. Raises as ``ask``."""
+        nodes = await self.information("memory", "keyspace")
+        sizes = [(node["used_memory"], node.get("maxmemory") or node["total_system_memory"]) for node in nodes]
+        used, limit = max(sizes, key=lambda size: size[0] / size[1], default=(0, 0))
+        metrics.STORE_BYTES.set(used)
+        metrics.STORE_LIMIT.set(limit)
+        keys = (part["keys"] for node in nodes for name, part in node.items() if name.startswith("db"))
+        metrics.STORE_KEYS.set(sum(keys))
 
     async def close(self) -> None:
         await self._scripts.close()
-        await self._redis.aclose(close_connection_pool=True)
+        await self._connections.close()
 
     def _reply(self, *command: Word) -> Awaitable[Any]:
-        """Like ``_answer``, but do not convert the reply."""
+        """Like ``_answer``, but for scripts."""
         return self.health.watch(self._scripts.ask(*command), str(command[0]))
 
     async def _pipeline(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
@@ -161,11 +181,8 @@ class Store:
         return await self.health.watch(self._replies(commands), str(commands[0][0])) if commands else []
 
     async def _replies(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
-        """Raises the first error reply as it is. The library's own exception would contain the command's arguments."""
-        async with self._redis.pipeline(transaction=False) as pipeline:
-            for command in commands:
-                pipeline.execute_command(*command)
-            replies: list[Any] = await pipeline.execute(raise_on_error=False)
+        """Send commands once in one round trip and return the replies. Raises the first error among them."""
+        replies = await self._connections.ask_all(commands)
         for reply in replies:
             if isinstance(reply, Exception):
                 raise reply
@@ -173,7 +190,7 @@ class Store:
 
     def _answer(self, *command: Word) -> Awaitable[Any]:
         """Send a command once and return the reply. Raises one of AWAY."""
-        return self.health.watch(self._redis.execute_command(*command), str(command[0]))
+        return self.health.watch(self._connections.ask(*command), str(command[0]))
 
 
 class Script:
@@ -195,98 +212,90 @@ class Script:
             return await self._answer("EVAL", self._source, *arguments)
 
 
-class _ScriptConnections:
-    """A connection pool for scripts. Running a script through redis-py's client takes twice as long."""
+class Connections:
+    """Connections to one node. Commands get them in the order in which they were sent."""
 
-    def __init__(self, pool: ConnectionPool) -> None:
-        """Connections are configured as in `pool`, but TIMEOUT_S applies once, to the whole command."""
-        self._connection: Callable[[], Any] = partial(
-            pool.connection_class, **{**pool.connection_kwargs, "socket_timeout": None}
+    def __init__(self, url: str) -> None:
+        # No retries by redis-py: a repeated append would be a second move.
+        pool = ConnectionPool.from_url(
+            url,
+            socket_timeout=None,  # TIMEOUT_S applies once to the whole command, which costs less
+            socket_connect_timeout=TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0),
+            redis_connect_func=_connected,
+            driver_info=None,  # looking up the library's version for each connection takes 1 ms
+            # With maintenance notifications, redis-py does not notice that an idle connection was closed.
+            maint_notifications_config=MaintNotificationsConfig(enabled=False),
         )
+        # Only its connections and converters: running a command through redis-py's pool and client takes twice as long,
+        # and in its blocking pool, later commands overtake those that wait.
+        self.open: Callable[[], Any] = partial(pool.connection_class, **pool.connection_kwargs)
+        self._converters = Redis(connection_pool=pool).response_callbacks
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._idle: list[Any] = []
 
     async def ask(self, *command: Word) -> Any:
         """Send a command once and return the reply. Raises one of AWAY."""
-        async with asyncio.timeout(TIMEOUT_S), self._free:
-            connection = self._idle.pop() if self._idle else self._connection()
-            try:
-                packed = pack(command) if pack else connection.pack_command(*command)
-                await connection.send_packed_command(packed, False)
-                answer = await connection.read_response()
-            except ResponseError:
-                self._idle.append(connection)
-                raise
-            except BaseException:  # its next reply would belong to this command
-                self._idle.append(connection)
-                await self.close()
-                raise
-            self._idle.append(connection)
-            return answer
+        (reply,) = await self.ask_all([command])
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    async def ask_all(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
+        """Send commands once, in one round trip, and return the replies, among them errors. Raises one of AWAY.
+
+        TIMEOUT_S applies to the wait for a connection, and to each reply.
+        """
+        connection: Any = None
+        try:
+            async with asyncio.timeout(TIMEOUT_S) as deadline, self._free:
+                connection = self._idle.pop() if self._idle else self.open()
+                try:
+                    return await self._replies(connection, commands, deadline)
+                except BaseException:  # its next reply would belong to these commands
+                    await connection.disconnect(nowait=True)
+                    raise
+                finally:
+                    self._idle.append(connection)
+        except TimeoutError as error:
+            if connection is None:
+                raise Unreachable("No connection available.") from error
+            raise
 
     async def close(self) -> None:
-        idle, self._idle = self._idle, []
-        for connection in idle:
+        for connection in self._idle:
             await connection.disconnect(nowait=True)
 
-
-class _Pool(ConnectionPool):
-    """A pool whose connections go to waiting commands in order. In redis-py's blocking pool, later ones overtake."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._free = asyncio.Semaphore(self.max_connections)
-
-    async def get_connection(self, command_name: Any = None, *keys: Any, **options: Any) -> Any:
-        """Return a connection after waiting up to TIMEOUT_S for a free one."""
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                await self._free.acquire()
-        except TimeoutError as error:
-            raise Unreachable("No connection available.") from error
-        available: Callable[[], Any] = self.get_available_connection  # which redis-py does not annotate
-        connection = available()
-        try:
-            await self.ensure_connection(connection)
-        except BaseException:
-            await self.release(connection)
-            raise
-        return connection
-
-    async def release(self, connection: Any) -> None:
-        """Return a connection to the pool."""
-        try:
-            await super().release(connection)
-        finally:
-            self._free.release()
+    async def _replies(
+        self, connection: Any, commands: Sequence[Sequence[Word]], deadline: asyncio.Timeout
+    ) -> list[Any]:
+        if connection.is_connected and await connection.can_read():  # the other side has closed it
+            await connection.disconnect(nowait=True)
+        packed = [part for command in commands for part in connection.pack_command(*command)]
+        await connection.send_packed_command(packed, False)
+        replies = list[Any]()
+        for name, *_ in commands:
+            if replies:
+                deadline.reschedule(asyncio.get_running_loop().time() + TIMEOUT_S)
+            try:
+                reply = await connection.read_response()
+            except ResponseError as error:
+                replies.append(error)
+            else:
+                convert = self._converters.get(str(name))
+                replies.append(convert(reply) if convert else reply)
+        return replies
 
 
-def client(url: str) -> Any:
-    """Return a client for one node. Untyped, because redis-py's types are wider than its replies."""
-    # No retries by redis-py: a repeated append would be a second move.
-    pool = _Pool.from_url(
-        url,
-        max_connections=CONNECTIONS,
-        socket_timeout=TIMEOUT_S,
-        socket_connect_timeout=TIMEOUT_S,
-        retry=Retry(NoBackoff(), 0),
-        redis_connect_func=_connected,
-        driver_info=None,  # looking up the library's version for each connection takes 1 ms
-        # With maintenance notifications, redis-py does not notice that an idle connection was closed.
-        maint_notifications_config=MaintNotificationsConfig(enabled=False),
-    )
-    return Redis(connection_pool=pool)
-
-
-async def node_configuration(redis: Any, names: Sequence[str]) -> Mapping[str, str] | None:
+async def node_configuration(connections: Connections, names: Sequence[str]) -> Mapping[str, str] | None:
     """Return configuration parameters of a node, or None if it does not allow reading them. Raises Refused."""
     try:
-        values: Mapping[str, str] = await redis.config_get(*names)
+        values: Mapping[bytes, bytes] = await connections.ask("CONFIG", "GET", *names)
     except ResponseError:
         return None
     except AWAY as error:
         raise unavailable() from error
-    return values
+    return {name.decode(): value.decode() for name, value in values.items()}
 
 
 def description(about: Mapping[str, Any], kind: str = "") -> str:

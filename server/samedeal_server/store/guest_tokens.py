@@ -15,8 +15,6 @@ from samedeal_server.store.connection import Store, Word
 
 UNUSED_DAYS: Final = 7
 """How long the token of a new guest is stored unless it is used again or the guest takes a seat."""
-SCANNED: Final = 500
-"""How many keys are scanned at once."""
 
 
 class Guest(Struct, frozen=True):
@@ -94,16 +92,13 @@ class Guests:
         Safe to repeat. Raises Refused("store-unavailable").
         """
         revoked = list[str]()
-        for node in await self._store.stamps():
-            cursor: int | None = None
-            while cursor != 0:
-                cursor, keys = await self._store.scan(node, cursor or 0, _key("*"), SCANNED)
-                names = [key.decode() for key in keys]
-                players = await self._store.ask_all([("HGET", name, "player") for name in names])
-                for name in (name for name, found in zip(names, players, strict=True) if found == player.encode()):
-                    await self._store.retry("DEL", name)
-                    revoked.append(name.partition(":")[2])
-                await asyncio.sleep(0)  # serve moves in between
+        async for keys in self._store.keys(_key("*")):
+            names = [key.decode() for key in keys]
+            players = await self._store.ask_all([("HGET", name, "player") for name in names])
+            for name in (name for name, found in zip(names, players, strict=True) if found == player.encode()):
+                await self._store.retry("DEL", name)
+                revoked.append(name.partition(":")[2])
+            await asyncio.sleep(0)  # serve moves in between
         return revoked
 
     def _extension(self, key: str, days: int | None = None) -> tuple[Word, ...]:

@@ -38,7 +38,6 @@ _CAUSES: Final[tuple[tuple[type[Exception], str, str], ...]] = (
     (ResponseError, "BUSY ", "a script keeps the store busy"),
     (ResponseError, "script", BROKEN_SCRIPT),
     (ResponseError, "", OTHER_ERROR),
-    (exceptions.MaxConnectionsError, "", "all connections to the store are in use"),
     (exceptions.ConnectionError, "No connection available", "all connections to the store are in use"),
     (exceptions.ConnectionError, "max number of clients", "the store has reached its maxclients"),
     (exceptions.TimeoutError, "", "the store does not answer in time"),
