@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -51,7 +50,6 @@ from samedeal_server.net.root_path import add_root_path, route_path
 from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint
-from samedeal_server.store import condition
 from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
@@ -198,9 +196,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         sampling = asyncio.create_task(
             supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
         )
-        measuring = asyncio.create_task(
-            supervised("measuring the store", partial(condition.measure, vital), MEASURE_STORE_EVERY_S)
-        )
+        measuring = asyncio.create_task(supervised("measuring the store", vital.measure, MEASURE_STORE_EVERY_S))
         if settings.metrics == "off":
             sampling.cancel()
             measuring.cancel()

@@ -42,8 +42,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
             except Refused as refused:
                 if loop.time() >= deadline:
                     url = settings.redacted()["SAMEDEAL_REDIS_URL"] or redis_url
-                    why = store.health.cause or refused.text.rstrip(".")
-                    raise UnfitStoreError(f"Gave up waiting for the store {url}: {why}.") from refused
+                    raise UnfitStoreError(f"Gave up waiting for the store {url}: {why(store, refused)}.") from refused
             if not waiting:  # the cause has already been logged
                 waiting = True
                 logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)
@@ -92,18 +91,29 @@ async def check_master_key(store: Store, master_key: bytes, accepted: str | None
     """Check that the store was not used with another master key, unless `accepted` is the fingerprint of this one."""
     ours = fingerprint(master_key)
     await store.ask("SET", MASTER_KEY, ours, "NX")
-    stored: bytes | None = await store.ask("GET", MASTER_KEY)
-    if stored is None or stored == ours.encode():
+    stored = await used_master_key(store)
+    if stored in (None, ours):
         return
     if accepted != ours:
         raise UnfitStoreError(
-            f"The store was used with another master key (fingerprint {stored.decode(errors='replace')}): use that key,"
+            f"The store was used with another master key (fingerprint {stored}): use that key,"
             f" or set SAMEDEAL_ACCEPT_MASTER_KEY={ours} to switch to the new key. Running races are lost."
         )
     await store.ask("SET", MASTER_KEY, ours)
     logger.warning("the store now belongs to the master key with fingerprint %s", ours)
 
 
+async def used_master_key(store: Store) -> str | None:
+    """Return the fingerprint of the master key that a store was last used with, if any."""
+    stored: bytes | None = await store.ask("GET", MASTER_KEY)
+    return None if stored is None else stored.decode(errors="replace")
+
+
 def fingerprint(master_key: bytes) -> str:
     """Return 16 hexadecimal digits that identify a key without revealing it."""
     return hmac.digest(master_key, b"samedeal/1/fingerprint", "sha256").hex()[:16]
+
+
+def why(store: Store, refused: Refused) -> str:
+    """Return why a store does not answer."""
+    return (store.health.cause or refused.text).rstrip(".")

@@ -44,14 +44,7 @@ class Clock:
 
     async def measure(self) -> None:
         """Measure the offset with the fastest of several requests. Raises Refused("store-unavailable")."""
-        best_ms, offset_ms = 2**53, 0
-        for _ in range(_SAMPLES):
-            before = _steady_ms()
-            seconds, micros = await self._store.ask("TIME")
-            after = _steady_ms()
-            if after - before < best_ms:
-                best_ms = after - before
-                offset_ms = int(seconds) * 1000 + int(micros) // 1000 - (before + after) // 2
+        best_ms, offset_ms = min([await _measured(self._store) for _ in range(_SAMPLES)])
         change_ms = offset_ms - self._offset_ms
         if self._is_measured and abs(change_ms) > STEP_MS + best_ms:
             logger.warning("the store's clock was set by %+.1f s; races keep their time", change_ms / 1000)
@@ -92,6 +85,20 @@ class RaceClock(Clock):
 
     async def measure(self) -> None:
         await self._clock.measure()
+
+
+async def ahead_ms(store: Store) -> int:
+    """Return how far the clock of a store is ahead of this machine's. Raises Refused("store-unavailable")."""
+    _, offset_ms = await _measured(store)
+    return _steady_ms() + offset_ms - time.time_ns() // 1_000_000
+
+
+async def _measured(store: Store) -> tuple[int, int]:
+    """Return how long a request for the time took, and how far the store's clock is ahead of the steady one (ms)."""
+    before = _steady_ms()
+    seconds, micros = await store.ask("TIME")
+    after = _steady_ms()
+    return after - before, int(seconds) * 1000 + int(micros) // 1000 - (before + after) // 2
 
 
 def _steady_ms() -> int:

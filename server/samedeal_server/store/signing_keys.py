@@ -34,12 +34,16 @@ class SigningKeys:
 
     async def published(self) -> list[PublicKey]:
         """Return every published key, newest first."""
-        since_by_key: dict[bytes, bytes] = await self._store.ask("HGETALL", KEYS)
-        keys = (
-            PublicKey(key.decode(), int(since), key.decode() == self._public_key) for key, since in since_by_key.items()
-        )
+        since_by_key = await published_keys(self._store)
+        keys = (PublicKey(key, since, key == self._public_key) for key, since in since_by_key.items())
         return sorted(keys, key=lambda key: key.since, reverse=True)
 
     def sign(self, race_id: str, digest: str) -> Signature:
         """Sign the last digest of a race."""
         return signed(self._signing_key, race_id, digest)
+
+
+async def published_keys(store: Store) -> dict[str, int]:
+    """Return the public keys of all servers that used a store, and when each first started."""
+    found: dict[bytes, bytes] = await store.ask("HGETALL", KEYS)
+    return {key.decode(): int(since) for key, since in found.items()}

@@ -34,7 +34,7 @@ def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
         settings = Settings.from_env(os.environ)
     except SettingsError as error:
         return [Finding("settings", "valid", False, f"{error}")]
-    of_store, condition = asyncio.run(store(settings))
+    of_store, keys = asyncio.run(store(settings))
     return [
         *machine.settings_findings(settings),
         *(Finding("settings", name, reason) for name, reason in removed(os.environ).items()),
@@ -42,7 +42,7 @@ def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
         machine.open_files(settings),
         *(machine.port(settings.host, number, expected=bool(ports)) for number in ports or [settings.port]),
         *of_store,
-        *public_url(settings, condition.signing_keys if condition else ()),
+        *public_url(settings, keys),
         *(machine.backups(backups) if backups else ()),
     ]
 

@@ -1,12 +1,15 @@
 """Checks of the public URL: that pages can play there, through trusted proxies, with a valid certificate."""
 
+import http.client
 import socket
 import ssl
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
+from urllib.error import URLError
 from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, build_opener
 
 from msgspec import DecodeError, Struct, ValidationError, json
 from websockets.exceptions import InvalidStatus, WebSocketException
@@ -14,12 +17,45 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from samedeal.wire.decoding import SUBPROTOCOLS
-from samedeal_server.operate.doctor.fetch import TIMEOUT_S, ProblemError, fetch
 from samedeal_server.operate.doctor.finding import Finding
 from samedeal_server.settings import Settings
 
+TIMEOUT_S: Final = 5.0
+_MOST: Final = 10**6  # bytes
 LEAST_PART: Final = 1 / 6
 """Certificates are renewed while more than this part of their validity is left: Caddy and certbot do at a third."""
+
+
+class ProblemError(Exception):
+    """A server cannot be reached, or is not one of this program; the text says why."""
+
+
+class PublicKey(Struct):
+    key: str
+
+
+class Info(Struct):
+    """What a server publishes at ``/.well-known/samedeal``, in part."""
+
+    server: str
+    keys: tuple[PublicKey, ...]
+
+
+def fetch(url: str) -> Info:
+    """Return what the server at a URL publishes. Raises ProblemError."""
+    try:
+        with build_opener(ProxyHandler({})).open(
+            f"{url.rstrip('/')}/.well-known/samedeal", timeout=TIMEOUT_S
+        ) as answer:
+            return json.decode(answer.read(_MOST), type=Info)
+    except (DecodeError, ValidationError) as error:
+        raise ProblemError(f"{url} is served by another program") from error
+    except URLError as error:
+        raise ProblemError(
+            f"{url} cannot be reached: {getattr(error.reason, 'strerror', None) or error.reason or error}"
+        ) from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise ProblemError(f"{url} cannot be reached: {error}") from error
 
 
 def public_url(settings: Settings, own_keys: Collection[str]) -> Iterator[Finding]:
