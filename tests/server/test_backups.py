@@ -236,8 +236,6 @@ def test_damaged_files_are_refused(redis: Redis, redis_url: str, tmp_path: Path)
         for command in (("backup", "--verify"), ("restore", "--data-dir", tmp_path / "data")):
             assert samedeal(*command, damaged, code=1).stderr.startswith("samedeal: ")
     assert not (tmp_path / "data" / "appendonlydir").exists()
-    wrong_count = replaced(file, MANIFEST, lambda data: data.replace(b'"replays": ', b'"replays": 9'))
-    assert "replays instead of 9" in samedeal("backup", "--verify", wrong_count, code=1).stderr
 
 
 @pytest.mark.parametrize(
@@ -309,6 +307,7 @@ def test_what_cannot_be_saved_is_refused(redis_url: str, tmp_path: Path) -> None
     with Redis.from_url(redis_url) as redis:
         redis.set(SCHEMA_KEY, UNFINISHED)
         assert "restore into the store was interrupted" in samedeal("backup", file, "--redis", redis_url, code=1).stderr
+        redis.set(SCHEMA_KEY, SCHEMA)
         redis.execute_command("ACL", "SETUSER", "default", "-sync")
         try:
             assert "sync" in samedeal("backup", file, "--redis", redis_url, code=1).stderr

@@ -4,47 +4,40 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Final
 
-from samedeal_server.store import inventory, schema
-from samedeal_server.store.connection import CONNECTIONS, Store, Word
+from samedeal_server.store import schema
+from samedeal_server.store.connection import CONNECTIONS, PROBE, Store, UnfitStoreError, Word
 
 _BATCH: Final = 500
 """How many members of a sorted set are copied at once."""
 
 
-class UnknownKindError(Exception):
-    """A key has a kind of value that Same Deal does not use."""
-
-
-class NotEmptyError(Exception):
-    """The store has data already."""
-
-
 async def copy(source: Store, target: Store, on_progress: Callable[[int], object]) -> int:
     """Copy all keys to an empty store, and return how many. Calls `on_progress` with the number so far.
 
-    Raises NotEmptyError, Refused, UnknownKindError.
+    Raises Refused, and UnfitStoreError if the target has data or the source has data of other programs.
     """
-    if not await inventory.is_empty(target):
-        raise NotEmptyError
+    async for batch in target.keys():
+        if batch != [PROBE.encode()]:
+            raise UnfitStoreError("The store is not empty: restore into an empty one, or empty it with FLUSHDB.")
     await target.retry("SET", schema.KEY, schema.UNFINISHED)
     number, copied, free = await source.ask("GET", schema.KEY), 0, asyncio.Semaphore(CONNECTIONS // 2)
 
     async def copy_key(key: bytes) -> None:
         async with free:
-            async for batch in _commands(source, key):
-                await target.retry_all(*batch)
+            async for commands in _commands(source, key):
+                await target.retry_all(*commands)
 
-    async for batch in inventory.keys(source):
+    async for batch in source.keys():
         await asyncio.gather(*(copy_key(key) for key in batch if key != schema.KEY.encode()))
         copied += len(batch)
         on_progress(copied)
-    await target.retry("DEL", schema.KEY) if number is None else await target.retry("SET", schema.KEY, number)
+    await target.retry("SET", schema.KEY, number)
     return copied
 
 
 async def _commands(store: Store, key: bytes) -> AsyncIterator[list[tuple[Word, ...]]]:
-    """Yield the commands that write a key, in batches that can each be repeated. Raises Refused, UnknownKindError."""
-    kind, expires_at = await store.ask("TYPE", key), await store.ask("PEXPIRETIME", key)
+    """Yield the commands that write a key, in batches that can each be repeated. Raises as ``copy``."""
+    kind, expires_at = await store.ask_all([("TYPE", key), ("PEXPIRETIME", key)])
     batch: list[tuple[Word, ...]] = [("DEL", key)]
     # An empty answer means that the key has expired meanwhile.
     if kind == b"string":
@@ -66,7 +59,7 @@ async def _commands(store: Store, key: bytes) -> AsyncIterator[list[tuple[Word, 
             yield batch
             first, batch = first + _BATCH, []
     elif kind != b"none":
-        raise UnknownKindError(f"{key!r} is a {kind.decode()}, which Same Deal does not use.")
+        raise UnfitStoreError(f"{key!r} is a {kind.decode()}, which Same Deal does not use.")
     if expires_at > 0:
         batch.append(("PEXPIREAT", key, expires_at))
     yield batch

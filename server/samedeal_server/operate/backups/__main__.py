@@ -17,23 +17,12 @@ from samedeal_server.operate.backups.backup_file import BackupError
 from samedeal_server.operate.backups.restore import restore
 from samedeal_server.settings import Settings, SettingsError
 from samedeal_server.store.connection import UnfitStoreError
-from samedeal_server.store.copying import UnknownKindError
 from samedeal_server.store.embedded import StoreError
-from samedeal_server.store.snapshot import SnapshotError
 
 UNVERIFIED, INTERRUPTED, TERMINATED = 5, 130, 143
 """Exit codes, as those of the client."""
 T = TypeVar("T")
-ERRORS: Final = (
-    BackupError,
-    SnapshotError,
-    StoreError,
-    SettingsError,
-    UnfitStoreError,
-    UnknownKindError,
-    Refused,
-    OSError,
-)
+ERRORS: Final = (BackupError, StoreError, SettingsError, UnfitStoreError, Refused, OSError)
 
 
 class Output(Struct, frozen=True):
@@ -117,7 +106,8 @@ def _show(report: Report, output: Output) -> None:
     """Print the result of a verification, and exit with UNVERIFIED if it failed."""
     manifest, verified = report.manifest, report.verified
     if output.as_json:
-        click.echo(json.encode({"file": report.file} | structs.asdict(manifest) | structs.asdict(verified)))
+        shown = {"file": report.file, "keys": report.keys} | structs.asdict(manifest) | structs.asdict(verified)
+        click.echo(json.encode(shown))
     else:
         click.echo(
             f"{report.file}: {verified.replays} replays and {verified.live_races} live races verified"
@@ -149,11 +139,6 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
         sys.exit(INTERRUPTED)
     except ERRORS as error:
         _fail(error)
-    except BaseExceptionGroup as group:
-        known, others = group.split(ERRORS)
-        if others or known is None:
-            raise
-        _fail(known.exceptions[0])
 
 
 def _fail(error: BaseException) -> NoReturn:

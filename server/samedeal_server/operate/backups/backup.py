@@ -3,29 +3,26 @@
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from typing import IO, Final
 
 from msgspec import Struct
+from redis.asyncio.connection import parse_url
 
 from samedeal.version import VERSION
 from samedeal_server.operate.backups import backup_file
-from samedeal_server.operate.backups.backup_file import BackupError, Manifest, progress
-from samedeal_server.operate.backups.private_store import private_store
-from samedeal_server.operate.backups.store_verification import Verified, verify_store
+from samedeal_server.operate.backups.backup_file import DATA, KEYS, BackupError, Manifest, Say, private_store, progress
+from samedeal_server.operate.backups.snapshot import snapshot
+from samedeal_server.operate.backups.verification import Verified, verify_store
 from samedeal_server.settings import Settings, existing_keys
-from samedeal_server.store import inventory
+from samedeal_server.store import schema
+from samedeal_server.store.checks import used_master_key
 from samedeal_server.store.connection import Store
 from samedeal_server.store.embedded import EmbeddedStore
-from samedeal_server.store.schema import SCHEMA, mismatch
-from samedeal_server.store.snapshot import snapshot
 
-Say = Callable[[str], object]
 _DATED: Final = re.compile(r"samedeal-\d{8}T\d{6}Z\.tar\.gz")
 
 
@@ -34,6 +31,8 @@ class Report(Struct, frozen=True):
 
     file: str
     manifest: Manifest
+    keys: int
+    """How many keys the store had, including those that have expired."""
     verified: Verified
 
 
@@ -41,69 +40,36 @@ async def back_up(settings: Settings, target: Path, *, with_keys: bool, say: Say
     """Save a snapshot of the store to a new file, or a new file with a date in an existing folder, and verify it.
 
     With `keep`, only the newest files with a date stay in the folder, unless the verification fails. Raises
-    BackupError, SnapshotError, StoreError, SettingsError, Refused, OSError.
+    BackupError, StoreError, SettingsError, UnfitStoreError, Refused, OSError.
     """
     now = datetime.now(UTC)
     file = _file(target, now, is_folder=keep is not None)
-    keys = existing_keys(settings)
-    if with_keys and keys.keys() != set(backup_file.KEYS):
+    keys = {name: f"{key.hex()}\n".encode() for name, key in existing_keys(settings).items()} if with_keys else {}
+    if with_keys and keys.keys() != set(KEYS):
         raise BackupError("The keys cannot be included: some are neither in the settings nor in the data directory.")
-    with tempfile.TemporaryDirectory(prefix="samedeal-backup-") as name:
-        data = Path(name) / backup_file.DATA
-        async with source(settings, say) as url:
-            product = (await _summary(url)).product
-            digest = await _save(url, data)
-        size, database = data.stat().st_size, _database(url)
-        # A hard link, because the store moves its file.
-        loaded = data.with_suffix(".loaded")
-        loaded.hardlink_to(data)
-        async with private_store(loaded, Path(name) / "store", database, say) as store:
-            about = await inventory.summary(store)
-            if about.schema != f"{SCHEMA}":
-                raise BackupError(mismatch(about.schema))
-            verified = await verify_store(store, keys.get("master.key"), progress(say, "Verified", "races"))
-        manifest = Manifest(
-            version=VERSION,
-            schema=SCHEMA,
-            time=now.isoformat(timespec="seconds"),
-            store=product,
-            database=database,
-            master_key=about.master_key,
-            bytes=size,
-            sha256=digest,
-            keys=about.loaded + about.expired,
-            replays=verified.replays,
-            live_races=verified.live_races,
-        )
-        included = {key: f"{value.hex()}\n".encode() for key, value in keys.items()} if with_keys else {}
-        _write(file, manifest, data, included)
-        _read_back(file)
-    if keep is not None and not verified.failures:
+    with _unfinished(file) as output:
+        with tempfile.TemporaryDirectory(prefix="samedeal-backup-") as name:
+            async with _source(settings) as url:
+                manifest = await _saved(url, Path(name) / DATA, now)
+            backup_file.write(output, manifest, Path(name) / DATA, keys)
+        report = await verify_file(settings, Path(output.name), say)
+    if keep is not None and not report.verified.failures:
         _delete_all_but(keep, target)
-    return Report(f"{file}", manifest, verified)
+    return Report(f"{file}", manifest, report.keys, report.verified)
 
 
 async def verify_file(settings: Settings, file: Path, say: Say) -> Report:
-    """Verify a backup file as after writing it. Errors as in ``back_up``."""
+    """Verify a backup file. Errors as in ``back_up``."""
     with tempfile.TemporaryDirectory(prefix="samedeal-verify-") as name:
-        folder = Path(name)
-        backup_file.check_schema(backup_file.read_manifest(file))
-        manifest, data, keys = backup_file.extract(file, folder)
-        async with private_store(data, folder / "store", manifest.database, say) as store:
-            about = await inventory.summary(store)
-            master_key = keys["master.key"].decode() if "master.key" in keys else None
-            own = bytes.fromhex(master_key) if master_key else existing_keys(settings).get("master.key")
-            verified = await verify_store(store, own, progress(say, "Verified", "races"))
-        found = about.loaded + about.expired
-        if found != manifest.keys:
-            raise BackupError(f"{file} is damaged: it has {found} keys instead of {manifest.keys}.")
-        if not about.expired and verified.replays != manifest.replays:
-            raise BackupError(f"{file} is damaged: it has {verified.replays} replays instead of {manifest.replays}.")
-        return Report(f"{file}", manifest, verified)
+        manifest, included = backup_file.extract(file, Path(name)), Path(name) / "master.key"
+        key = bytes.fromhex(included.read_text()) if included.exists() else existing_keys(settings).get("master.key")
+        async with private_store(Path(name), manifest, say) as (store, keys):
+            verified = await verify_store(store, key, progress(say, "Verified", "races"))
+        return Report(f"{file}", manifest, keys, verified)
 
 
 @asynccontextmanager
-async def source(settings: Settings, say: Say) -> AsyncIterator[str]:
+async def _source(settings: Settings) -> AsyncIterator[str]:
     """Yield the URL of the store in the settings. Runs an embedded store unless a server runs it already.
 
     Raises BackupError if the data directory has no store, StoreError.
@@ -132,53 +98,46 @@ def _file(target: Path, now: datetime, *, is_folder: bool) -> Path:
     return file
 
 
+@contextmanager
+def _unfinished(file: Path) -> Iterator[IO[bytes]]:
+    """Yield a private file that gets its name at the end, or is deleted if that is not reached."""
+    with tempfile.NamedTemporaryFile(prefix=f".{file.name}.", dir=file.parent, delete=False) as output:
+        try:
+            yield output
+            Path(output.name).replace(file)
+        finally:
+            Path(output.name).unlink(missing_ok=True)
+
+
 def _delete_all_but(newest: int, folder: Path) -> None:
     """Delete backups with a date in their names, except for the newest ones."""
     for old in sorted(path for path in folder.iterdir() if _DATED.fullmatch(path.name))[:-newest]:
         old.unlink()
 
 
-async def _summary(url: str) -> inventory.Summary:
+async def _saved(url: str, data: Path, now: datetime) -> Manifest:
+    """Save a snapshot of the store at a URL to a new file, and return the manifest of its backup."""
     if "+cluster://" in url:
         raise BackupError("A cluster cannot be saved at one moment: save each of its nodes with its own tools.")
     store = Store(url)
     try:
-        await store.describe()
-        return await inventory.summary(store)
+        product = (await store.describe()).partition(",")[0]
+        found, master_key = await schema.found(store), await used_master_key(store)
     finally:
         await store.close()
-
-
-def _database(url: str) -> int:
-    """Return the number of the database that a URL names."""
-    parts = urlsplit(url)
-    text = parse_qs(parts.query).get("db", ["" if parts.scheme == "unix" else parts.path.strip("/")])[0]
-    return int(text) if text.isdigit() else 0
-
-
-async def _save(url: str, path: Path) -> str:
-    """Save a snapshot of a store and return its digest."""
-    digest = sha256()
-    with path.open("xb") as output:
+    if found != f"{schema.SCHEMA}":
+        raise BackupError(schema.mismatch(found))
+    with data.open("xb") as output:
         async for chunk in snapshot(url):
-            digest.update(chunk)
             output.write(chunk)
-    return digest.hexdigest()
-
-
-def _write(file: Path, manifest: Manifest, data: Path, keys: dict[str, bytes]) -> None:
-    """Write a backup file completely or not at all."""
-    number, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)  # mode 0600
-    try:
-        with os.fdopen(number, "wb") as output:
-            backup_file.write(output, manifest, data, keys)
-        Path(name).replace(file)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(name).unlink()
-
-
-def _read_back(file: Path) -> None:
-    """Check that the file has the data that was verified."""
-    with tempfile.TemporaryDirectory(prefix="samedeal-read-") as name:
-        backup_file.extract(file, Path(name))
+        size = output.tell()
+    return Manifest(
+        version=VERSION,
+        schema=schema.SCHEMA,
+        time=now.isoformat(timespec="seconds"),
+        store=product,
+        database=int(parse_url(url).get("db", 0)),
+        master_key=master_key,
+        bytes=size,
+        sha256=backup_file.digest(data),
+    )

@@ -3,25 +3,29 @@
 ``manifest.json`` comes first, then ``data.rdb``, then ``master.key`` and ``signing.key`` if they are included.
 """
 
+import hashlib
 import os
+import shutil
 import tarfile
 import zlib
-from collections.abc import Callable, Mapping
-from hashlib import sha256
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import IO, BinaryIO, Final, NamedTuple
+from typing import IO, Final
 
 from msgspec import DecodeError, Struct, json
 
+from samedeal_server.store.connection import Store
+from samedeal_server.store.embedded import EmbeddedStore
 from samedeal_server.store.schema import SCHEMA
 
-FORMAT: Final = 1
 MANIFEST, DATA = "manifest.json", "data.rdb"
 KEYS: Final = ("master.key", "signing.key")
-_LARGEST_MANIFEST, _LARGEST_KEY = 2**16, 2**10  # bytes
-_CHUNK: Final = 2**20
+_FORMAT: Final = 2
 _COMPRESSION: Final = 3  # stored replays are already compressed
+_BASE: Final = "appendonly.aof.1.base.rdb"
+Say = Callable[[str], object]
 
 
 class BackupError(Exception):
@@ -31,7 +35,7 @@ class BackupError(Exception):
 class Manifest(Struct, frozen=True, kw_only=True):
     """What a backup contains."""
 
-    format: int = FORMAT
+    format: int = _FORMAT
     version: str
     """The version of the program that made it."""
     schema: int
@@ -47,112 +51,75 @@ class Manifest(Struct, frozen=True, kw_only=True):
     bytes: int
     sha256: str
     """The digest of the snapshot, in hexadecimal."""
-    keys: int
-    replays: int
-    live_races: int
 
 
-class Extracted(NamedTuple):
-    """The content of a backup file."""
-
-    manifest: Manifest
-    data: Path
-    keys: Mapping[str, bytes]
-    """The content of the key files, by name."""
+def digest(file: Path) -> str:
+    """Return the digest of a file, in hexadecimal."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def write(output: BinaryIO, manifest: Manifest, data: Path, keys: Mapping[str, bytes]) -> None:
+def write(output: IO[bytes], manifest: Manifest, data: Path, keys: Mapping[str, bytes]) -> None:
     """Write a backup file to disk. Raises OSError."""
+    contents = {MANIFEST: json.format(json.encode(manifest)) + b"\n", DATA: None, **keys}
     with tarfile.open(fileobj=output, mode="w:gz", compresslevel=_COMPRESSION) as archive:
-        _add(archive, MANIFEST, json.format(json.encode(manifest)) + b"\n")
-        archive.add(data, DATA, filter=_private)
-        for name, content in keys.items():
-            _add(archive, name, content)
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)  # says nothing about the account that makes the backup
+            member.mode, member.size = 0o600, manifest.bytes if content is None else len(content)
+            with data.open("rb") if content is None else BytesIO(content) as source:
+                archive.addfile(member, source)
     output.flush()
     os.fsync(output.fileno())
 
 
-def read_manifest(file: Path) -> Manifest:
-    """Return the manifest of a backup file. Raises BackupError."""
-    return _read(file, None).manifest
-
-
-def extract(file: Path, folder: Path) -> Extracted:
-    """Extract a backup file into a folder, and check its digest. Raises BackupError."""
-    return _read(file, folder)
-
-
-def check_schema(manifest: Manifest) -> None:
-    """Raise BackupError if this version of the program cannot read the data of a backup."""
-    if manifest.schema != SCHEMA:
-        older = "restore it with the version that made it"
-        advice = older if manifest.schema < SCHEMA else "install that version or a newer one"
-        raise BackupError(
-            f"The backup has schema {manifest.schema} of version {manifest.version}, and this version of Same Deal"
-            f" reads only schema {SCHEMA}: {advice}."
-        )
-
-
-def _read(file: Path, folder: Path | None) -> Extracted:
-    """Read a backup file: only its manifest, or all of it, with the data in a folder."""
-    manifest: Manifest | None = None
-    keys = dict[str, bytes]()
-    data: Path | None = None
+def extract(file: Path, folder: Path) -> Manifest:
+    """Extract a backup file of this schema into a folder, and return its manifest. Raises BackupError."""
     try:
         with tarfile.open(file, "r:gz") as archive:
             for member in archive:
-                content = archive.extractfile(member)
-                if content is None:
-                    continue
-                if member.name == MANIFEST:
-                    manifest = json.decode(content.read(_LARGEST_MANIFEST), type=Manifest)
-                    if manifest.format > FORMAT:
-                        raise BackupError(
-                            f"{file} has format {manifest.format}, which this version of Same Deal does not read:"
-                            f" install version {manifest.version} or newer."
-                        )
-                if manifest is None:
-                    break
-                if folder is None:
-                    return Extracted(manifest, file, {})
-                if member.name == DATA:
-                    data = folder / DATA
-                    if _copy(content, data) != manifest.sha256:
-                        raise BackupError(f"{file} is damaged: its data does not match the digest in its manifest.")
-                elif member.name in KEYS:
-                    keys[member.name] = content.read(_LARGEST_KEY)
+                if member.name in (MANIFEST, DATA, *KEYS) and (content := archive.extractfile(member)):
+                    with (folder / member.name).open("xb") as output:
+                        shutil.copyfileobj(content, output)
+        if missing := [name for name in (MANIFEST, DATA) if not (folder / name).exists()]:
+            raise BackupError(f"{file} is not a backup: it has no {missing[0]}.")
+        manifest = json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except (tarfile.TarError, EOFError, zlib.error, DecodeError, UnicodeError) as error:
         raise BackupError(f"{file} is damaged, or not a backup: {error}.") from error
     except OSError as error:
         raise BackupError(f"{file} cannot be read: {error.strerror or error}.") from error
-    if manifest is None or data is None:
-        raise BackupError(f"{file} is not a backup: it has no {DATA if manifest else MANIFEST}.")
-    return Extracted(manifest, data, keys)
+    if manifest.format != _FORMAT or manifest.schema != SCHEMA:
+        is_older = (manifest.format, manifest.schema) < (_FORMAT, SCHEMA)
+        advice = "restore it with the version that made it" if is_older else "install that version or a newer one"
+        raise BackupError(
+            f"The backup has format {manifest.format} and schema {manifest.schema} of version {manifest.version}, and"
+            f" this version of Same Deal reads only format {_FORMAT} and schema {SCHEMA}: {advice}."
+        )
+    if digest(folder / DATA) != manifest.sha256:
+        raise BackupError(f"{file} is damaged: its data does not match the digest in its manifest.")
+    return manifest
 
 
-def _copy(content: IO[bytes], path: Path) -> str:
-    """Write a content to a new file and return its digest."""
-    digest = sha256()
-    with path.open("xb") as output:
-        while chunk := content.read(_CHUNK):
-            digest.update(chunk)
-            output.write(chunk)
-    return digest.hexdigest()
+@asynccontextmanager
+async def private_store(folder: Path, manifest: Manifest, say: Say) -> AsyncIterator[tuple[Store, int]]:
+    """Run an embedded store of its own with the snapshot in a folder, which is moved.
+
+    Yields the store and its number of keys, including those that have expired. Raises StoreError.
+    """
+    files = folder / "store" / "appendonlydir"
+    files.parent.mkdir(mode=0o700)
+    files.mkdir(mode=0o700)
+    (folder / DATA).replace(files / _BASE)  # as the base of an append-only file
+    (files / "appendonly.aof.manifest").write_text(f"file {_BASE} seq 1 type b\n")
+    async with EmbeddedStore(files.parent, say=say) as embedded:
+        store = Store(f"{embedded.url}?db={manifest.database}")
+        try:
+            (about,) = await store.information("persistence")
+            yield store, about["rdb_last_load_keys_loaded"] + about["rdb_last_load_keys_expired"]
+        finally:
+            await store.close()
 
 
-def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
-    member = tarfile.TarInfo(name)
-    member.size = len(content)
-    archive.addfile(_private(member), BytesIO(content))
-
-
-def _private(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Say nothing about the account that made the backup."""
-    member.mode, member.uid, member.gid, member.uname, member.gname = 0o600, 0, 0, "", ""
-    return member
-
-
-def progress(say: Callable[[str], object], done: str, what: str) -> Callable[[int, int], None]:
+def progress(say: Say, done: str, what: str) -> Callable[[int, int], None]:
     """Return a function of the numbers that are done and of all, which reports each further tenth of the work.
 
     A report is like ``Verified 20 of 100 races.``, from `done` and `what`.

@@ -10,37 +10,31 @@ from typing import Any, Final
 
 from redis.exceptions import RedisError
 
-from samedeal_server.store.connection import client
+from samedeal_server.operate.backups.backup_file import BackupError
+from samedeal_server.store.connection import Connections
 
 SILENT_S: Final = 60.0
 """How long the store may send nothing. While it prepares a snapshot, it sends a line break every second."""
 _CHUNK: Final = 2**18
 
 
-class SnapshotError(Exception):
-    """The store gives no snapshot; the text says why."""
-
-
 async def snapshot(url: str) -> AsyncIterator[bytes]:
-    """Yield the bytes of a snapshot of the store at a URL. Raises SnapshotError; then they are incomplete."""
-    if "+cluster://" in url:
-        raise SnapshotError("A cluster has no snapshot of all nodes at one moment: save each node with its own tools.")
-    redis = client(url)
-    connection = redis.connection_pool.make_connection()
+    """Yield the bytes of a snapshot of the store at a URL. Raises BackupError; then they are incomplete."""
+    connection = Connections(url).open()
     try:
-        await connection.connect()
-        for option in (("capa", "eof"), ("rdb-only", "1")):
-            await connection.send_command("REPLCONF", *option)
-            await connection.read_response()
-        await connection.send_command("SYNC")
+        async with asyncio.timeout(SILENT_S):
+            await connection.connect()
+            for option in (("capa", "eof"), ("rdb-only", "1")):
+                await connection.send_command("REPLCONF", *option)
+                await connection.read_response()
+            await connection.send_command("SYNC")
         async for chunk in _payload(connection._reader):
             yield chunk
     except (RedisError, OSError, EOFError) as error:  # includes timeouts
         why = f"{error}".rstrip(".") or "it sent nothing in time"
-        raise SnapshotError(f"The store gives no snapshot: {why}.") from error
+        raise BackupError(f"The store gives no snapshot: {why}.") from error
     finally:
         await connection.disconnect(nowait=True)
-        await redis.aclose(close_connection_pool=True)
 
 
 async def _payload(reader: Any) -> AsyncIterator[bytes]:
@@ -49,7 +43,7 @@ async def _payload(reader: Any) -> AsyncIterator[bytes]:
         pass
     kind, text = line[:1], line[1:].strip()
     if kind != b"$" or not line.endswith(b"\n"):
-        raise SnapshotError(
+        raise BackupError(
             f"The store gives no snapshot: {text.decode(errors='replace') or 'it closed the connection'}."
         )
     mark = text.removeprefix(b"EOF:") if text.startswith(b"EOF:") else b""

@@ -10,9 +10,10 @@ from msgspec import Struct, msgpack
 from samedeal.errors import Refused
 from samedeal.race.race import Race
 from samedeal_server.live.opening import secret_of
-from samedeal_server.store import inventory
-from samedeal_server.store.checks import fingerprint
+from samedeal_server.store import stored_replays
+from samedeal_server.store.checks import fingerprint, used_master_key
 from samedeal_server.store.connection import Store
+from samedeal_server.store.group_commits import head_key
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.work.pool import JobFailed, Jobs
 
@@ -36,9 +37,14 @@ class Verified(Struct, frozen=True):
 
 async def verify_store(store: Store, master_key: bytes | None, on_progress: OnProgress) -> Verified:
     """Verify all races in a store that nobody writes to. Replays are verified in bounded processes. Raises Refused."""
-    replays = await inventory.replay_ids(store)
-    live = sorted(set(await inventory.log_ids(store)) - set(replays))  # logs of finished races remain for a while
-    if master_key and fingerprint(master_key) != (await inventory.summary(store)).master_key:
+    replays = sorted(
+        [stored_replays.race_of(key) async for keys in store.keys(stored_replays.key("*")) for key in keys]
+    )
+    logs = {
+        key.decode().partition("{")[2].partition("}")[0] async for keys in store.keys(head_key("*")) for key in keys
+    }
+    live = sorted(logs.difference(replays))  # logs of finished races remain for a while
+    if master_key and fingerprint(master_key) != await used_master_key(store):
         master_key = None
     failures, log = dict[str, str](), RaceLog(store)
     pending = [(race_id, True) for race_id in reversed(replays)] + [(race_id, False) for race_id in reversed(live)]
@@ -50,7 +56,7 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
             while pending:
                 race_id, finished = pending.pop()
                 if finished:
-                    wrong = await _wrong_with_replay(jobs, race_id, await inventory.stored_replay(store, race_id))
+                    wrong = await _wrong_with_replay(jobs, race_id, await stored_replays.data(store, race_id))
                 else:
                     wrong = await _wrong_with_log(log, race_id, master_key)
                 if wrong:
@@ -59,9 +65,7 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
         finally:
             await jobs.stop()
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(MOST_PROCESSES, os.cpu_count() or 1)):
-            group.create_task(verify_some())
+    await asyncio.gather(*(verify_some() for _ in range(min(MOST_PROCESSES, os.cpu_count() or 1))))
     return Verified(
         replays=len(replays),
         live_races=len(live),
