@@ -327,7 +327,7 @@ def stores(data_dir: Path) -> list[int]:
                 listing += f"{process.name} {(process / 'cmdline').read_text().replace(chr(0), ' ')}\n"
     else:
         listing = subprocess.run(["ps", "-axww", "-o", "pid=,args="], capture_output=True, text=True).stdout
-    path = str(EmbeddedStore(data_dir)._socket)
+    path = str(EmbeddedStore(data_dir).socket)
     return [int(line.split()[0]) for line in listing.splitlines() if "valkey-server" in line and path in line]
 
 

@@ -244,8 +244,7 @@ class Administration:
             raise Refused("bad-request", "The public id of a player has 16 hexadecimal digits.")
         await self._append(request, "revoke", f"player:{player}", about.reason)
         digests = await self._guests.revoke_all(player)
-        for token_digest in digests:
-            await self._revocations.announce(token_digest)
+        await self._revocations.announce(*digests)
         return Revoked(len(digests))
 
     async def _read(self, request: Request, kind: type[T]) -> T:

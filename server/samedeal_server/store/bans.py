@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -77,7 +76,7 @@ class Bans:
         """`now` returns the time in ms since 1970-01-01 UTC."""
         self._now = now
         self._bans = dict[str, Ban]()
-        self._prefixes = Counter[tuple[int, int]]()  # of banned networks, by IP version and prefix length
+        self._prefixes = set[tuple[int, int]]()  # the IP version and prefix length of every network that was banned
         self._drop_at = 100  # the number of bans at which expired ones are dropped
 
     def __iter__(self) -> Iterator[Ban]:
@@ -89,17 +88,16 @@ class Bans:
         if ban.until <= self._now():
             return
         if len(self._bans) >= self._drop_at:
-            for subject in self._bans.keys() - {each.subject for each in self}:
-                self.lift(subject)
+            self._bans = {each.subject: each for each in self}
             self._drop_at = max(100, 2 * len(self._bans))
         self._bans[ban.subject] = ban
-        if prefix := _prefix(ban.subject):
-            self._prefixes[prefix] += 1
+        kind, _, value = ban.subject.partition(":")
+        if kind == "address" and (banned := _network(value)):
+            self._prefixes.add((banned.version, banned.prefixlen))
 
     def lift(self, subject: str) -> None:
         """Remove a ban, if there is one."""
-        if self._bans.pop(subject, None) and (prefix := _prefix(subject)):
-            self._prefixes -= Counter([prefix])  # drops a prefix without networks
+        self._bans.pop(subject, None)
 
     def check_guest(self, player: str, name: str) -> None:
         """Raise Refused("banned") for a banned public id or name."""
@@ -123,13 +121,6 @@ class Bans:
 def _comparable(name: str) -> str:
     """Return the form in which names are compared, also for names that are no longer valid."""
     return unicodedata.normalize("NFKC", without_joiners(name)).casefold()
-
-
-def _prefix(subject: str) -> tuple[int, int] | None:
-    """Return the IP version and the prefix length of a subject that is a network, or None."""
-    kind, _, value = subject.partition(":")
-    found = _network(value) if kind == "address" else None
-    return (found.version, found.prefixlen) if found else None
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:

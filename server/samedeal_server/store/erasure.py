@@ -61,8 +61,7 @@ class Erasure:
     async def log_out(self, player: str) -> int:
         """Log out all devices of the player, and return their number."""
         revoked = await self._guests.revoke_all(player)
-        for token_digest in revoked:
-            await self._revocations.announce(token_digest)
+        await self._revocations.announce(*revoked)
         return len(revoked)
 
     async def step(self, player: str, after: str | None) -> Step:

@@ -80,10 +80,6 @@ class LiveRaces:
         """Return what ``set_behind`` recorded, or 0."""
         return int(await self._store.ask("HGET", BEHIND, race_id) or 0)
 
-    async def count(self) -> int:
-        """Return the number of live races."""
-        return int(await self._store.ask("ZCARD", DUE))
-
     async def all(self) -> list[str]:
         """Return all live races."""
         return texts(await self._store.ask("ZRANGE", DUE, 0, -1))

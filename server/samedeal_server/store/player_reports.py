@@ -18,8 +18,6 @@ PER_DAY: Final = 10
 """How many reports a guest can make in 24 hours."""
 MAX_REPORTS: Final = 10_000
 """The maximum number of reports. The oldest are dropped."""
-MAX_BYTES: Final = 16_384
-"""The maximum size of a stored report."""
 _DAY_S: Final = 86_400
 
 
@@ -82,13 +80,12 @@ class Reports:
         """Return open reports, newest first."""
         await self._store.retry("ZREMRANGEBYSCORE", REPORTS, "-inf", self._clock.now() - DAYS * _DAY_S * 1000)
         ids = texts(await self._store.ask("ZREVRANGE", REPORTS, 0, query.limit - 1))
-        stored = await self._store.starts([_key(id_) for id_ in ids], MAX_BYTES)
+        stored = await self._store.ask_all([("GET", _key(id_)) for id_ in ids])
         return [report for data in stored if (report := _decoded(data))]
 
     async def get(self, report_id: str) -> Report:
         """Return an open report. Raises Refused("not-found")."""
-        (data,) = await self._store.starts([_key(report_id)], MAX_BYTES)
-        report = _decoded(data)
+        report = _decoded(await self._store.ask("GET", _key(report_id)))
         if report is None:
             raise Refused("not-found", f"There is no open report {report_id!r}.")
         return report
@@ -106,9 +103,9 @@ class Reports:
         await self._store.retry("DEL", f"reports:by:{player}")
 
 
-def _decoded(data: bytes) -> Report | None:
+def _decoded(data: bytes | None) -> Report | None:
     try:
-        return json.decode(data, type=Report)
+        return None if data is None else json.decode(data, type=Report)
     except (DecodeError, UnicodeError):
         return None
 

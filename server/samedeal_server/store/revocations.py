@@ -17,11 +17,10 @@ class Revocations:
     def __init__(self, store: Store) -> None:
         self._store, self._last = store, "0-0"
 
-    async def announce(self, token_digest: str) -> None:
-        """Announce a revoked token. Repeating it is harmless. Raises Refused("store-unavailable")."""
-        await self._store.retry_all(
-            ("XADD", KEY, "MAXLEN", "~", MAX_ANNOUNCEMENTS, "*", "token", token_digest), ("EXPIRE", KEY, EXPIRE_S)
-        )
+    async def announce(self, *token_digests: str) -> None:
+        """Announce revoked tokens. Repeating it is harmless. Raises Refused("store-unavailable")."""
+        entries = [("XADD", KEY, "MAXLEN", "~", MAX_ANNOUNCEMENTS, "*", "token", digest) for digest in token_digests]
+        await self._store.retry_all(*entries, ("EXPIRE", KEY, EXPIRE_S))
 
     async def news(self) -> set[str]:
         """Return the digests announced since the last call, after waiting for some. Raises Refused."""
