@@ -29,7 +29,7 @@ from samedeal_server.net.output import write_in_threads
 from samedeal_server.net.supervised import supervised
 from samedeal_server.net.timeouts import enforce_timeouts
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
-from samedeal_server.store.checks import check_store
+from samedeal_server.store.checks import WAIT_S, check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
 from samedeal_server.workers import bind
@@ -56,8 +56,7 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
     environment = os.environ | {name: f"{value}" for name, value in flags.items() if value is not None}
     try:
         settings = Settings.from_env(environment)
-        per_minute = settings.log_records_per_minute
-        logging_setup.configure(settings.log_level, settings.log_format, number, per_minute=per_minute)
+        logging_setup.configure(settings.log_level, settings.log_format, number)
         quiet_uvicorn()
         loop_factory = uvicorn.Config("", log_config=None).get_loop_factory()  # uvloop serves 1.5 times as many moves
         with asyncio.Runner(loop_factory=loop_factory) as runner:
@@ -105,7 +104,7 @@ async def serve(settings: Settings, keys: Keys) -> None:
     if settings.redis_url:
         await _serve_over(settings, settings.redis_url, keys)
         return
-    async with EmbeddedStore(settings.data_dir, wait_s=settings.store_wait_seconds) as store:
+    async with EmbeddedStore(settings.data_dir, wait_s=WAIT_S) as store:
         serving = asyncio.ensure_future(_serve_over(settings, store.url, keys))
         failing = asyncio.ensure_future(store.wait())
         done, _ = await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)

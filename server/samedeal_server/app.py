@@ -143,7 +143,6 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         races,
         keys.master,
         rate_limits.requests,
-        away_s=settings.away_seconds,
         ready_s=settings.ready_seconds,
         open_races=settings.open_races,
     )
@@ -224,13 +223,13 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Devices(guests, codes, revocations, renderings.jobs, rate_limits, settings),
         Races(registry, rematches, guests, quotas, settings),
         Events(registry, connections),
-        Replays(registry, renderings, settings),
-        ParOfDeals(pars, registry, keys.signing, settings),
-        Analyses(analyses, registry, keys.signing, settings),
+        Replays(registry, renderings),
+        ParOfDeals(pars, registry, keys.signing),
+        Analyses(analyses, registry, keys.signing),
         Sharing(registry, pars, analyses, settings),
         DailyDeals(dailies, guests),
         PlayerScores(Players(archive, clock), guests),
-        PlayerReports(reports, registry, guests, settings),
+        PlayerReports(reports, registry, guests),
         verifications,
         Service(registry, settings, vital),
         page,
@@ -239,9 +238,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     erasure = Erasure(store, archive, guests, revocations, reports)
     administration = [
-        *endpoints(Administration(admin_log, registry, guests, revocations, settings)),
-        *endpoints(AdminReports(reports, admin_log, settings)),
-        *endpoints(Erasing(admin_log, erasure, registry, settings)),
+        *endpoints(Administration(admin_log, registry, guests, revocations)),
+        *endpoints(AdminReports(reports, admin_log)),
+        *endpoints(Erasing(admin_log, erasure, registry)),
     ]
     exception_handlers: dict[Any, Any] = {
         Refused: _refused,

@@ -27,13 +27,28 @@ CLIENT_VARIABLES: Final = frozenset(
     )
 )
 """Variables of the client, which the server ignores."""
-REMOVED: Final = {"SAMEDEAL_PURE": "there is only one build, in pure Python"}
+REMOVED: Final = {
+    "SAMEDEAL_PURE": "there is only one build, in pure Python",
+    "SAMEDEAL_STORE_WAIT_SECONDS": "the server waits up to 60 s for the store",
+    "SAMEDEAL_MESSAGE_BYTES": "a message has at most 4096 bytes",
+    "SAMEDEAL_BURST": "a burst has as many messages as SAMEDEAL_RATE permits in 3 s",
+    "SAMEDEAL_FRAGMENTS_PER_MESSAGE": "a message has at most 128 fragments",
+    "SAMEDEAL_CONTROL_FRAMES": "a connection may send 20 pings and pongs in ten seconds",
+    "SAMEDEAL_HEADER_BYTES": "the headers of a request have at most 16384 bytes",
+    "SAMEDEAL_HEADERS": "a request has at most 100 headers",
+    "SAMEDEAL_HELLO_TIMEOUT_MS": "requests, handshakes and first messages may take 5 s",
+    "SAMEDEAL_PING_SECONDS": "the server sends a ping every 20 s",
+    "SAMEDEAL_AWAY_SECONDS": "the seat of a disconnected racer is reserved for 30 s before the countdown",
+    "SAMEDEAL_QUEUE_MESSAGES": "at most 256 messages wait for a slow client",
+    "SAMEDEAL_QUEUE_BYTES": "at most 262144 bytes wait for a slow client",
+    "SAMEDEAL_UNREAD_SECONDS": "clients that read nothing are disconnected after 5 s",
+    "SAMEDEAL_LOG_RECORDS_PER_MINUTE": "100 records of a kind are logged in a minute, and the rest is counted",
+}
 """Settings that were removed, with what applies instead. Until 1.0 they are ignored with a warning, not refused."""
 
 # Types of settings, most with the expected values in words.
 Count = Annotated[int, Meta(ge=1), "a number from 1"]
 Number = Annotated[int, Meta(ge=0), "a number from 0"]
-Seconds = Annotated[float, Meta(gt=0, le=86400), "a number of seconds"]
 Key = Annotated[str, Meta(pattern=r"^[0-9a-fA-F]{64}$(?!\n)")]
 OptionalKey = Annotated[Key | None, "64 hexadecimal digits"]
 AdminKey = Annotated[str, Meta(pattern=r"^[!-~]{32,256}$(?!\n)")]
@@ -83,12 +98,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "`always`, `everysec`, or `none` to skip the check",
         "The minimum durability of the store, as in its option `appendfsync`",
     ] = "always"
-    store_wait_seconds: Annotated[
-        float,
-        Meta(ge=0, le=86400),
-        "a number of seconds; 0 to not wait",
-        "How long to wait at startup for a store that is unreachable or has no disk space",
-    ] = 60.0
     data_dir: Annotated[
         Path, "a directory used only by the server", "The directory of the embedded store and the keys"
     ] = msgspec.field(default_factory=lambda: Path(user_data_dir("samedeal", appauthor=False)))
@@ -130,13 +139,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     refused_names: Annotated[
         Path | None, "a file with one word per line", "Words that names of new guests must not contain"
     ] = None
-    message_bytes: Annotated[
-        int, Meta(ge=256, le=2**20), "a number of bytes from 256 to 1048576", "The maximum size of a WebSocket message"
-    ] = 4096
-    rate: Annotated[float, Meta(gt=0, le=1e6), "a number above 0", "Sustained messages per second per connection"] = (
-        20.0
-    )
-    burst: Annotated[Count, "Burst of messages per connection"] = 60
+    rate: Annotated[
+        float,
+        Meta(gt=0, le=1e6),
+        "a number above 0",
+        "Sustained messages per second per connection; three times as many at once",
+    ] = 20.0
     connections: Annotated[Count, "Maximum connections, also limited by open files"] = 10_000
     connections_per_address: Annotated[
         Number, "WebSocket connections and event streams per address; 0 for unlimited"
@@ -162,23 +170,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     open_races: Annotated[Count, "Maximum races that are open or running"] = 10_000
     open_races_per_address: Annotated[Number, "Maximum open races created per address; 0 for unlimited"] = 100
     open_races_per_guest: Annotated[Number, "Maximum open races created per guest; 0 for unlimited"] = 20
-    fragments_per_message: Annotated[Count, "Fragments per WebSocket message"] = 128
-    control_frames: Annotated[Count, "Pings and pongs per connection in ten seconds"] = 20
-    header_bytes: Annotated[
-        int,
-        Meta(ge=1024, le=2**20),
-        "a number of bytes from 1024 to 1048576",
-        "The maximum size of HTTP request headers",
-    ] = 16_384
-    headers: Annotated[Count, "Headers per HTTP request"] = 100
-    hello_timeout_ms: Annotated[
-        int,
-        Meta(ge=1),
-        "a number of milliseconds from 1",
-        "The time limit for an HTTP request, the WebSocket handshake and the first message",
-    ] = 5000
-    ping_seconds: Annotated[Seconds, "The interval between pings"] = 20.0
-    away_seconds: Annotated[Seconds, "How long to reserve the seat of a disconnected racer before the countdown"] = 30.0
     ready_seconds: Annotated[
         float,
         Meta(ge=0, le=86400),
@@ -196,18 +187,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         "`on` or `off`",
         "Whether to search the deals of running races for winning lines on idle cores",
     ] = "on"
-    queue_messages: Annotated[Count, "Messages queued for a slow client before it is disconnected"] = 256
-    queue_bytes: Annotated[Count, "Bytes queued for a slow client before it is disconnected"] = 262_144
-    unread_seconds: Annotated[Seconds, "How long to wait for a client that reads nothing"] = 5.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         "`debug`, `info`, `warning` or `error`",
         "The minimum level of log records",
     ] = "info"
     log_format: Annotated[Literal["text", "json"], "`text` or `json`", "The format of log records"] = "text"
-    log_records_per_minute: Annotated[
-        Number, "Log records of the same kind in a minute, beyond which they are only counted; 0 for unlimited"
-    ] = 100
     access_log: Annotated[
         Literal["off", "on"], "`on` or `off`", "Whether to log every HTTP request and WebSocket connection when it ends"
     ] = "off"

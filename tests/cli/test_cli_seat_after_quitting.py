@@ -30,7 +30,7 @@ RUNNING: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 
 @pytest.fixture
 def server(redis_url: str) -> Iterator[Server]:
-    with Server(redis_url, away_seconds=str(AWAY_S)) as running:
+    with Server(redis_url, away_s=str(AWAY_S)) as running:
         yield running
 
 
@@ -112,7 +112,7 @@ async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
             (OPEN, "Your seat is held for 12 s"),
             (RUNNING, "The clock keeps running. Your seat is reserved"),
         ):
-            with Server(redis_url, away_seconds="12") as server:
+            with Server(redis_url, away_s="12") as server:
                 race = server.create("corners", seed="42", **options)
                 await join_race(watched.page, server, race)
                 if options is RUNNING:

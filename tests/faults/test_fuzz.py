@@ -183,7 +183,7 @@ def test_decoder_survives_any_bytes(name: str) -> None:
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     log = tmp_path_factory.mktemp("fuzz") / "log"
-    limits = {"connections_per_address": "0", "hello_timeout_ms": "2000", "unread_seconds": "2"}
+    limits = {"connections_per_address": "0", "request_s": "2", "unread_s": "2"}
     with Undelayed(store_url, log, emptied=True, **limits).start() as running:
         yield running
 

@@ -9,6 +9,7 @@ import yaml
 
 from samedeal_server import workers
 from samedeal_server.settings import Settings
+from samedeal_server.store.checks import WAIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -83,7 +84,7 @@ def test_ports_and_probes_are_those_of_the_server() -> None:
     assert {probe["port"] for probe in probes.values()} == {"http"}
     assert [probe["path"] for probe in probes.values()] == ["/healthz", "/readyz", "/healthz"]
     startup = container()["startupProbe"]
-    assert startup["periodSeconds"] * startup["failureThreshold"] > Settings().store_wait_seconds
+    assert startup["periodSeconds"] * startup["failureThreshold"] > WAIT_S
 
 
 def test_pods_have_time_to_drain() -> None:

@@ -23,7 +23,7 @@ KEY = "k" * 40
 
 @pytest.fixture
 def servers(redis_url: str, tmp_path: Path) -> Iterator[tuple[LoggedServer, LoggedServer]]:
-    settings: dict[str, Any] = {"admin_key": KEY, "log_level": "debug", "away_seconds": "1"}
+    settings: dict[str, Any] = {"admin_key": KEY, "log_level": "debug", "away_s": "1"}
     with (
         LoggedServer(redis_url, tmp_path / "one", **settings).start() as one,
         LoggedServer(redis_url, tmp_path / "two", emptied=False, **settings).start() as two,

@@ -191,7 +191,7 @@ MORE = (1, 1, 2, 1, 1, 1, 1)
 async def test_refusals_are_counted_by_limit(store_url: str, tmp_path: Path) -> None:
     settings = {"metrics": "on", "races_per_minute": "1", "guests_per_minute": "1", "wrong_tokens_per_minute": "1"}
     settings |= {"connections_per_address": "3", "open_races": "2", "message_bytes": "256", "control_frames": "1"}
-    settings |= {"fragments_per_message": "2", "rate": "20", "burst": "5"}
+    settings |= {"fragments_per_message": "2", "rate": "20", "burst_s": "0.25"}
 
     with LoggedServer(store_url, tmp_path / "log", emptied=True, **settings).start() as server:
         refused = partial(refusals, server)

@@ -33,7 +33,7 @@ def names(racer: Racer) -> list[str]:
 
 @pytest.mark.parametrize("last", ["join", "watch", "join again"])
 async def test_a_seat_is_released_after_its_player_disconnects(last: str, redis_url: str) -> None:
-    with Server(redis_url, away_seconds="0.3") as server:
+    with Server(redis_url, away_s="0.3") as server:
         race = server.create("corners", seed="1")
         ada, bo = await seated(server, race, "ada", "bo")
         if last == "watch":
@@ -48,7 +48,7 @@ async def test_a_seat_is_released_after_its_player_disconnects(last: str, redis_
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url: str) -> None:
-    with Server(redis_url, away_seconds="0.3") as server:
+    with Server(redis_url, away_s="0.3") as server:
         race = server.create("corners", seed="1")
         _, bo = await seated(server, race, "ada", "bo")
         server.kill(how)
@@ -61,7 +61,7 @@ async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url
 
 
 async def test_another_process_releases_seats_after_a_crash(redis_url: str) -> None:
-    with Server(redis_url, away_seconds="0.3", master_key=KEY.hex()) as server:
+    with Server(redis_url, away_s="0.3", master_key=KEY.hex()) as server:
         race = server.create("corners", seed="1", max_racers=2)
         await seated(server, race, "ada", "bo")
         server.kill()
@@ -72,7 +72,7 @@ async def test_another_process_releases_seats_after_a_crash(redis_url: str) -> N
 
 
 async def test_seats_connected_to_another_process_are_not_released(redis_url: str) -> None:
-    with Server(redis_url, away_seconds="0.3") as one, Server(redis_url, away_seconds="0.3") as other:
+    with Server(redis_url, away_s="0.3") as one, Server(redis_url, away_s="0.3") as other:
         race = one.create("corners", seed="1", max_racers=3, start_delay_ms=0)
         (ada,) = await seated(one, race, "ada")
         bo, cy = await seated(other, race, "bo", "cy")

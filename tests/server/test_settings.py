@@ -32,7 +32,6 @@ SET: dict[str, tuple[str, Any]] = {
     "workers": ("4", 4),
     "redis_url": ("redis://store:6379", "redis://store:6379"),
     "store_durability": ("everysec", "everysec"),
-    "store_wait_seconds": ("5", 5),
     "data_dir": ("/var/lib/samedeal", Path("/var/lib/samedeal")),
     "public_url": ("https://race.example", "https://race.example"),
     "source_url": ("https://code.example/samedeal", "https://code.example/samedeal"),
@@ -44,9 +43,7 @@ SET: dict[str, tuple[str, Any]] = {
     "replay_days": ("30", 30),
     "guest_days": ("0", 0),
     "refused_names": ("/etc/samedeal/names", Path("/etc/samedeal/names")),
-    "message_bytes": ("8192", 8192),
     "rate": ("2.5", 2.5),
-    "burst": ("5", 5),
     "connections": ("500", 500),
     "connections_per_address": ("0", 0),
     "http_connections_per_address": ("20", 20),
@@ -59,22 +56,11 @@ SET: dict[str, tuple[str, Any]] = {
     "open_races": ("40", 40),
     "open_races_per_address": ("41", 41),
     "open_races_per_guest": ("42", 42),
-    "fragments_per_message": ("9", 9),
-    "control_frames": ("8", 8),
-    "header_bytes": ("4096", 4096),
-    "headers": ("30", 30),
-    "hello_timeout_ms": ("1000", 1000),
-    "ping_seconds": ("0.5", 0.5),
-    "away_seconds": ("1.5", 1.5),
     "ready_seconds": ("0", 0.0),
     "drain_seconds": ("2.5", 2.5),
     "search_ahead": ("off", "off"),
-    "queue_messages": ("16", 16),
-    "queue_bytes": ("65536", 65536),
-    "unread_seconds": ("2.5", 2.5),
     "log_level": ("debug", "debug"),
     "log_format": ("json", "json"),
-    "log_records_per_minute": ("50", 50),
     "access_log": ("on", "on"),
     "metrics": ("on", "on"),
 }
@@ -136,7 +122,7 @@ def test_store_url_is_accepted(url: str) -> None:
         ("SAMEDEAL_PORT", "65536", "SAMEDEAL_PORT is 65536; expected"),
         ("SAMEDEAL_RATE", "nan", "SAMEDEAL_RATE is nan; expected a number above 0."),
         ("SAMEDEAL_RATE", "inf", "SAMEDEAL_RATE is inf; expected"),
-        ("SAMEDEAL_BURST", "0", "SAMEDEAL_BURST is 0; expected a number from 1."),
+        ("SAMEDEAL_OPEN_RACES", "0", "SAMEDEAL_OPEN_RACES is 0; expected a number from 1."),
         ("SAMEDEAL_LOG_LEVEL", "loud", "SAMEDEAL_LOG_LEVEL is loud; expected debug, info, warning or error."),
         ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected https:// or"),
         ("SAMEDEAL_PUBLIC_URL", "https://race.example/daily", "SAMEDEAL_PUBLIC_URL is https://race.example/daily;"),
@@ -153,7 +139,7 @@ def test_invalid_value_is_refused_by_name(variable: str, value: str, expected: s
 
 def test_all_errors_are_reported_together() -> None:
     with pytest.raises(SettingsError) as caught:
-        Settings.from_env({"PORT": "x", "SAMEDEAL_BURST": "y", "SAMEDEAL_BRUST": "5"})
+        Settings.from_env({"PORT": "x", "SAMEDEAL_CONNECTIONS": "y", "SAMEDEAL_CONECTIONS": "5"})
     assert len(str(caught.value).splitlines()) == 3
 
 

@@ -28,7 +28,7 @@ TABLE = Path("/proc/net/tcp")
 
 @pytest.fixture
 def server(store_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
-    with LoggedServer(store_url, tmp_path / "log", unread_seconds="1", hello_timeout_ms="1000").start() as running:
+    with LoggedServer(store_url, tmp_path / "log", unread_s="1", request_s="1").start() as running:
         yield running
         assert running.failures() == []
 
@@ -52,7 +52,7 @@ def flooded(server: LoggedServer, stack: ExitStack) -> list[Hostile]:
 
 @pytest.mark.skipif(not TABLE.exists(), reason="platform: needs Linux's /proc")
 async def test_kernel_buffers_of_slow_readers_stay_small(store_url: str, tmp_path: Path) -> None:
-    with LoggedServer(store_url, tmp_path / "log", unread_seconds="600").start() as server, ExitStack() as stack:
+    with LoggedServer(store_url, tmp_path / "log", unread_s="600").start() as server, ExitStack() as stack:
         flooded(server, stack)
         await until(lambda: len(unsent(server)) >= 20)  # a request after "Connection: close" can reset the connection
         assert max(unsent(server)) < 4 * HTTP_SENT_BYTES
@@ -115,7 +115,7 @@ def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pyte
 @pytest.mark.tier(2)
 async def test_many_slow_readers_use_little_memory_while_others_play(store_url: str, tmp_path: Path) -> None:
     """They ask for the full view of a race 18 times each."""
-    limits = {"connections_per_address": "0", "ping_seconds": "3600", "rate": "20", "burst": "60"}
+    limits = {"connections_per_address": "0", "ping_s": "3600", "rate": "20"}
     limited = LoggedServer(store_url, tmp_path / "log", emptied=True, **limits)
     with limited.start() as server, ExitStack() as stack:
         race = server.create("gallery", seed="1", spectators="open", max_racers=1, start_delay_ms=0)

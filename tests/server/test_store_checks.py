@@ -41,9 +41,10 @@ def store(own_url: str) -> Iterator[Any]:
 
 def refused(store_url: str, **settings: str) -> str:
     """The line that a server writes to stderr when it refuses to start."""
+    server = Server(store_url, None, log_level="error", **settings)
     with subprocess.Popen(
-        [sys.executable, "-m", "samedeal_server", "--port", "0"],
-        env=Server(store_url, None, log_level="error", **settings)._env,
+        [sys.executable, *server.program, "--port", "0"],
+        env=server._env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -158,7 +159,7 @@ async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_pa
 
 def test_a_server_exits_with_one_line_if_the_store_stays_unavailable() -> None:
     [port] = free_ports(1)
-    line = refused(f"redis://ada:hush@127.0.0.1:{port}", store_wait_seconds="0.1")
+    line = refused(f"redis://ada:hush@127.0.0.1:{port}", store_wait_s="0.1")
     assert line == (
         f"samedeal: Gave up waiting for the store redis://…@127.0.0.1:{port}:"
         " the store cannot be reached: Connection refused.\n"

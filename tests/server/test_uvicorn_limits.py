@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     It has a store of its own because other tests empty theirs.
     """
     log = tmp_path_factory.mktemp("uvicorn_limits") / "log"
-    timeouts = {"hello_timeout_ms": "600", "unread_seconds": "1", "ping_seconds": "3600", "away_seconds": "0.3"}
+    timeouts = {"request_s": "0.6", "unread_s": "1", "ping_s": "3600", "away_s": "0.3"}
     for store_url in kept_store(tmp_path_factory.mktemp("store")):
         with LoggedServer(store_url, log, connections_per_address="0", emptied=True, **timeouts).start() as running:
             yield running
@@ -115,7 +115,7 @@ def test_control_frame_flood_without_reading_is_disconnected(server: LoggedServe
 
 
 def test_answers_to_server_pings_are_not_counted(store_url: str, tmp_path: Path) -> None:
-    pinging = LoggedServer(store_url, tmp_path / "log", ping_seconds="1", control_frames="1")
+    pinging = LoggedServer(store_url, tmp_path / "log", ping_s="1", control_frames="1")
     with pinging.start() as server, Hostile.shaken(server) as ada:
         ada.send(said(HELLO))
         assert ada.frame()[0] == TEXT
@@ -284,7 +284,7 @@ def test_websocket_client_that_does_not_read_is_disconnected_despite_pings(serve
 
 def test_slow_websocket_reader_closes_with_4008(store_url: str, tmp_path: Path) -> None:
     for setting in ({"queue_messages": "5"}, {"queue_bytes": "20000"}):
-        with LoggedServer(store_url, tmp_path / "log", unread_seconds="600", emptied=True, **setting).start() as server:
+        with LoggedServer(store_url, tmp_path / "log", unread_s="600", emptied=True, **setting).start() as server:
             race_id = server.create("gallery", seed="1")
             with Hostile.shaken(server, receives=4096) as slow:
                 slow.send(said(HELLO))

@@ -23,6 +23,7 @@ from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from samedeal.wire.views import apply
 from samedeal_server.store.checks import fingerprint
+from support.altered_server import ALTERED, CONSTANTS
 from support.waiting import LIMIT_S
 
 MASTER_KEY, SIGNING_KEY = "5a" * 32, "3c" * 32
@@ -36,7 +37,10 @@ class Server:
     """The arguments of Python."""
 
     def __init__(self, store_url: str | None = None, data_dir: Path | None = None, **settings: str) -> None:
-        """Create a server with the store at a URL or an embedded one; settings are SAMEDEAL_* names in lower case."""
+        """Create a server with the store at a URL or an embedded one.
+
+        Settings are SAMEDEAL_* names in lower case, or CONSTANTS, which workers don't get.
+        """
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("SAMEDEAL_")}
         self._env |= {"SAMEDEAL_MASTER_KEY": MASTER_KEY, "SAMEDEAL_SIGNING_KEY": SIGNING_KEY}
         self._env |= {"SAMEDEAL_RATE": "100000", "SAMEDEAL_REQUESTS_PER_SECOND": "0"}
@@ -47,6 +51,10 @@ class Server:
         self._env |= {} if "master_key" in settings else {"SAMEDEAL_ACCEPT_MASTER_KEY": FINGERPRINT}
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
+        altered = {name: settings.pop(name) for name in CONSTANTS.keys() & settings.keys()}
+        if altered:
+            self.program = ("-m", "support.altered_server", self.program[-1])
+            self._env[ALTERED] = json.dumps(altered)
         self._env |= {f"SAMEDEAL_{name.upper()}": value for name, value in settings.items()}
         self.url = ""
         self.process: subprocess.Popen[str] | None = None

@@ -16,9 +16,7 @@ FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server with generous limits. It must not log any failure."""
     log = tmp_path_factory.mktemp("session") / "log"
-    with LoggedServer(
-        store_url, log, away_seconds="0.3", hello_timeout_ms="20000", connections_per_address="0"
-    ).start() as running:
+    with LoggedServer(store_url, log, away_s="0.3", request_s="20", connections_per_address="0").start() as running:
         yield running
         assert running.failures() == []
 
@@ -27,10 +25,10 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def strict(store_url: str, server: LoggedServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
     """A server with tight limits over the same store. It must not log any failure."""
     limits = {
-        "away_seconds": "0.3",
-        "hello_timeout_ms": "1000",
+        "away_s": "0.3",
+        "request_s": "1",
         "rate": "100",
-        "burst": "20",
+        "burst_s": "0.2",
         "connections_per_address": "3",
     }
     log = tmp_path_factory.mktemp("strict") / "log"

@@ -43,7 +43,7 @@ from support.store_model import Script
 from support.virtual_loop import Loop, Owner
 
 KEY = bytes(range(32))
-SETTINGS = Settings(rate=1e6, burst=1_000_000, guests_per_minute=0, wrong_tokens_per_minute=0, guest_days=0)
+SETTINGS = Settings(rate=1e6, guests_per_minute=0, wrong_tokens_per_minute=0, guest_days=0)
 RESTARTING = 1012
 
 

@@ -95,7 +95,7 @@ async def test_server_and_race_recover_from_a_full_disk(workers: str, tmp_path: 
 
 @LINUX
 async def test_server_waits_for_disk_space_at_startup(tmp_path: Path) -> None:
-    server = Full(tmp_path, store_wait_seconds="60")
+    server = Full(tmp_path)
     server.data_dir.mkdir(mode=0o700)
     starting = asyncio.create_task(asyncio.to_thread(server.fill().start))
     await until(lambda: (tmp_path / "log").exists() and "is full" in server.log)
@@ -106,7 +106,7 @@ async def test_server_waits_for_disk_space_at_startup(tmp_path: Path) -> None:
 
 @LINUX
 def test_server_reports_a_full_disk_after_its_timeout(tmp_path: Path) -> None:
-    server = Full(tmp_path, store_wait_seconds="0.2", log_level="error")
+    server = Full(tmp_path, store_wait_s="0.2", log_level="error")
     server.data_dir.mkdir(mode=0o700)
     command = [sys.executable, *server.program, "--port", "0"]
     ended = subprocess.run(command, env=server.fill()._env, capture_output=True, text=True, timeout=LIMIT_S)

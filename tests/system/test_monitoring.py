@@ -108,11 +108,11 @@ async def use_everything(servers: list[LoggedServer], chance: Random) -> None:
             429,
         )  # 429 if too many wait
         async with await Line.open(server) as line:
-            assert isinstance(await line.ask("ping", pad="x" * 300), m.Problem)
+            assert isinstance(await line.ask("ping", pad="x" * 5000), m.Problem)
 
 
 async def test_every_query_of_the_dashboard_has_data_and_no_alert_fires(redis_url: str, tmp_path: Path) -> None:
-    settings = {"metrics": "on", "message_bytes": "256", "connections_per_address": "0"}
+    settings = {"metrics": "on", "connections_per_address": "0"}
     servers = [
         LoggedServer(redis_url, tmp_path / f"log-{workers}", emptied=False, workers=f"{workers}", **settings)
         for workers in (1, 2)

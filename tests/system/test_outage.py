@@ -207,7 +207,7 @@ async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store
 
 async def test_hello_during_an_outage_closes_with_1013(store: Store) -> None:
     """The code permits reconnecting, unlike the code for protocol errors."""
-    async with asyncio.timeout(LIMIT_S), serving(store.url, hello_timeout_ms="100") as server:
+    async with asyncio.timeout(LIMIT_S), serving(store.url, request_s="0.1") as server:
         store.send(signal.SIGSTOP)
         eve = Persistent("eve", "some-race-1", [server], Random(1))
         with pytest.raises(ConnectionClosed) as closed:

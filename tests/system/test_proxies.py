@@ -158,7 +158,7 @@ class Visitor:
 async def test_everybody_returns_while_one_server_after_another_restarts(
     name: str, redis_url: str, tmp_path: Path
 ) -> None:
-    settings = {"trusted_proxies": "127.0.0.1/32", "hello_timeout_ms": "3600000", "metrics": "on"}
+    settings = {"trusted_proxies": "127.0.0.1/32", "request_s": "3600", "metrics": "on"}
     servers, chance = [Server(redis_url, None, **settings) for _ in range(2)], seeded_random()
     try:
         for server in servers:

@@ -39,7 +39,8 @@ class StreamServer(Server):
         """Start the server from a shell with redirections, or with streams, and wait until it is ready or has ended."""
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
-        command = ["sh", "-c", f'exec "$0" -m samedeal_server --port {port} {redirections}', sys.executable]
+        program = " ".join(self.program)
+        command = ["sh", "-c", f'exec "$0" {program} --port {port} {redirections}', sys.executable]
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
         with subprocess.Popen(command, env=self._env, text=True, **streams) as process:
             try:

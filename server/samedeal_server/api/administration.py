@@ -147,11 +147,8 @@ class Revoked(Struct, frozen=True):
 class Administration:
     """The endpoints for administrators. Changes are logged first, and take effect when a process reads the log."""
 
-    def __init__(
-        self, log: AdminLog, registry: Registry, guests: Guests, revocations: Revocations, settings: Settings
-    ) -> None:
+    def __init__(self, log: AdminLog, registry: Registry, guests: Guests, revocations: Revocations) -> None:
         self._log, self._registry, self._guests, self._revocations = log, registry, guests, revocations
-        self._timeout_s = settings.hello_timeout_ms / 1000
 
     @route("GET", f"{ADMIN}/log", refuses=("store-unavailable",), cost=5)
     async def log(self, request: Request, query: LogPage) -> LogEntries:
@@ -248,7 +245,7 @@ class Administration:
         return Revoked(len(digests))
 
     async def _read(self, request: Request, kind: type[T]) -> T:
-        return await read_json(request, kind, MAX_BODY_BYTES, self._timeout_s)
+        return await read_json(request, kind, MAX_BODY_BYTES)
 
     async def _append(
         self, request: Request, command: str, subject: str, reason: str, until: int | None = None

@@ -20,7 +20,6 @@ from samedeal_server.live.analyses import AnalysisProgress, AnalysisService, che
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import client_network, read_json
 from samedeal_server.net.responses import MEDIA, gzip_response, json_response
-from samedeal_server.settings import Settings
 
 MAX_MOVES: Final = 1_000
 """The maximum number of moves. No line is nearly as long."""
@@ -71,10 +70,9 @@ class RaceAnalysis(Struct, frozen=True, kw_only=True):
 class Analyses:
     """The endpoints of analysis."""
 
-    def __init__(self, analyses: AnalysisService, registry: Registry, signing_key: bytes, settings: Settings) -> None:
+    def __init__(self, analyses: AnalysisService, registry: Registry, signing_key: bytes) -> None:
         """`signing_key` (private, 32 bytes) signs winning lines."""
-        self._analyses, self._registry = analyses, registry
-        self._signing_key, self._settings = signing_key, settings
+        self._analyses, self._registry, self._signing_key = analyses, registry, signing_key
 
     @route(
         "GET",
@@ -171,7 +169,7 @@ class Analyses:
     async def _line(self, request: Request) -> bytes:
         """Return the deal and the moves of a request for a job. Raises Refused."""
         game, seed, variant = deal_of(request)
-        line = await read_json(request, Line, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        line = await read_json(request, Line, MAX_BYTES)
         await self._registry.check_public(game, seed)
         return msgpack.encode((game.slug, seed, variant, line.moves))
 

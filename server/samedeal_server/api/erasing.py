@@ -11,7 +11,6 @@ from samedeal_server.api.administration import ADMIN, credential
 from samedeal_server.api.endpoint import BodySpec, route
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import read_json
-from samedeal_server.settings import Settings
 from samedeal_server.store.admin_log import Action, AdminLog
 from samedeal_server.store.erasure import Erasure
 
@@ -56,13 +55,13 @@ class ErasedPlayers(Struct, frozen=True):
 class Erasing:
     """The endpoints that erase players."""
 
-    def __init__(self, log: AdminLog, erasure: Erasure, registry: Registry, settings: Settings) -> None:
-        self._log, self._erasure, self._registry, self._settings = log, erasure, registry, settings
+    def __init__(self, log: AdminLog, erasure: Erasure, registry: Registry) -> None:
+        self._log, self._erasure, self._registry = log, erasure, registry
 
     @route("POST", f"{ADMIN}/erase", body=BodySpec(Erase), refuses=("not-allowed", "store-unavailable"), cost=20)
     async def erase(self, request: Request) -> Erased:
         """Erase a player in steps. Safe to repeat."""
-        asked = await read_json(request, Erase, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        asked = await read_json(request, Erase, MAX_BYTES)
         player, tokens = asked.player, 0
         if player in SERVER_BOT_IDS:
             raise Refused("not-allowed", "Server bots are not people, and are not erased.")

@@ -80,7 +80,7 @@ class Devices:
     )
     async def create(self, request: Request) -> Response:
         """Create a guest, as `hello` with a name does. With the token, races can be opened and joined."""
-        new = await read_json(request, NewGuest, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        new = await read_json(request, NewGuest, MAX_BYTES)
         admit = partial(self._rate_limits.guests.take, client_network(request))
         guest, token = await self._guests.create(new.name, admit)
         return json_response(LoggedIn(guest.player, guest.name, token), 201)
@@ -112,7 +112,7 @@ class Devices:
     )
     async def log_in(self, request: Request) -> LoggedIn:
         """Exchange a code for a token of this device. If the response is lost, the code may be used up."""
-        login = await read_json(request, Login, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        login = await read_json(request, Login, MAX_BYTES)
         try:
             guest, token = await self._codes.redeem(login.code)
         except Refused as refused:

@@ -20,7 +20,6 @@ from samedeal_server.live.pars import ParProgress, ParService, check_has_bot
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import client_network
 from samedeal_server.net.responses import MEDIA, json_response, negotiate
-from samedeal_server.settings import Settings
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -44,10 +43,10 @@ PAR_FORMS: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 class ParOfDeals:
     """The endpoints of par."""
 
-    def __init__(self, pars: ParService, registry: Registry, signing_key: bytes, settings: Settings) -> None:
+    def __init__(self, pars: ParService, registry: Registry, signing_key: bytes) -> None:
         """`signing_key` (private, 32 bytes) signs the computer's plays."""
         self._pars, self._registry, self._renderings = pars, registry, registry.renderings
-        self._signing_key, self._settings = signing_key, settings
+        self._signing_key = signing_key
 
     @route(
         "GET",

@@ -85,7 +85,7 @@ class Races:
 
         The guest whose token is sent is the host, and the race counts towards the guest's limit.
         """
-        opening = await read_json(request, CreateRace, MAX_OPENING_BYTES, self._settings.hello_timeout_ms / 1000)
+        opening = await read_json(request, CreateRace, MAX_OPENING_BYTES)
         guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
         if opening.again is not UNSET:
             return await self._open_rematch(request, opening, opening.again, guest)

@@ -16,7 +16,6 @@ from samedeal_server.api.endpoint import V1, ResponseSpec, route
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import client_network, while_connected
 from samedeal_server.net.responses import MEDIA, gzip_response, if_none_match_matches, negotiate
-from samedeal_server.settings import Settings
 from samedeal_server.store.archive import Search
 from samedeal_server.store.stored_replays import Form
 from samedeal_server.work.pool import Task
@@ -41,8 +40,8 @@ ARCHIVE_TIMEOUT_S: Final = 2
 class Replays:
     """The endpoints of finished races."""
 
-    def __init__(self, registry: Registry, renderings: Renderings, settings: Settings) -> None:
-        self._registry, self._renderings, self._settings = registry, renderings, settings
+    def __init__(self, registry: Registry, renderings: Renderings) -> None:
+        self._registry, self._renderings = registry, renderings
 
     @route(
         "GET",

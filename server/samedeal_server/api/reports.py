@@ -13,7 +13,6 @@ from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import bearer_token, client_network, read_json
 from samedeal_server.net.responses import json_response
-from samedeal_server.settings import Settings
 from samedeal_server.store.admin_log import Action, AdminLog
 from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.player_reports import Person, Reason, Report, ReportPage, Reports
@@ -62,8 +61,8 @@ class Settle(Struct, frozen=True, forbid_unknown_fields=True):
 class PlayerReports:
     """The endpoint with which players report others."""
 
-    def __init__(self, reports: Reports, registry: Registry, guests: Guests, settings: Settings) -> None:
-        self._reports, self._registry, self._guests, self._settings = reports, registry, guests, settings
+    def __init__(self, reports: Reports, registry: Registry, guests: Guests) -> None:
+        self._reports, self._registry, self._guests = reports, registry, guests
 
     @route(
         "POST",
@@ -81,7 +80,7 @@ class PlayerReports:
 
         A guest can make 10 reports per day. Another report about the same player in the same race replaces the first.
         """
-        asked = await read_json(request, MakeReport, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        asked = await read_json(request, MakeReport, MAX_BYTES)
         token = bearer_token(request)
         if token is None:
             raise Refused("bad-token")
@@ -105,8 +104,8 @@ class PlayerReports:
 class AdminReports:
     """The endpoints with which administrators read and settle reports."""
 
-    def __init__(self, reports: Reports, log: AdminLog, settings: Settings) -> None:
-        self._reports, self._log, self._settings = reports, log, settings
+    def __init__(self, reports: Reports, log: AdminLog) -> None:
+        self._reports, self._log = reports, log
 
     @route("GET", f"{ADMIN}/reports", refuses=("store-unavailable",), cost=5)
     async def all(self, request: Request, query: ReportPage) -> ReportList:
@@ -116,7 +115,7 @@ class AdminReports:
     @route("POST", f"{ADMIN}/settle", body=BodySpec(Settle), refuses=("not-found", "store-unavailable"), cost=5)
     async def settle(self, request: Request) -> Report:
         """Remove a report that needs no more attention, and return it."""
-        asked = await read_json(request, Settle, MAX_BYTES, self._settings.hello_timeout_ms / 1000)
+        asked = await read_json(request, Settle, MAX_BYTES)
         report = await self._reports.get(asked.id)
         await self._log.append(Action(credential(request), "settle", report.id, asked.reason))
         await self._reports.remove(report.id)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -14,8 +13,10 @@ from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire.decoding import SUBPROTOCOLS
 from samedeal_server.addresses import is_forwarded
 from samedeal_server.api.endpoint import ResponseSpec, route
+from samedeal_server.live.presence import AWAY_S
 from samedeal_server.live.registry import Registry
 from samedeal_server.net import metrics
+from samedeal_server.net.limits import BURST_S, MESSAGE_BYTES, REQUEST_S
 from samedeal_server.net.responses import PROGRAM, TEXT
 from samedeal_server.settings import Settings
 from samedeal_server.store.connection import Store
@@ -26,7 +27,7 @@ CHECK_EVERY_S: Final = 1.0
 
 
 class Limits(Struct, frozen=True):
-    """Limits for clients; see the settings of the same names."""
+    """Limits for clients."""
 
     message_bytes: int
     rate: float
@@ -64,7 +65,17 @@ class Service:
     @route("GET", "/.well-known/samedeal", refuses=("store-unavailable",))
     async def info(self, request: Request) -> WellKnown:
         """Return public information: the server's version, its limits and the keys that sign replays."""
-        limits = msgspec.convert(msgspec.structs.asdict(self._settings) | {"replay_bytes": MAX_BYTES}, Limits)
+        settings = self._settings
+        limits = Limits(
+            message_bytes=MESSAGE_BYTES,
+            rate=settings.rate,
+            burst=round(BURST_S * settings.rate),
+            connections_per_address=settings.connections_per_address,
+            hello_timeout_ms=round(1000 * REQUEST_S),
+            away_seconds=AWAY_S,
+            ready_seconds=settings.ready_seconds,
+            replay_bytes=MAX_BYTES,
+        )
         keys = await self._registry.archive.signing_keys.published()
         return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, self._registry.clock.now())
 

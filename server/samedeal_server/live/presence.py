@@ -7,6 +7,7 @@ read the note, so restarts, outages and wrong clocks do not release seats.
 """
 
 import asyncio
+from typing import Final
 
 from samedeal.errors import Refused
 from samedeal.race.due import released_at
@@ -14,6 +15,8 @@ from samedeal.race.race import Race
 from samedeal.race.standings import Seat
 from samedeal_server.store.race_store import RaceStore
 
+AWAY_S: Final = 30.0
+"""How long to reserve the seat of a disconnected racer before the countdown (s)."""
 STALL_MS = 5_000
 """How much longer a seat connected to another process is held: that process may be slow or cut off (ms)."""
 

@@ -18,7 +18,7 @@ from samedeal_server.live.ghosts import GhostLoader
 from samedeal_server.live.hosting import unseat
 from samedeal_server.live.loading import Loaded, RaceLoader
 from samedeal_server.live.opening import RaceOpener
-from samedeal_server.live.presence import Presence
+from samedeal_server.live.presence import AWAY_S, Presence
 from samedeal_server.live.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES_EVERY_S
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room import Room
@@ -60,7 +60,7 @@ class Registry:
         master_key: bytes,
         requests: RequestLimit | None = None,
         *,
-        away_s: float = 30.0,
+        away_s: float = AWAY_S,
         ready_s: float = 0.0,
         open_races: int = 0,
     ) -> None:

@@ -16,6 +16,8 @@ UVICORN: Final = "0.54.0"
 MAX_FRAME_BYTES = 65_536
 """Larger messages close the connection with 1009 before they are read; the session refuses smaller ones over its own
 limit."""
+PING_S: Final = 20.0
+"""The interval between pings, and how long a client has to answer one."""
 RESERVED_FILES = 200
 """Open files that are not available to clients: connections to the store, logs and so on."""
 
@@ -32,8 +34,8 @@ class LimitedConfig(uvicorn.Config):
             ws="samedeal_server.net.websocket_connection:LimitedWebSocketConnection",
             ws_max_size=MAX_FRAME_BYTES,
             ws_per_message_deflate=False,
-            ws_ping_interval=settings.ping_seconds,
-            ws_ping_timeout=settings.ping_seconds,
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
             timeout_graceful_shutdown=10,
             server_header=False,
             proxy_headers=False,
@@ -42,7 +44,6 @@ class LimitedConfig(uvicorn.Config):
             log_config=None,
         )
         self.settings = settings
-        self.request_s = settings.hello_timeout_ms / 1000
         self.max_connections = min(settings.connections, _max_open_files())
         self.http_connections = Count(
             "http_connections_per_address",

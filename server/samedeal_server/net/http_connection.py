@@ -15,11 +15,12 @@ from samedeal import codec
 from samedeal.errors import Refused
 from samedeal_server.addresses import network
 from samedeal_server.net.connection_config import LimitedConfig
-from samedeal_server.net.limits import REFUSAL_DELAY_S, count_refusal, too_many
-from samedeal_server.net.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+from samedeal_server.net.limits import REFUSAL_DELAY_S, REQUEST_S, count_refusal, too_many
+from samedeal_server.net.transports import PIECE_BYTES, UNREAD_S, UnreadTimer, limit_buffers, reset, set_user_timeout
 
 HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
+HEADER_BYTES, MAX_HEADERS = 16_384, 100
 MAX_PIPELINED = 8
 MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
 LISTS = frozenset(
@@ -45,7 +46,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         self.flow = _FlowControl(self.transport)
         limit_buffers(self.transport, sent=HTTP_SENT_BYTES)
         # Makes the kernel drop unread data even after the connection is closed.
-        set_user_timeout(self.transport, self.config.settings.unread_seconds)
+        set_user_timeout(self.transport, UNREAD_S)
         now = self.loop.time()
         self._unread, self._idle_since = UnreadTimer(now), now
         self._head_bytes = 0
@@ -79,9 +80,9 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def check_timeouts(self, now: float) -> None:
         """Close the connection if its client takes too long to send a request or to read a response."""
-        if self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds:
+        if self._unread.seconds(self.transport, now) > UNREAD_S:
             self.abort()
-        elif not (self._is_serving or self._is_refused) and now - self._idle_since > self.config.request_s:
+        elif not (self._is_serving or self._is_refused) and now - self._idle_since > REQUEST_S:
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
@@ -91,7 +92,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
             piece = data[start : start + PIECE_BYTES]
             self._head_bytes += len(piece)
             super().data_received(piece)
-            if self._head_bytes > self.config.settings.header_bytes + PIECE_BYTES:
+            if self._head_bytes > HEADER_BYTES + PIECE_BYTES:
                 self._refuse(self._head_too_large())
             elif self._head_end:
                 self._early = data[start + self._head_end :]
@@ -102,7 +103,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self.headers) >= self.config.settings.headers:
+        if len(self.headers) >= MAX_HEADERS:
             self._refusal = self._head_too_large()
             raise HttpParserError("too many headers")
         super().on_header(name, value)
@@ -165,11 +166,10 @@ class LimitedHttpConnection(HttpToolsProtocol):
         )
 
     def _head_too_large(self) -> Refused:
-        settings = self.config.settings
         count_refusal("header_bytes", self._network)
         return Refused(
             "too-large",
-            f"A request may have at most {settings.headers} headers, which take at most {settings.header_bytes} bytes.",
+            f"A request may have at most {MAX_HEADERS} headers, which take at most {HEADER_BYTES} bytes.",
         )
 
     def _refuse(self, refused: Refused) -> None:

@@ -26,6 +26,12 @@ MAX_DELAY_S: Final = 4.0
 """The delay for the last token of a full bucket: less than a handshake may take."""
 FILES: Final = 2
 """How many files of the page an address gets for each request token. Files take none but have their own buckets."""
+MESSAGE_BYTES: Final = 4096
+"""The maximum size of a WebSocket message."""
+BURST_S: Final = 3.0
+"""The burst of messages on a connection, in seconds at the maximum rate."""
+REQUEST_S: Final = 5.0
+"""The time limit for an HTTP request, the WebSocket handshake and the first message."""
 REFUSAL_DELAY_S: Final = (0.5, 1.5)
 """The range of the random delay of refusals that clients can repeat. Slows down clients that retry in a loop, and
 spreads the requests of many connections over time."""

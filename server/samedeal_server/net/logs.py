@@ -9,6 +9,8 @@ import time
 from collections import Counter
 from typing import Any, Final, Literal
 
+PER_MINUTE: Final = 100
+"""How many records of one kind are logged in a minute; 0 for all."""
 MAX_KINDS: Final = 1_000
 """How many kinds of records are counted separately."""
 ACCESS_LOG: Final = "samedeal_server.access_log"
@@ -80,13 +82,10 @@ def about_request(request: str | None, client: str | None) -> dict[str, Any]:
     return {"request": request or None, "client": client or None}
 
 
-def configure(level: str, form: Literal["text", "json"], worker: int | None = None, *, per_minute: int = 0) -> None:
-    """Log records from a level to stderr, with the number of this worker if there are several.
-
-    `per_minute` is how many records of one kind are logged in a minute; 0 for unlimited.
-    """
+def configure(level: str, form: Literal["text", "json"], worker: int | None = None) -> None:
+    """Log records from a level to stderr, with the number of this worker if there are several."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(repeats := RepeatFilter(per_minute))
+    handler.addFilter(repeats := RepeatFilter(PER_MINUTE))
     atexit.register(repeats.summarise)
     handler.setFormatter(JsonLines(worker) if form == "json" else TextLines(worker))
     logging.basicConfig(level=level.upper(), handlers=[handler])

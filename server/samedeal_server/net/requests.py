@@ -13,6 +13,7 @@ from starlette.types import Receive
 from samedeal import codec
 from samedeal.errors import Malformed, Refused
 from samedeal_server.addresses import network
+from samedeal_server.net.limits import REQUEST_S
 from samedeal_server.settings import Settings
 
 T = TypeVar("T", bound=Struct)
@@ -47,10 +48,10 @@ def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T
         raise Refused("bad-request", f"{error}.") from error
 
 
-async def read_json(request: Request, kind: type[T], max_bytes: int, timeout_s: float) -> T:
+async def read_json(request: Request, kind: type[T], max_bytes: int) -> T:
     """Read the JSON body as a struct. Raises Refused for a body that is invalid, too large or too slow."""
     body = BytesIO()
-    await save_body(request, body.write, max_bytes, timeout_s, "The request did not arrive in time.")
+    await save_body(request, body.write, max_bytes, REQUEST_S, "The request did not arrive in time.")
     try:
         return codec.decode(body.getvalue(), "json", kind)
     except (Malformed, Refused) as error:

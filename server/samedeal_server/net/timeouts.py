@@ -7,6 +7,8 @@ import uvicorn
 
 from samedeal_server.net.connection_config import LimitedConfig
 from samedeal_server.net.http_connection import LimitedHttpConnection
+from samedeal_server.net.limits import REQUEST_S
+from samedeal_server.net.transports import UNREAD_S
 from samedeal_server.net.websocket_connection import LimitedWebSocketConnection
 
 MAX_UNSENT_BYTES = 64 * 2**20
@@ -17,7 +19,7 @@ async def enforce_timeouts(server: uvicorn.Server, config: LimitedConfig) -> Non
     """Close slow connections until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
-        await asyncio.sleep(min(1.0, config.request_s / 5, config.settings.unread_seconds / 5))
+        await asyncio.sleep(min(1.0, REQUEST_S / 5, UNREAD_S / 5))
         now = loop.time()
         for connection in tuple(server.server_state.connections):
             if isinstance(connection, LimitedHttpConnection | LimitedWebSocketConnection):

@@ -9,6 +9,8 @@ PIECE_BYTES = 2048
 """Input is parsed in pieces of this size, so that a flood of small messages is never parsed all at once."""
 UNSENT_BYTES = 32_768
 """Senders wait while more than this is unsent on a connection."""
+UNREAD_S = 5.0
+"""How long to wait for a client that reads nothing."""
 
 
 class UnreadTimer:

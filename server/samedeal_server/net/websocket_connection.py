@@ -14,8 +14,8 @@ from websockets.speedups import apply_mask
 
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.net.connection_config import LimitedConfig
-from samedeal_server.net.limits import Limit, count_refusal
-from samedeal_server.net.transports import PIECE_BYTES, UnreadTimer, limit_buffers, reset, set_user_timeout
+from samedeal_server.net.limits import REQUEST_S, Limit, count_refusal
+from samedeal_server.net.transports import PIECE_BYTES, UNREAD_S, UnreadTimer, limit_buffers, reset, set_user_timeout
 from samedeal_server.net.waiting import Flag, MessageQueue
 
 
@@ -36,7 +36,8 @@ def short_message(data: bytes) -> bytes | None:
 
 RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
 """The kernel's buffers: small, because a client that does not read is noticed only when the send buffer is full."""
-CONTROL_WINDOW_S = 10.0
+MAX_FRAGMENTS = 128
+MAX_CONTROL_FRAMES, CONTROL_WINDOW_S = 20, 10.0
 SENT_NOW: Final = "samedeal.sent_now"
 """The key of an optional ASGI extension: ``send_now(data, *, text) -> bool``. See ``_send_now``."""
 OFFERED: Final = "samedeal.offered"
@@ -71,8 +72,8 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 
     def check_timeouts(self, now: float) -> None:
         """Reset the connection if its client takes too long to read or to complete the handshake."""
-        unread = self._unread.seconds(self.transport, now) > self.config.settings.unread_seconds
-        if unread or (not self.handshake_complete and now - self._connected_at > self.config.request_s):
+        unread = self._unread.seconds(self.transport, now) > UNREAD_S
+        if unread or (not self.handshake_complete and now - self._connected_at > REQUEST_S):
             self.disconnected = True
             reset(self.transport)
 
@@ -139,7 +140,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
 
     def handle_cont(self, event: Frame) -> None:
         self._fragments += 1
-        if self._fragments > self.config.settings.fragments_per_message:
+        if self._fragments > MAX_FRAGMENTS:
             self.frames = []
             self._fail(CloseCode.TOO_BIG, "too many fragments", "fragments_per_message")
         else:
@@ -179,7 +180,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         if now - self._controls_since > CONTROL_WINDOW_S:
             self._controls, self._controls_since = 0, now
         self._controls += 1
-        if self._controls > self.config.settings.control_frames:
+        if self._controls > MAX_CONTROL_FRAMES:
             self._fail(CloseCode.POLICY_VIOLATION, "too many control frames", "control_frames")
         return not self.close_sent
 

@@ -12,26 +12,24 @@ from samedeal.errors import Malformed, Refused
 from samedeal.wire import decoding
 from samedeal.wire.messages import Move
 from samedeal_server.live.commands import Outcome
-from samedeal_server.net.limits import Bucket
-from samedeal_server.settings import Settings
+from samedeal_server.net.limits import MESSAGE_BYTES, Bucket
 
 
 class Moves:
     """The move in progress, if there is one."""
 
-    __slots__ = ("_finish", "_finished", "_propose", "_rate", "_settings", "in_progress")
+    __slots__ = ("_finish", "_finished", "_propose", "_rate", "in_progress")
 
     def __init__(
         self,
         propose: Callable[[Move, Callable[[Outcome], None]], None],
         finish: Callable[[Move, Outcome], None],
         rate: Bucket,
-        settings: Settings,
     ) -> None:
         """`propose` submits a move and passes its outcome to a callback, or raises Refused. `finish` responds to it; it
         must not raise.
         """
-        self._propose, self._finish, self._rate, self._settings = propose, finish, rate, settings
+        self._propose, self._finish, self._rate = propose, finish, rate
         self.in_progress = False
         self._finished: asyncio.Future[None] | None = None  # while the session's task waits for the move
 
@@ -54,7 +52,7 @@ class Moves:
         """Start a move in MessagePack and return True. Return False, without effects, for anything else, and for a move
         that must wait.
         """
-        if self.in_progress or len(data) > self._settings.message_bytes:
+        if self.in_progress or len(data) > MESSAGE_BYTES:
             return False
         try:
             request = decoding.decode_to_server(data, "msgpack")

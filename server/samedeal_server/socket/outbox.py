@@ -9,12 +9,12 @@ from starlette.websockets import WebSocketDisconnect
 from samedeal.errors import Refused
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update
-from samedeal_server.settings import Settings
 
 REVOKED: Final = (CloseCode.LOGGED_OUT, "the device has logged out")
 REPLACED: Final = (CloseCode.REPLACED, "a newer connection has taken the seat")
-
-
+QUEUE_MESSAGES: Final = 256
+QUEUE_BYTES: Final = 262_144
+"""What waits for a slow client before it is disconnected."""
 MAX_REASON_BYTES: Final = 123
 """The longest reason of a close frame (RFC 6455)."""
 
@@ -61,20 +61,19 @@ class Outbox:
 
     __slots__ = (
         "_closing", "_encode_update", "_fail", "_loop", "_progress_from", "_progress_timer", "_queue", "_queued_bytes",
-        "_sender", "_settings", "_socket", "_text", "_update", "holds_updates",
+        "_sender", "_socket", "_text", "_update", "holds_updates",
     )  # fmt: skip
 
     def __init__(
         self,
         socket: Socket,
-        settings: Settings,
         *,
         text: bool,
         encode_update: Callable[[Update], bytes],
         fail: Callable[[str], None],
     ) -> None:
         """`fail` is called in exception handlers to log what failed and close the connection."""
-        self._socket, self._settings, self._text = socket, settings, text
+        self._socket, self._text = socket, text
         self._encode_update, self._fail = encode_update, fail
         self.holds_updates = False
         """Whether updates wait for a response that is being prepared."""
@@ -94,8 +93,8 @@ class Outbox:
 
     def respond(self, data: bytes) -> None:
         """Send a response after the earlier ones. Raises OutboxFull."""
-        is_full = self._queued_bytes + len(data) > self._settings.queue_bytes
-        if self._queue and (is_full or len(self._queue) >= self._settings.queue_messages):
+        is_full = self._queued_bytes + len(data) > QUEUE_BYTES
+        if self._queue and (is_full or len(self._queue) >= QUEUE_MESSAGES):
             raise OutboxFull
         self._send(data)
 

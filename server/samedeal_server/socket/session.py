@@ -27,7 +27,7 @@ from samedeal_server.live.rematches import Rematches
 from samedeal_server.live.room import Room
 from samedeal_server.live.server_bots import add_bot, bring_bots
 from samedeal_server.net import metrics
-from samedeal_server.net.limits import Bucket, RateLimits, count_refusal
+from samedeal_server.net.limits import BURST_S, MESSAGE_BYTES, REQUEST_S, Bucket, RateLimits, count_refusal
 from samedeal_server.net.logs import about, about_request
 from samedeal_server.settings import Settings
 from samedeal_server.socket.connection_views import ConnectionViews
@@ -45,7 +45,7 @@ class Session:
     __slots__ = (
         "_about_client", "_connected_seat", "_entry_slots", "_form", "_is_handling", "_leaving", "_login", "_moves",
         "_name", "_network", "_outbox", "_rate", "_rate_limits", "_registry", "_rematches", "_revoked", "_room",
-        "_seat", "_settings", "_socket", "_taken", "_views",
+        "_seat", "_socket", "_taken", "_views",
     )  # fmt: skip
 
     def __init__(
@@ -67,7 +67,7 @@ class Session:
 
         `address` is the client's. `request_id` is the handshake's, and `bearer` the token of its Authorization header.
         """
-        self._socket, self._form, self._settings, self._entry_slots = socket, form, settings, entry_slots
+        self._socket, self._form, self._entry_slots = socket, form, entry_slots
         self._registry, self._rematches, self._rate_limits = registry, rematches, rate_limits
         self._network, self._name = network(address), token_hex(8)
         self._about_client = about_request(request_id, address)
@@ -79,9 +79,9 @@ class Session:
         self._connected_seat: int | None = None  # the seat that the room counts as connected, even after leaving it
         self._views = ConnectionViews()
         self._is_handling = False  # whether the task has received a request and not handled it yet
-        self._rate = Bucket(settings.rate, settings.burst, asyncio.get_running_loop().time)
-        self._moves = Moves(self._propose_move, self._finish_move, self._rate, settings)
-        self._outbox = Outbox(socket, settings, text=form == "json", encode_update=self._encode_update, fail=self._fail)
+        self._rate = Bucket(settings.rate, BURST_S * settings.rate, asyncio.get_running_loop().time)
+        self._moves = Moves(self._propose_move, self._finish_move, self._rate)
+        self._outbox = Outbox(socket, text=form == "json", encode_update=self._encode_update, fail=self._fail)
 
     async def run(self) -> int:
         """Serve the connection until it ends. Return the first close code, from either side."""
@@ -161,7 +161,7 @@ class Session:
 
     async def _receive_all(self) -> None:
         try:
-            async with asyncio.timeout(self._settings.hello_timeout_ms / 1000):
+            async with asyncio.timeout(REQUEST_S):
                 while self._login.guest is None:
                     await self._receive()
         except TimeoutError:
@@ -195,9 +195,9 @@ class Session:
             if (delay_s := self._rate.borrow()) > 0:
                 metrics.MESSAGES_DELAYED.inc()
                 await asyncio.sleep(delay_s)
-            if len(data) > self._settings.message_bytes:
+            if len(data) > MESSAGE_BYTES:
                 count_refusal("message_bytes", self._network)
-                raise Refused("too-large", f"A message has at most {self._settings.message_bytes} bytes.")
+                raise Refused("too-large", f"A message has at most {MESSAGE_BYTES} bytes.")
             if self._form == "msgpack" and packet.get("text") is not None:
                 raise Malformed("it is text; for JSON use the subprotocol samedeal.v1.json")
             request = decoding.decode_to_server(data, self._form)

@@ -17,6 +17,8 @@ logger = logging.getLogger("samedeal_server.store.connection")
 
 MASTER_KEY: Final = "samedeal:master-key"
 """The Redis key of the master key's fingerprint."""
+WAIT_S: Final = 60.0
+"""How long to wait at startup for a store that is unreachable or has no disk space."""
 RETRY_S: Final = 0.5
 DURABILITIES: Final = ("none", "everysec", "always")
 """From weakest to strongest."""
@@ -26,7 +28,7 @@ OPTIONS: Final = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite")
 async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
     """Check the store at a URL and return a line about it for the log.
 
-    Waits up to `store_wait_seconds` for a store that does not answer. Raises UnfitStoreError if it does not answer in
+    Waits up to WAIT_S for a store that does not answer. Raises UnfitStoreError if it does not answer in
     time or cannot be used.
     """
     try:
@@ -34,7 +36,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
     except ValueError as error:
         raise UnfitStoreError(f"The URL of the store cannot be used: {error}.") from error
     loop, waiting = asyncio.get_running_loop(), False
-    deadline = loop.time() + settings.store_wait_seconds
+    deadline = loop.time() + WAIT_S
     try:
         while True:
             try:
@@ -45,7 +47,7 @@ async def check_store(settings: Settings, redis_url: str, keys: Keys) -> str:
                     raise UnfitStoreError(f"Gave up waiting for the store {url}: {why(store, refused)}.") from refused
             if not waiting:  # the cause has already been logged
                 waiting = True
-                logger.warning("waiting up to %g s for the store", settings.store_wait_seconds)
+                logger.warning("waiting up to %g s for the store", WAIT_S)
             await asyncio.sleep(min(RETRY_S, max(0.0, deadline - loop.time())))
     finally:
         await store.close()
