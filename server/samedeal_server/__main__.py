@@ -156,9 +156,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
         # uvicorn installs the same handler later. After it stops, it sends itself the signal again, which must not end
         # the process before everything is closed.
         previous = signal.signal(signal.SIGTERM, server.handle_exit)
-        timeouts = asyncio.ensure_future(
-            supervised("closing slow connections", lambda: enforce_timeouts(server, config), 1.0)
-        )
+        timeouts = asyncio.ensure_future(supervised("closing slow connections", lambda: enforce_timeouts(server), 1.0))
         _tune_gc()
         try:
             await server.serve(sockets=[listener])

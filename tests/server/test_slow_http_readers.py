@@ -13,7 +13,7 @@ import pytest
 
 from samedeal.wire import messages as m
 from samedeal_server.net import timeouts
-from samedeal_server.net.http_connection import HTTP_SENT_BYTES, LimitedHttpConnection
+from samedeal_server.net.http_connection import HTTP_SENT_BYTES
 from support.hostile_client import Hostile, gone, memory, said
 from support.logged_server import LoggedServer, request
 from support.servers import racers
@@ -108,7 +108,7 @@ def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pyte
         ([300, 5, 200], [True, False, True]),
     ):
         connections = [Connection(size) for size in sizes]
-        timeouts.limit_unsent(cast("list[LimitedHttpConnection]", cast(Any, connections)))
+        timeouts.limit_unsent(cast(Any, connections))
         assert [connection.aborted for connection in connections] == aborted
 
 

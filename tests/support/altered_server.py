@@ -15,7 +15,7 @@ CONSTANTS: Final = {
     "message_bytes": "net.limits.MESSAGE_BYTES",
     "burst_s": "net.limits.BURST_S",
     "request_s": "net.limits.REQUEST_S",
-    "unread_s": "net.transports.UNREAD_S",
+    "unread_s": "net.timeouts.UNREAD_S",
     "fragments_per_message": "net.websocket_connection.MAX_FRAGMENTS",
     "control_frames": "net.websocket_connection.MAX_CONTROL_FRAMES",
     "ping_s": "net.connection_config.PING_S",

@@ -11,8 +11,6 @@ from starlette.types import ASGIApp
 from samedeal_server.net.limits import Count
 from samedeal_server.settings import Settings
 
-UVICORN: Final = "0.54.0"
-"""The uvicorn version that these limits are tested with; they override parts of uvicorn that are not public."""
 MAX_FRAME_BYTES = 65_536
 """Larger messages close the connection with 1009 before they are read; the session refuses smaller ones over its own
 limit."""

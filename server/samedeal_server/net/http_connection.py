@@ -1,4 +1,4 @@
-"""HTTP connections with limits on headers, pipelining, slow requests and slow readers."""
+"""HTTP connections with limits on headers, small pieces of bodies, slow requests and slow readers."""
 
 import asyncio
 import sys
@@ -7,32 +7,33 @@ from random import uniform
 from typing import cast
 
 from httptools import HttpParserError, HttpParserUpgrade
-from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from samedeal import codec
 from samedeal.errors import Refused
 from samedeal_server.addresses import network
 from samedeal_server.net.connection_config import LimitedConfig
-from samedeal_server.net.limits import REFUSAL_DELAY_S, REQUEST_S, count_refusal, too_many
-from samedeal_server.net.transports import PIECE_BYTES, UNREAD_S, UnreadTimer, limit_buffers, reset, set_user_timeout
+from samedeal_server.net.limits import REFUSAL_DELAY_S, REQUEST_S, Limit, count_refusal, too_many
+from samedeal_server.net.timeouts import UNREAD_S, UnreadTimer, limit_buffers, reset
 
 HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
-HEADER_BYTES, MAX_HEADERS = 16_384, 100
-MAX_PIPELINED = 8
 MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
+HEADER_BYTES, MAX_HEADERS = 16_384, 100
 LISTS = frozenset(
     {b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"}
     | {b"sec-websocket-extensions", b"sec-websocket-protocol"}
 )
 """The headers that are parsed as lists. Their elements and parameters count towards MAX_ELEMENTS."""
+HEAD_TOO_LARGE = f"A request may have at most {MAX_HEADERS} headers, which take at most {HEADER_BYTES} bytes."
+SLOW_TO_PARSE = (
+    f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, lists in headers at most"
+    f" {MAX_ELEMENTS} elements in total, and a host at most {MAX_HOST_BYTES} bytes."
+)
 SMALL_BYTES, MAX_SMALL, PAUSE_S = 1024, 10, 0.05
 """Beyond MAX_SMALL pieces of a body below SMALL_BYTES, reading pauses after each, so that the next arrive together
 and clients that send bytes one by one cost little."""
-CHUNK_OVERHEAD = 9
-"""Bytes on the wire allowed per byte of a body; the smallest possible chunks take six."""
 
 
 class LimitedHttpConnection(HttpToolsProtocol):
@@ -44,18 +45,12 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
         self.flow = _FlowControl(self.transport)
-        limit_buffers(self.transport, sent=HTTP_SENT_BYTES)
-        # Makes the kernel drop unread data even after the connection is closed.
-        set_user_timeout(self.transport, UNREAD_S)
+        limit_buffers(self.transport, sent=HTTP_SENT_BYTES, unacknowledged_s=UNREAD_S)
         now = self.loop.time()
         self._unread, self._idle_since = UnreadTimer(now), now
-        self._head_bytes = 0
-        self._refusal: Refused | None = None
-        self._upgraded = False
-        self._head_end = 0  # where the head of an upgrade ends in the piece of data that completes it
-        self._early: bytes | None = None  # what was received after the head of an upgrade
+        self._received = b""  # the data being parsed
+        self._unparsed = 0  # bytes received since the last headers or piece of a body
         self._is_refused = False
-        self._current: RequestResponseCycle | None = None  # the request being served, or the last one
         host = self.client[0] if self.client else ""
         # Admission checks the limits of each client behind a proxy.
         self._network: str | None = None if self.config.settings.trusted_proxies.trusts(host) else network(host)
@@ -70,90 +65,69 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._uncount()
-        if self._current is not None:
-            self._current.disconnected = True  # of several pipelined requests, uvicorn marks only the last
         super().connection_lost(exc)
-
-    def handle_websocket_upgrade(self) -> None:
-        self._upgraded = True
-        self._head_end = cast(HttpParserUpgrade, sys.exception()).args[0]
 
     def check_timeouts(self, now: float) -> None:
         """Close the connection if its client takes too long to send a request or to read a response."""
-        if self._unread.seconds(self.transport, now) > UNREAD_S:
+        if self._unread.is_over(self.transport, now):
             self.abort()
         elif not (self._is_serving or self._is_refused) and now - self._idle_since > REQUEST_S:
             self.transport.close()
 
+    def abort(self) -> None:
+        """Close the connection at once."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # uvloop raises errors for writes to a closed transport
+        reset(self.transport)
+
     def data_received(self, data: bytes) -> None:
-        for start in range(0, len(data), PIECE_BYTES):
-            if self._upgraded or self._is_refused or self.transport.is_closing():
-                return
-            piece = data[start : start + PIECE_BYTES]
-            self._head_bytes += len(piece)
-            super().data_received(piece)
-            if self._head_bytes > HEADER_BYTES + PIECE_BYTES:
-                self._refuse(self._head_too_large())
-            elif self._head_end:
-                self._early = data[start + self._head_end :]
-                self._upgrade()
+        if self._is_refused or self.transport.is_closing():
+            return
+        self._received = data
+        self._unparsed += len(data)
+        super().data_received(data)
+        self._received = b""
+        if self._unparsed > HEADER_BYTES:
+            self._refuse_limit("header_bytes", HEAD_TOO_LARGE)
 
     def on_message_begin(self) -> None:
+        if self._is_serving:
+            self._refuse_limit("pipelined_requests", "Wait for a response before sending the next request.")
+            raise HttpParserError("pipelined request")
         self._head_bytes = self._small_pieces = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if len(self.headers) >= MAX_HEADERS:
-            self._refusal = self._head_too_large()
+        self._head_bytes += len(name) + len(value)
+        if len(self.headers) >= MAX_HEADERS or self._head_bytes > HEADER_BYTES:
+            self._refuse_limit("header_bytes", HEAD_TOO_LARGE)
             raise HttpParserError("too many headers")
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        if len(self.pipeline) >= MAX_PIPELINED:
-            self._refusal = too_many(
-                "pipelined_requests", "Too many pipelined requests on one connection.", self._network
-            )
-            raise HttpParserError("too many requests")
+        self._unparsed = 0
         if not self._is_quick_to_parse():
-            count_refusal("header_bytes", self._network)
-            self._refusal = Refused(
-                "too-large",
-                f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, lists in headers at "
-                f"most {MAX_ELEMENTS} elements in total, and a host at most {MAX_HOST_BYTES} bytes.",
-            )
+            self._refuse_limit("header_bytes", SLOW_TO_PARSE)
             raise HttpParserError("too much to parse")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._head_bytes = max(0, self._head_bytes - CHUNK_OVERHEAD * len(body))
+        self._unparsed = 0
         super().on_body(body)
         self._small_pieces += len(body) < SMALL_BYTES
         if self._small_pieces > MAX_SMALL:
             self.flow.pause_for(PAUSE_S, self.loop)
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._current = cycle
-        super()._start_asgi_task(cycle, app)
-
     def on_response_complete(self) -> None:
         self._idle_since = self.loop.time()
         super().on_response_complete()
-        if self._early is not None and not self.transport.is_closing():
-            self._upgrade()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(self._refusal or Refused("bad-request", "Invalid HTTP request."))
-
-    def abort(self) -> None:
-        """Close the connection at once."""
-        if self._current is not None:
-            self._current.disconnected = True  # uvloop raises errors for writes to a closed transport
-        self.pipeline.clear()
-        reset(self.transport)
+        self._refuse(Refused("bad-request", "Invalid HTTP request."))
 
     @property
     def _is_serving(self) -> bool:
-        return self._current is not None and not self._current.response_complete
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _is_quick_to_parse(self) -> bool:
         """Return whether the URL and the headers are short enough to be parsed in well under a millisecond."""
@@ -165,24 +139,26 @@ class LimitedHttpConnection(HttpToolsProtocol):
             and all(len(value) <= MAX_HOST_BYTES for name, value in self.headers if name == b"host")
         )
 
-    def _head_too_large(self) -> Refused:
-        count_refusal("header_bytes", self._network)
-        return Refused(
-            "too-large",
-            f"A request may have at most {MAX_HEADERS} headers, which take at most {HEADER_BYTES} bytes.",
-        )
+    def _refuse_limit(self, limit: Limit, text: str) -> None:
+        if not self._is_refused:
+            count_refusal(limit, self._network)
+            self._refuse(Refused("too-large", text))
 
     def _refuse(self, refused: Refused) -> None:
-        """Close the connection with an error response after a while, or at once if another response is being sent.
+        """Close the connection with an error response after a while, or after the response that is being sent.
 
         The delay limits how often that can happen: no client pays tokens for a request that is refused here.
         """
-        if self._is_serving:
-            self.abort()
-        elif not self._is_refused:
-            self._is_refused = True
+        if self._is_refused:
+            return
+        self._is_refused = True
+        if not self._is_serving:
             self.flow.pause_reading()
             self.loop.call_later(uniform(*REFUSAL_DELAY_S), self._respond_with, refused)  # noqa: S311 - not a secret
+        elif self.cycle.more_body:
+            self.abort()
+        else:
+            self.cycle.keep_alive = False
 
     def _respond_with(self, refused: Refused) -> None:
         if not self.transport.is_closing():
@@ -191,13 +167,10 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[refused.status] + head % len(body) + body)
             self.transport.close()
 
-    def _upgrade(self) -> None:
-        """Continue as a WebSocket, here or in another process, after the responses to earlier requests."""
-        early = self._early or b""
-        self.flow.is_held = self._is_serving
-        if self._is_serving:
-            self.flow.pause_reading()
-        elif not self.url.isascii():
+    def handle_websocket_upgrade(self) -> None:
+        """Continue as a WebSocket, here or in another process."""
+        early = self._received[cast(HttpParserUpgrade, sys.exception()).args[0] :]
+        if not self.url.isascii():
             self._refuse(Refused("bad-request", "The URL contains non-ASCII characters."))
         elif any(name in (b"content-length", b"transfer-encoding") and value != b"0" for name, value in self.headers):
             self._refuse(Refused("bad-request", "A WebSocket handshake has no body."))
@@ -205,8 +178,6 @@ class LimitedHttpConnection(HttpToolsProtocol):
             self.transport.abort()  # the other process has the connection open
         else:
             self._uncount()
-            self._unset_keepalive_if_required()
-            self.flow.resume_reading()
             super().handle_websocket_upgrade()
             del self.parser  # ends a cycle of references, which would take memory until the next garbage collection
             if early:

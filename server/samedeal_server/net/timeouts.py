@@ -1,33 +1,65 @@
-"""Timeouts: connections that wait too long for their clients are closed."""
+"""Timeouts and small buffers: clients that send or read too slowly lose their connections."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import Protocol, cast
 
 import uvicorn
 
-from samedeal_server.net.connection_config import LimitedConfig
-from samedeal_server.net.http_connection import LimitedHttpConnection
 from samedeal_server.net.limits import REQUEST_S
-from samedeal_server.net.transports import UNREAD_S
-from samedeal_server.net.websocket_connection import LimitedWebSocketConnection
 
+PIECE_BYTES = 2048
+"""Messages are parsed in pieces of this size, so that a flood of small ones is never parsed all at once."""
+UNSENT_BYTES = 32_768
+"""Senders wait while more than this is unsent on a connection."""
 MAX_UNSENT_BYTES = 64 * 2**20
-"""The unsent data of all HTTP connections together; beyond it, those with the most unsent data are reset."""
+"""The unsent data of all connections together; beyond it, those with the most unsent data are reset."""
+UNREAD_S = 5.0
+"""How long to wait for a client that reads nothing."""
 
 
-async def enforce_timeouts(server: uvicorn.Server, config: LimitedConfig) -> None:
+class Connection(Protocol):
+    """A connection of uvicorn with limits."""
+
+    transport: asyncio.Transport
+
+    def check_timeouts(self, now: float) -> None:
+        """Close the connection if its client has been too slow until now."""
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+
+
+class UnreadTimer:
+    """Measures how long a client has not read what was sent to it."""
+
+    def __init__(self, now: float) -> None:
+        self._unsent, self._since = 0, now
+
+    def is_over(self, transport: asyncio.Transport, now: float) -> bool:
+        """Return whether the unsent data has not become less for UNREAD_S. Call this regularly."""
+        unsent = transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent:
+            self._since = now
+        self._unsent = unsent
+        return now - self._since > UNREAD_S
+
+
+async def enforce_timeouts(server: uvicorn.Server) -> None:
     """Close slow connections until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(min(1.0, REQUEST_S / 5, UNREAD_S / 5))
-        now = loop.time()
-        for connection in tuple(server.server_state.connections):
-            if isinstance(connection, LimitedHttpConnection | LimitedWebSocketConnection):
-                connection.check_timeouts(now)
-        limit_unsent([each for each in server.server_state.connections if isinstance(each, LimitedHttpConnection)])
+        connections = [cast(Connection, connection) for connection in server.server_state.connections]
+        for connection in connections:
+            connection.check_timeouts(loop.time())
+        limit_unsent(connections)
 
 
-def limit_unsent(connections: Iterable[LimitedHttpConnection]) -> None:
+def limit_unsent(connections: Iterable[Connection]) -> None:
     """Reset the connections with the most unsent data until the others are within MAX_UNSENT_BYTES."""
     unsent = [(connection.transport.get_write_buffer_size(), connection) for connection in connections]
     total = sum(size for size, _ in unsent)
@@ -36,3 +68,31 @@ def limit_unsent(connections: Iterable[LimitedHttpConnection]) -> None:
             break
         connection.abort()
         total -= size
+
+
+def limit_buffers(
+    transport: asyncio.Transport, *, sent: int, received: int | None = None, unacknowledged_s: float = 0
+) -> None:
+    """Limit how many bytes uvicorn and the kernel buffer. Linux doubles kernel buffers for its own overhead.
+
+    `unacknowledged_s` is how long sent data may stay unacknowledged, or a window closed, even after the connection is
+    closed (Linux only); 0 is the system's default.
+    """
+    transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
+    _set_option(transport, socket.SOL_SOCKET, socket.SO_SNDBUF, sent)
+    if received is not None:
+        _set_option(transport, socket.SOL_SOCKET, socket.SO_RCVBUF, received)
+    if (user_timeout := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
+        _set_option(transport, socket.IPPROTO_TCP, user_timeout, int(1000 * unacknowledged_s))
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Close a connection at once and discard everything unsent, in the kernel too."""
+    _set_option(transport, socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+
+
+def _set_option(transport: asyncio.Transport, level: int, option: int, value: int | bytes) -> None:
+    if sock := transport.get_extra_info("socket"):
+        with suppress(OSError):
+            sock.setsockopt(level, option, value)

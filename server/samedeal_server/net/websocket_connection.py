@@ -15,7 +15,7 @@ from websockets.speedups import apply_mask
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.net.connection_config import LimitedConfig
 from samedeal_server.net.limits import REQUEST_S, Limit, count_refusal
-from samedeal_server.net.transports import PIECE_BYTES, UNREAD_S, UnreadTimer, limit_buffers, reset, set_user_timeout
+from samedeal_server.net.timeouts import PIECE_BYTES, UnreadTimer, limit_buffers, reset
 from samedeal_server.net.waiting import Flag, MessageQueue
 
 
@@ -48,8 +48,6 @@ messages are offered to ``take`` as they arrive. Those for which it returns Fals
 class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     """A WebSocket connection."""
 
-    __slots__ = ("_buffer", "_connected_at", "_controls", "_controls_since", "_fragments", "_take", "_unread")
-
     config: LimitedConfig
     conn: "_ServerProtocol"
 
@@ -59,7 +57,6 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         self.conn = _ServerProtocol(max_size=self.config.ws_max_size, logger=self.logger)
         self.queue, self.writable = cast(Any, MessageQueue()), cast(Any, Flag(is_set=True))
         self._buffer = b""  # received but not parsed yet
-        self._fragments = 0
         self._controls, self._controls_since = 0, 0.0
         self._take: Callable[[bytes], bool] | None = None
 
@@ -67,28 +64,35 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         super().connection_made(transport)
         self._connected_at = self.loop.time()
         self._unread = UnreadTimer(self._connected_at)
-        limit_buffers(self.transport, sent=SENT_BYTES, received=RECEIVED_BYTES)
-        set_user_timeout(self.transport, 0)  # pings detect a client that is gone
+        limit_buffers(self.transport, sent=SENT_BYTES, received=RECEIVED_BYTES)  # pings detect a client that is gone
 
     def check_timeouts(self, now: float) -> None:
         """Reset the connection if its client takes too long to read or to complete the handshake."""
-        unread = self._unread.seconds(self.transport, now) > UNREAD_S
-        if unread or (not self.handshake_complete and now - self._connected_at > REQUEST_S):
-            self.disconnected = True
-            reset(self.transport)
+        is_late = not self.handshake_complete and now - self._connected_at > REQUEST_S
+        if self._unread.is_over(self.transport, now) or is_late:
+            self.abort()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self.disconnected = True
+        reset(self.transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._buffer or self.read_paused or len(data) > PIECE_BYTES or self.transport.is_closing():
+        if self._buffer or self.read_paused or not self._is_taken(data):
             self._buffer += data
-            self._feed_buffer()
-        elif not self._is_taken(data):
-            super().data_received(data)
+            self._parse()
+
+    def _parse(self) -> None:
+        """Parse what was received until a message is complete."""
+        while self._buffer and not self.read_paused and not self.transport.is_closing():
+            piece, self._buffer = self._buffer[:PIECE_BYTES], self._buffer[PIECE_BYTES:]
+            super().data_received(piece)
 
     async def receive(self) -> Any:
         message = await self.queue.get()
         if self.read_paused and self.queue.empty():
             self.read_paused = False
-            self._feed_buffer()
+            self._parse()
             if not self.read_paused and not self.transport.is_closing():
                 self.transport.resume_reading()
         return message
@@ -121,8 +125,7 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         if self.handshake_complete and self.request:
             self.request.headers.clear()  # the library's parser keeps the request, whose headers take 2 KiB of memory
             self.request = self.response = cast(Any, None)
-        if self._buffer:
-            self._feed_buffer()  # uvicorn resumes reading after a close
+        self._parse()  # uvicorn resumes reading after a close
 
     def shutdown(self) -> None:
         self._buffer = b""
@@ -130,17 +133,8 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
             self.queue.get_nowait()
         super().shutdown()
 
-    def handle_text(self, event: Frame) -> None:
-        self._fragments = 1
-        super().handle_text(event)
-
-    def handle_bytes(self, event: Frame) -> None:
-        self._fragments = 1
-        super().handle_bytes(event)
-
     def handle_cont(self, event: Frame) -> None:
-        self._fragments += 1
-        if self._fragments > MAX_FRAGMENTS:
+        if len(self.frames) >= MAX_FRAGMENTS:
             self.frames = []
             self._fail(CloseCode.TOO_BIG, "too many fragments", "fragments_per_message")
         else:
@@ -164,15 +158,6 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
         solicited = self.pending_ping_payload is not None and bytes(event.data) == self.pending_ping_payload
         if solicited or self._allow_control_frame():
             super().handle_pong(event)
-
-    def _feed_buffer(self) -> None:
-        """Parse buffered input until a message is complete."""
-        while self._buffer and not self.read_paused:
-            if self.transport.is_closing():
-                self._buffer = b""
-                return
-            piece, self._buffer = self._buffer[:PIECE_BYTES], self._buffer[PIECE_BYTES:]
-            super().data_received(piece)
 
     def _allow_control_frame(self) -> bool:
         """Count a ping or pong, and return whether to handle it."""
