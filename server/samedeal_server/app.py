@@ -14,14 +14,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from samedeal.errors import Refused
-from samedeal_server.api import erasing
 from samedeal_server.api.administration import AdminCheck, Administration, from_socket
 from samedeal_server.api.admission import Admission, delay_refusal
 from samedeal_server.api.analysis import Analyses
 from samedeal_server.api.daily import DailyDeals
 from samedeal_server.api.documents import Documents
-from samedeal_server.api.endpoint import endpoints, starlette_routes
-from samedeal_server.api.erasing import Erasing
+from samedeal_server.api.endpoint import HTML_REFUSALS, endpoints, starlette_routes
 from samedeal_server.api.events import Events
 from samedeal_server.api.games import Games
 from samedeal_server.api.guests import Devices
@@ -31,7 +29,7 @@ from samedeal_server.api.par import ParOfDeals
 from samedeal_server.api.players import PlayerScores
 from samedeal_server.api.races import Races
 from samedeal_server.api.replays import Replays
-from samedeal_server.api.reports import AdminReports, PlayerReports
+from samedeal_server.api.reports import PlayerReports
 from samedeal_server.api.service import Service
 from samedeal_server.api.sharing import Sharing
 from samedeal_server.api.verification import Verifications
@@ -129,7 +127,8 @@ class Application(Starlette):
 def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     """Create the application for a store that passed `check_store`.
 
-    Calling `state.drain` refuses new players. `state.documented` has all endpoints except those for administrators.
+    Calling `state.drain` refuses new players. `state.documented` has all endpoints except those for administrators. The
+    endpoints find their `state.guests`, `state.renderings` and `state.settings`.
     """
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     vital = store.sibling()  # a busy store delays neither health checks nor bans
@@ -173,9 +172,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
                 ws_endpoint.expel(expulsion(entry), entry.subject, resigns=entry.command == "ban")
             case "close":
                 registry.wake(entry.subject)
-            case erasing.ERASE:
+            case "erase":
                 registry.expel(entry.subject)
-            case erasing.FORGET:
+            case "erased":
                 registry.forget_player(entry.subject)
 
     admin_log.listeners.append(take_effect)
@@ -218,18 +217,22 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
             return _http_exception(error)
         return _without_slash(request) or page.not_found(request)
 
+    async def refusal(request: Request, refused: Refused) -> Response:
+        await delay_refusal(refused, request.receive)
+        return page.refused(request, refused) if request.scope.get(HTML_REFUSALS) else problem_response(refused)
+
     resources = (
         Games(),
-        Devices(guests, codes, revocations, renderings.jobs, rate_limits, settings),
-        Races(registry, rematches, guests, quotas, settings),
+        Devices(guests, codes, revocations, renderings.jobs, rate_limits),
+        Races(registry, rematches, quotas),
         Events(registry, connections),
-        Replays(registry, renderings),
+        Replays(registry),
         ParOfDeals(pars, registry, keys.signing),
         Analyses(analyses, registry, keys.signing),
-        Sharing(registry, pars, analyses, settings),
-        DailyDeals(dailies, guests),
-        PlayerScores(Players(archive, clock), guests),
-        PlayerReports(reports, registry, guests),
+        Sharing(registry, pars, analyses),
+        DailyDeals(dailies),
+        PlayerScores(Players(archive, clock)),
+        PlayerReports(reports, registry),
         verifications,
         Service(registry, settings, vital),
         page,
@@ -237,13 +240,9 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
     erasure = Erasure(store, archive, guests, revocations, reports)
-    administration = [
-        *endpoints(Administration(admin_log, registry, guests, revocations)),
-        *endpoints(AdminReports(reports, admin_log)),
-        *endpoints(Erasing(admin_log, erasure, registry)),
-    ]
+    administration = endpoints(Administration(admin_log, registry, guests, revocations, reports, erasure))
     exception_handlers: dict[Any, Any] = {
-        Refused: _refused,
+        Refused: refusal,
         HTTPException: http_exception,
         ClientDisconnect: _client_disconnected,
         Exception: _internal_error,
@@ -261,6 +260,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         exception_handlers=exception_handlers,
         lifespan=lifespan,
     )
+    app.state.guests, app.state.renderings, app.state.settings = guests, renderings, settings
     app.state.drain = registry.drain
     app.state.documented = declared
     return app
@@ -278,11 +278,6 @@ def allow_any_origin(send: Send) -> Send:
         await send(message)
 
     return send_with_header
-
-
-async def _refused(request: Request, refused: Refused) -> Response:
-    await delay_refusal(refused, request.receive)
-    return problem_response(refused)
 
 
 def _without_slash(request: Request) -> Response | None:

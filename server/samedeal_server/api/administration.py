@@ -1,7 +1,7 @@
-"""Administration: who is an administrator, what administrators can do, and the log of what they did."""
+"""Administration: who is an administrator, and what administrators can do about players, races and reports."""
 
 import hmac
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
@@ -9,31 +9,23 @@ from starlette.types import Scope
 
 from samedeal.errors import Refused
 from samedeal.race.race import Race, Stage
-from samedeal_server.api.endpoint import V1, BodySpec, route
+from samedeal.race.server_bots import SERVER_BOT_IDS
+from samedeal_server.api.endpoint import CREDENTIAL, STORE_REFUSALS, V1, Credential, route
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.limits import RateLimits
-from samedeal_server.net.requests import bearer_token, client_network, read_json
+from samedeal_server.net.requests import bearer_token, client_network
 from samedeal_server.settings import Settings
 from samedeal_server.store.admin_log import Action, AdminLog, Logged, LogPage
 from samedeal_server.store.bans import PLAYER, Ban, subject_of
+from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guest_tokens import Guests
+from samedeal_server.store.player_reports import Report, ReportPage, Reports
 from samedeal_server.store.revocations import Revocations
-
-Credential = Literal["socket", "key"]
-"""How an administrator is identified."""
-CREDENTIAL: Final = "samedeal.credential"
-"""The name in the ASGI scope of an administrator's Credential."""
 
 
 def from_socket(scope: Scope) -> Scope:
     """Return the scope of a request that arrived on the admin socket, which only the server's user can open."""
     return {**scope, CREDENTIAL: "socket"}
-
-
-def credential(request: Request) -> Credential:
-    """Return how the administrator of a checked request is identified."""
-    found: Credential = request.scope[CREDENTIAL]
-    return found
 
 
 class AdminCheck:
@@ -57,13 +49,11 @@ class AdminCheck:
 
 ADMIN: Final = f"{V1}/admin"
 """The prefix of all endpoints for administrators. They are not part of the public API."""
-MAX_BODY_BYTES: Final = 4096
 BAN_S: Final = 7 * 86_400
 """How long a ban lasts unless the request says otherwise."""
 MAX_BAN_S: Final = 10 * 365 * 86_400
 
 Reason = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]*$")]
-T = TypeVar("T", bound=Struct)
 
 
 class RacePage(Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,19 +134,69 @@ class Revoked(Struct, frozen=True):
     tokens: int
 
 
+class ReportList(Struct, frozen=True):
+    """Open reports, newest first."""
+
+    reports: list[Report]
+
+
+class Settle(Because, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A report to settle, and what was done about it."""
+
+    id: Annotated[str, Meta(pattern=r"^[0-9a-f]{12}$(?!\n)")]
+
+
+class Erase(Because, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A player to erase, or the next step of erasing one. The reason must not contain what is to be erased."""
+
+    player: Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)")]
+    """The public id."""
+    after: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    """`next` of the step before; None for the first step."""
+
+
+class Erased(Struct, frozen=True):
+    """A step of erasing a player."""
+
+    player: str
+    tokens: int
+    """How many devices were logged out."""
+    withdrawn: int
+    """How many replays were withdrawn."""
+    unreadable: int
+    """How many replays this version cannot read, and therefore left as they are."""
+    next: str | None
+    """The next step, which has to be requested; None if the player is erased."""
+
+
+class ErasedPlayers(Struct, frozen=True):
+    """The public ids of all players who were erased, the first one first."""
+
+    players: list[str]
+
+
 class Administration:
     """The endpoints for administrators. Changes are logged first, and take effect when a process reads the log."""
 
-    def __init__(self, log: AdminLog, registry: Registry, guests: Guests, revocations: Revocations) -> None:
-        self._log, self._registry, self._guests, self._revocations = log, registry, guests, revocations
+    def __init__(
+        self,
+        log: AdminLog,
+        registry: Registry,
+        guests: Guests,
+        revocations: Revocations,
+        reports: Reports,
+        erasure: Erasure,
+    ) -> None:
+        self._log, self._registry, self._guests = log, registry, guests
+        self._revocations, self._reports, self._erasure = revocations, reports, erasure
 
-    @route("GET", f"{ADMIN}/log", refuses=("store-unavailable",), cost=5)
-    async def log(self, request: Request, query: LogPage) -> LogEntries:
+    @route("GET", f"{ADMIN}/log", refuses=STORE_REFUSALS, cost=5)
+    async def log(self, query: LogPage) -> LogEntries:
         """Return what administrators did, newest first."""
         return LogEntries(await self._log.page(query))
 
-    @route("GET", f"{ADMIN}/races", refuses=("store-unavailable",), cost=50)
-    async def races(self, request: Request, query: RacePage) -> LiveRaceList:
+    @route("GET", f"{ADMIN}/races", refuses=STORE_REFUSALS, cost=50)
+    async def races(self, query: RacePage) -> LiveRaceList:
         """Return the live races, unlisted and hidden ones included."""
         race_ids = sorted(race_id for race_id in await self._registry.live.all() if race_id > query.after)
         page, races = race_ids[: query.limit], list[LiveRace]()
@@ -181,75 +221,97 @@ class Administration:
             players=[Player(seat.number, seat.player, seat.name, seat.bot) for seat in race.roster],
         )
 
-    @route(
-        "POST",
-        f"{ADMIN}/races/{{race}}/{{change}}",
-        body=BodySpec(Because),
-        refuses=("not-found", "race-over", "store-unavailable"),
-        cost=20,
-    )
-    async def change_race(self, request: Request) -> Action:
+    @route("POST", f"{ADMIN}/races/{{race}}/{{change}}", refuses=("not-found", "race-over", *STORE_REFUSALS), cost=20)
+    async def change_race(self, race: str, change: str, body: Because, admin: Credential) -> Action:
         """Close a race that is not over, so that all its racers leave or resign, or hide or unhide any race."""
-        change, race_id = request.path_params["change"], request.path_params["race"]
         if change not in ("close", "hide", "unhide"):
             raise Refused("not-found", "The changes of a race are close, hide and unhide.")
-        reason = (await self._read(request, Because)).reason
-        room = await self._registry.room(race_id)
+        room = await self._registry.room(race)
         if change == "close" and room.race.closed:
             raise Refused("race-over")
-        return await self._append(request, change, race_id, reason)
+        return await self._append(admin, change, race, body.reason)
 
-    @route("POST", f"{ADMIN}/kick", body=BodySpec(About), refuses=("store-unavailable",), cost=5)
-    async def kick(self, request: Request) -> Action:
+    @route("POST", f"{ADMIN}/kick", refuses=STORE_REFUSALS, cost=5)
+    async def kick(self, body: About, admin: Credential) -> Action:
         """Close the connections of a player, name or network. Before the countdown, they lose their seats."""
-        about = await self._read(request, About)
-        return await self._append(request, "kick", subject_of(about.subject), about.reason)
+        return await self._append(admin, "kick", subject_of(body.subject), body.reason)
 
-    @route("GET", f"{ADMIN}/bans", refuses=("store-unavailable",), cost=5)
-    async def bans(self, request: Request) -> BanList:
+    @route("GET", f"{ADMIN}/bans", refuses=STORE_REFUSALS, cost=5)
+    async def bans(self) -> BanList:
         """Return the bans in force."""
         await self._log.update()
         return BanList(sorted(self._log.bans, key=lambda ban: ban.until))
 
-    @route("POST", f"{ADMIN}/bans", body=BodySpec(NewBan), refuses=("store-unavailable",), cost=5)
-    async def ban(self, request: Request) -> Action:
+    @route("POST", f"{ADMIN}/bans", refuses=STORE_REFUSALS, cost=5)
+    async def ban(self, body: NewBan, admin: Credential) -> Action:
         """Ban a player, name or network, and close their connections. It replaces an earlier ban of the same."""
-        ban, now = await self._read(request, NewBan), self._registry.clock.now()
-        if ban.seconds is not None and ban.until is not None:
+        now = self._registry.clock.now()
+        if body.seconds is not None and body.until is not None:
             raise Refused("bad-request", "A ban has either `seconds` or `until`.")
-        until = ban.until if ban.until is not None else now + 1000 * (ban.seconds or BAN_S)
+        until = body.until if body.until is not None else now + 1000 * (body.seconds or BAN_S)
         if not now < until <= now + 1000 * MAX_BAN_S:
             raise Refused("bad-request", "A ban must end in the next ten years.")
-        return await self._append(request, "ban", subject_of(ban.subject), ban.reason, until)
+        return await self._append(admin, "ban", subject_of(body.subject), body.reason, until)
 
-    @route("POST", f"{ADMIN}/unban", body=BodySpec(About), refuses=("not-found", "store-unavailable"), cost=5)
-    async def unban(self, request: Request) -> Action:
+    @route("POST", f"{ADMIN}/unban", refuses=("not-found", *STORE_REFUSALS), cost=5)
+    async def unban(self, body: About, admin: Credential) -> Action:
         """Lift a ban."""
-        about = await self._read(request, About)
-        subject = subject_of(about.subject)
+        subject = subject_of(body.subject)
         await self._log.update()
         if not any(ban.subject == subject for ban in self._log.bans):
             raise Refused("not-found", f"No ban of {subject} is in force.")
-        return await self._append(request, "unban", subject, about.reason)
+        return await self._append(admin, "unban", subject, body.reason)
 
-    @route("POST", f"{ADMIN}/revoke", body=BodySpec(About), refuses=("store-unavailable",), cost=50)
-    async def revoke(self, request: Request) -> Revoked:
+    @route("POST", f"{ADMIN}/revoke", refuses=STORE_REFUSALS, cost=50)
+    async def revoke(self, body: About, admin: Credential) -> Revoked:
         """Revoke all tokens of a player, by public id, and close their connections."""
-        about = await self._read(request, About)
-        player = about.subject.removeprefix("player:")
+        player = body.subject.removeprefix("player:")
         if not PLAYER.fullmatch(player):
             raise Refused("bad-request", "The public id of a player has 16 hexadecimal digits.")
-        await self._append(request, "revoke", f"player:{player}", about.reason)
+        await self._append(admin, "revoke", f"player:{player}", body.reason)
         digests = await self._guests.revoke_all(player)
         await self._revocations.announce(*digests)
         return Revoked(len(digests))
 
-    async def _read(self, request: Request, kind: type[T]) -> T:
-        return await read_json(request, kind, MAX_BODY_BYTES)
+    @route("GET", f"{ADMIN}/reports", refuses=STORE_REFUSALS, cost=5)
+    async def reports(self, query: ReportPage) -> ReportList:
+        """List open reports, newest first."""
+        return ReportList(await self._reports.page(query))
+
+    @route("POST", f"{ADMIN}/settle", refuses=("not-found", *STORE_REFUSALS), cost=5)
+    async def settle(self, body: Settle, admin: Credential) -> Report:
+        """Remove a report that needs no more attention, and return it."""
+        report = await self._reports.get(body.id)
+        await self._append(admin, "settle", report.id, body.reason)
+        await self._reports.remove(report.id)
+        return report
+
+    @route("POST", f"{ADMIN}/erase", refuses=("not-allowed", *STORE_REFUSALS), cost=20)
+    async def erase(self, body: Erase, admin: Credential) -> Erased:
+        """Erase a player in steps: withdraw the replays with the player's name. Safe to repeat.
+
+        When `erase` is logged, every process expels the player, and when `erased` is logged, it forgets the replays.
+        """
+        player, tokens = body.player, 0
+        if player in SERVER_BOT_IDS:
+            raise Refused("not-allowed", "Server bots are not people, and are not erased.")
+        if body.after is None:
+            await self._append(admin, "erase", player, body.reason)
+            tokens = await self._erasure.start(player, self._registry.clock.now())
+        step = await self._erasure.step(player, body.after)
+        if step.next is None:
+            tokens += await self._erasure.log_out(player)  # a login code may have been in use at the start
+            await self._append(admin, "erased", player)
+        return Erased(player, tokens, step.withdrawn, step.unreadable, step.next)
+
+    @route("GET", f"{ADMIN}/erased", refuses=STORE_REFUSALS, cost=5)
+    async def erased(self) -> ErasedPlayers:
+        """Return the players who were erased, to erase them again after a backup was restored."""
+        return ErasedPlayers(await self._registry.archive.withdrawals.erased())
 
     async def _append(
-        self, request: Request, command: str, subject: str, reason: str, until: int | None = None
+        self, admin: Credential, command: str, subject: str, reason: str = "", until: int | None = None
     ) -> Action:
-        action = Action(credential(request), command, subject, reason, until)
+        action = Action(admin, command, subject, reason, until)
         await self._log.append(action)
         return action

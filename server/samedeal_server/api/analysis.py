@@ -13,26 +13,28 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal.wire.messages import Board
-from samedeal_server.api.deal_codes import deal_of
-from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
-from samedeal_server.api.replays import FORMS, archived, parse_suffix, render
+from samedeal_server.api.deal_codes import Deal
+from samedeal_server.api.endpoint import (
+    DEAL_REFUSALS,
+    RACE_REFUSALS,
+    V1,
+    BodySpec,
+    Render,
+    ResponseSpec,
+    in_progress,
+    route,
+)
+from samedeal_server.api.replays import FORMS, archived, parse_suffix
 from samedeal_server.live.analyses import AnalysisProgress, AnalysisService, check_has_solver
 from samedeal_server.live.registry import Registry
-from samedeal_server.net.requests import client_network, read_json
-from samedeal_server.net.responses import MEDIA, gzip_response, json_response
+from samedeal_server.net.responses import MEDIA, gzip_response
 
 MAX_MOVES: Final = 1_000
 """The maximum number of moves. No line is nearly as long."""
 MAX_BYTES: Final = 128 * 2**10
 """The maximum size of a request with moves."""
-LATER: Final = {"Retry-After": "1"}
-REFUSALS: Final = ("not-found", "replay-sealed", "deal-sealed", "unsupported-version", "withdrawn", "store-unavailable")
-IN_PROGRESS: Final = ResponseSpec(
-    202,
-    kind=AnalysisProgress,
-    description="The computer is still searching; try again later.",
-    headers={"Retry-After": "The seconds to wait."},
-)
+REFUSALS: Final = (*RACE_REFUSALS, "replay-sealed", "deal-sealed")
+IN_PROGRESS: Final = in_progress(AnalysisProgress, "The computer is still searching; try again later.")
 
 
 class Line(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,25 +77,19 @@ class Analyses:
         self._analyses, self._registry, self._signing_key = analyses, registry, signing_key
 
     @route(
-        "GET",
-        f"{V1}/races/{{race}}/analysis",
-        ResponseSpec(kind=RaceAnalysis),
-        IN_PROGRESS,
-        refuses=REFUSALS,
-        cost=10,
+        "GET", f"{V1}/races/{{race}}/analysis", ResponseSpec(kind=RaceAnalysis), IN_PROGRESS, refuses=REFUSALS, cost=10
     )
-    async def of_race(self, request: Request) -> Response:
+    async def of_race(self, race: str, client: str) -> RaceAnalysis | AnalysisProgress:
         """Return whether a finished race's deal could be won, and until when each racer could have won.
 
         The first request starts the computation.
         """
-        race_id = request.path_params["race"]
-        analysis = await self._analysis(request, race_id)
+        analysis = await self._analysis(race, client)
         if isinstance(analysis, AnalysisProgress):
-            return json_response(analysis, 202, LATER)
+            return analysis
         fields = {name: getattr(analysis, name) for name in ("deal", "outcome", "positions", "text")}
         racers = tuple(RacerAnalysis(**structs.asdict(racer), text=racer.described()) for racer in analysis.racers)
-        return json_response(RaceAnalysis(race=race_id, moves=len(analysis.line), racers=racers, **fields))
+        return RaceAnalysis(race=race, moves=len(analysis.line), racers=racers, **fields)
 
     @route(
         "GET",
@@ -103,17 +99,16 @@ class Analyses:
         refuses=(*REFUSALS, "not-acceptable"),
         cost=10,
     )
-    async def solution(self, request: Request) -> Response:
+    async def solution(self, request: Request, client: str, render: Render) -> Response | AnalysisProgress:
         """Return a winning line of a finished race's deal as a replay, in the form of the suffix or by Accept.
 
         Not found if none is known.
         """
         race_id, form = parse_suffix(request, "replay")
-        analysis = await self._solved(request, race_id)
+        analysis = await self._solved(race_id, client)
         if isinstance(analysis, AnalysisProgress):
-            return json_response(analysis, 202, LATER)
-        question = msgpack.encode((analysis, self._signing_key, form))
-        data = await render(self._registry.renderings, request, "solution-replay", question)
+            return analysis
+        data = await render("solution-replay", msgpack.encode((analysis, self._signing_key, form)))
         return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
 
     @route(
@@ -124,61 +119,58 @@ class Analyses:
         refuses=REFUSALS,
         cost=10,
     )
-    async def solution_steps(self, request: Request) -> Response:
+    async def solution_steps(
+        self, request: Request, race: str, client: str, render: Render
+    ) -> Response | AnalysisProgress:
         """Return the tables of a winning line, one after another, for clients that do not know the rules."""
-        analysis = await self._solved(request, request.path_params["race"])
+        analysis = await self._solved(race, client)
         if isinstance(analysis, AnalysisProgress):
-            return json_response(analysis, 202, LATER)
-        question = msgpack.encode((analysis, self._signing_key))
-        zipped = await render(self._registry.renderings, request, "solution-steps", question)
+            return analysis
+        zipped = await render("solution-steps", msgpack.encode((analysis, self._signing_key)))
         return await gzip_response(request, zipped, MEDIA["json"], {})
 
     @route(
         "POST",
         f"{V1}/deals/{{deal:path}}/board",
         ResponseSpec(kind=Board),
-        body=BodySpec(kind=Line),
-        refuses=("not-found", "deal-sealed", "illegal-move", "store-unavailable"),
+        body=BodySpec(Line, max_bytes=MAX_BYTES),
+        refuses=(*DEAL_REFUSALS, "illegal-move"),
         cost=5,
     )
-    async def board(self, request: Request) -> Response:
+    async def board(self, deal: Deal, body: Line, render: Render) -> Response:
         """Return the table after moves from a deal, for somebody who plays alone."""
-        question = await self._line(request)
-        return Response(await render(self._registry.renderings, request, "board", question), media_type=MEDIA["json"])
+        return Response(await render("board", await self._position(deal, body)), media_type=MEDIA["json"])
 
     @route(
         "POST",
         f"{V1}/deals/{{deal:path}}/advice",
         ResponseSpec(kind=Advice),
         IN_PROGRESS,
-        body=BodySpec(kind=Line),
-        refuses=("not-found", "deal-sealed", "illegal-move", "store-unavailable"),
+        body=BodySpec(Line, max_bytes=MAX_BYTES),
+        refuses=(*DEAL_REFUSALS, "illegal-move"),
         cost=20,
     )
-    async def advice(self, request: Request) -> Response:
+    async def advice(self, deal: Deal, body: Line, client: str, render: Render) -> Advice | AnalysisProgress:
         """Return whether the game can be won after moves from a deal, whether the last one was a mistake, and a hint.
 
         The first request starts the computation.
         """
-        check_has_solver(deal_of(request)[0])
-        question = await self._line(request)
-        await render(self._registry.renderings, request, "board", question)  # refuses illegal moves
-        advice = await self._analyses.advice(question, client_network(request))
-        return json_response(AnalysisProgress(0), 202, LATER) if advice is None else json_response(advice)
+        check_has_solver(deal.game)
+        position = await self._position(deal, body)
+        await render("board", position)  # refuses illegal moves
+        return await self._analyses.advice(position, client) or AnalysisProgress(0)
 
-    async def _line(self, request: Request) -> bytes:
-        """Return the deal and the moves of a request for a job. Raises Refused."""
-        game, seed, variant = deal_of(request)
-        line = await read_json(request, Line, MAX_BYTES)
-        await self._registry.check_public(game, seed)
-        return msgpack.encode((game.slug, seed, variant, line.moves))
+    async def _position(self, deal: Deal, line: Line) -> bytes:
+        """Return a deal and moves for a job. Raises Refused if the deal is not public."""
+        await self._registry.check_public(deal.game, deal.seed)
+        return msgpack.encode((deal.game.slug, deal.seed, deal.variant, line.moves))
 
-    async def _analysis(self, request: Request, race_id: str) -> Analysis | AnalysisProgress:
-        replay = await archived(self._registry, race_id, client_network(request))
-        return await self._analyses.of_race(race_id, replay, client_network(request))
+    async def _analysis(self, race_id: str, client: str) -> Analysis | AnalysisProgress:
+        replay = await archived(self._registry, race_id, client)
+        return await self._analyses.of_race(race_id, replay, client)
 
-    async def _solved(self, request: Request, race_id: str) -> Analysis | AnalysisProgress:
-        analysis = await self._analysis(request, race_id)
+    async def _solved(self, race_id: str, client: str) -> Analysis | AnalysisProgress:
+        analysis = await self._analysis(race_id, client)
         if isinstance(analysis, Analysis) and not analysis.line:
             raise Refused("not-found", analysis.text)
         return analysis

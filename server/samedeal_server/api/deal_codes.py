@@ -1,10 +1,12 @@
 """Deal codes in paths: a game and a seed, with the game's own options in the query."""
 
+from typing import NamedTuple
+
 from msgspec import Struct
 from starlette.requests import Request
 
 from samedeal.errors import Refused
-from samedeal.game import Game
+from samedeal.game import Game, Variant
 from samedeal.race.events import Seed
 from samedeal_server.live.opening import check_visible, checked_game, chosen_variant
 from samedeal_server.net.requests import validate
@@ -16,7 +18,15 @@ class _SeedField(Struct, frozen=True):
     seed: Seed
 
 
-def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
+class Deal(NamedTuple):
+    """A deal that a request is about."""
+
+    game: type[Game]
+    seed: str
+    variant: Variant
+
+
+def deal_of(request: Request) -> Deal:
     """Return the deal in the path of a request, with the variant in its query. Raises Refused."""
     slug, _, seed = request.path_params["deal"].partition(":")
     game, variant = checked_game(slug), dict[str, str | bool]()
@@ -28,4 +38,4 @@ def deal_of(request: Request) -> tuple[type[Game], str, dict[str, str | bool]]:
     if not seed:
         raise Refused("bad-request", f"Name a deal by its seed, such as {game.slug}:42.")
     check_visible(validate({"seed": seed}, _SeedField).seed)
-    return game, seed, chosen_variant(game, variant)
+    return Deal(game, seed, chosen_variant(game, variant))

@@ -9,13 +9,11 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import json
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from samedeal.version import VERSION
 from samedeal_server.api.endpoint import ResponseSpec, route
 from samedeal_server.api.page_files import HEADERS
-from samedeal_server.net.requests import base_url
 from samedeal_server.net.responses import MEDIA, PAGE
 from samedeal_server.net.root_path import below_root_path
 from samedeal_server.settings import Settings
@@ -30,19 +28,19 @@ class Documents:
         self._settings = settings
 
     @route("GET", "/openapi.json", ResponseSpec(media=(MEDIA["json"],)), cost=10)
-    async def openapi(self, request: Request) -> Response:
+    async def openapi(self) -> Response:
         """Describe the HTTP API in OpenAPI 3.1."""
         return Response(self._http, media_type=MEDIA["json"])
 
     @route("GET", "/asyncapi.json", ResponseSpec(media=(MEDIA["json"],)), cost=10)
-    async def asyncapi(self, request: Request) -> Response:
+    async def asyncapi(self, base: str) -> Response:
         """Describe the WebSocket API in AsyncAPI 3."""
-        base = urlsplit(base_url(request, self._settings))
-        here = {"host": base.netloc, "pathname": base.path, "protocol": "wss" if base.scheme == "https" else "ws"}
+        url = urlsplit(base)
+        here = {"host": url.netloc, "pathname": url.path, "protocol": "wss" if url.scheme == "https" else "ws"}
         return Response(json.encode({**self._socket, "servers": {"here": here}}), media_type=MEDIA["json"])
 
     @route("GET", "/docs", ResponseSpec(media=(PAGE,)), cost=10)
-    async def docs(self, request: Request) -> Response:
+    async def docs(self) -> Response:
         """Show both documents as a page."""
         return HTMLResponse(self._page, headers=HEADERS)
 

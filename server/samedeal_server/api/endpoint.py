@@ -1,33 +1,57 @@
-"""Endpoints: handlers with their parameters, responses and refusals, declared once for routing and documentation."""
+"""Endpoints: handlers with their parameters, responses and refusals, declared once for routing and documentation.
+
+A handler names what it needs as parameters: `request`, `query` and `body` (structs), `client` (the client's network),
+`token` and `guest` (who has the token), `admin` (how an administrator is identified), `base` (the URL of the server),
+`deal` (in the path, with the options of its game in the query), `render`, and other parameters of its path.
+"""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from samedeal.errors import Refused
+from samedeal_server.api.deal_codes import deal_of
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import TAKE
 from samedeal_server.net.request_log import ENDPOINT
-from samedeal_server.net.requests import parse_query
+from samedeal_server.net.requests import base_url, bearer_token, client_network, parse_query, read_json, while_connected
 from samedeal_server.net.responses import MEDIA, json_response
+from samedeal_server.store.guest_tokens import Guests
+from samedeal_server.work.pool import Task
+from samedeal_server.work.renderings import Renderings
 
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
 COMMON_REFUSALS: Final = ("bad-request", "banned", "too-large", "too-many", "internal")
 """The codes with which any request can be refused, usually before it reaches a handler."""
+STORE_REFUSALS: Final = ("store-unavailable",)
+RACE_REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
+"""The codes with which requests about a race are refused."""
+DEAL_REFUSALS: Final = ("not-found", "deal-sealed", "store-unavailable")
+"""The codes with which requests about a deal are refused."""
+Credential = Literal["socket", "key"]
+"""How an administrator is identified."""
+CREDENTIAL: Final = "samedeal.credential"
+"""The name in the ASGI scope of an administrator's Credential."""
+HTML_REFUSALS: Final = "samedeal.html_refusals"
+"""The name in the ASGI scope of whether browsers get refusals as a page."""
 BYTES_PER_TOKEN: Final = 32_768
 """How many bytes of a response can be sent for a request token."""
 MAX_TOKENS: Final = 100
 """The maximum cost of a request in tokens, however large its response; also the minimum burst in the settings."""
 Handler = Callable[..., Awaitable[object]]
 H = TypeVar("H", bound=Handler)
+Render = Callable[[Task, bytes], Awaitable[bytes]]
+"""Returns a rendering for the client of a request. Cancelled when the client disconnects."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +69,20 @@ class ResponseSpec:
     """The headers besides those of every response, with their descriptions."""
 
 
+def in_progress(kind: Any, description: str) -> ResponseSpec:
+    """Return the response while something is computed, with its progress."""
+    return ResponseSpec(202, kind, description=description, headers={"Retry-After": "The seconds to wait."})
+
+
 @dataclass(frozen=True)
 class BodySpec:
     """The body of a request."""
 
     kind: Any = None
-    """The type of a JSON body, or a tuple of alternatives; None for other bodies."""
+    """The type of a JSON body; None for other bodies."""
     media: Collection[str] = (MEDIA["json"],)
+    max_bytes: int = 16_384
+    """The maximum size of a JSON body."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +93,13 @@ class Endpoint:
     path: str
     """In Starlette's syntax; ``{deal:path}`` may contain slashes."""
     handler: Handler
-    """Takes a request and, if it has such a parameter, the `query`. Returns a Response or a struct to send as JSON, or
-    raises Refused."""
-    query: type[Struct] | None
-    """The query parameters, which `respond` parses. Handlers with a deal in the path parse the options of its game
-    themselves."""
+    """Returns a response, None if it has no body, or a struct to send as JSON. Raises Refused."""
+    parameters: Mapping[str, Any]
+    """The types of the handler's parameters."""
     body: BodySpec | None
     headers: Mapping[str, str]
     """The request headers that the handler reads, with their descriptions."""
-    responses: Collection[ResponseSpec]
+    responses: Sequence[ResponseSpec]
     refuses: Collection[str]
     """The codes of refusals, besides COMMON_REFUSALS."""
     html_refusals: bool
@@ -84,11 +113,60 @@ class Endpoint:
         """The method and path, for metrics and the access log."""
         return f"{self.method} {re.sub(r':[a-z]+}', '}', self.path)}"
 
+    @property
+    def query(self) -> type[Struct] | None:
+        """The query parameters. Those of endpoints with a deal in the path are the options of its game."""
+        return self.parameters.get("query")
+
     async def respond(self, request: Request) -> Response:
         """Call the handler and return its response."""
-        query = {"query": parse_query(request, self.query)} if self.query else {}
-        result = await self.handler(request, **query)
-        return result if isinstance(result, Response) else json_response(result)
+        arguments = {name: await self._argument(name, request) for name in self.parameters}
+        result = await self.handler(**arguments)
+        if isinstance(result, Response):
+            return result
+        spec = next((each for each in self.responses if each.kind is type(result)), self.responses[0])
+        if result is None:
+            return Response(status_code=spec.status)
+        return json_response(result, spec.status, {"Retry-After": "1"} if spec.status == 202 else {})
+
+    async def _argument(self, name: str, request: Request) -> object:
+        match name:
+            case "request":
+                return request
+            case "client":
+                return client_network(request)
+            case "admin":
+                return request.scope[CREDENTIAL]
+            case "base":
+                return base_url(request)
+            case "deal":
+                return deal_of(request)
+            case "render":
+                return partial(_render, request)
+            case "query" if self.query:
+                return parse_query(request, self.query)
+            case "body" if self.body:
+                return await read_json(request, self.body.kind, self.body.max_bytes)
+            case "token":
+                return _token(request)
+            case "guest":
+                if bearer_token(request) is None and type(None) in get_args(self.parameters["guest"]):
+                    return None
+                guests: Guests = request.app.state.guests
+                return await guests.authenticate(_token(request))
+            case _:
+                return request.path_params[name]
+
+
+async def _render(request: Request, task: Task, question: bytes) -> bytes:
+    renderings: Renderings = request.app.state.renderings
+    return await while_connected(request, renderings.render(client_network(request), task, question))
+
+
+def _token(request: Request) -> str:
+    if token := bearer_token(request):
+        return token
+    raise Refused("bad-token")
 
 
 def route(
@@ -103,20 +181,24 @@ def route(
 ) -> Callable[[H], H]:
     """Declare a method of a resource as an endpoint. The arguments are the fields of Endpoint.
 
-    `responses` defaults to the annotation of the result; the annotation of the parameter `query` is that of the query.
+    `responses` defaults to the annotation of the result. JSON bodies, and refusals of tokens and of pages of other
+    sites, need no declaration.
     """
 
     def decorate(handler: H) -> H:
-        hints = get_type_hints(handler, include_extras=True)
+        parameters = get_type_hints(handler, include_extras=True)
+        result = parameters.pop("return")
+        implied = ("bad-token",) if {"guest", "token"} & parameters.keys() else ()
+        implied += ("foreign-page",) if method == "POST" else ()
         endpoint = Endpoint(
             method=method,
             path=path,
             handler=handler,
-            query=hints.get("query"),
-            body=body,
+            parameters=parameters,
+            body=body or (BodySpec(parameters["body"]) if "body" in parameters else None),
             headers=headers or {},
-            responses=responses or (ResponseSpec(kind=hints["return"]),),
-            refuses=refuses,
+            responses=responses or (ResponseSpec(kind=result),),
+            refuses=(*refuses, *implied),
             html_refusals=html_refusals,
             cost=cost,
         )
@@ -161,6 +243,7 @@ def _starlette_route(path: str, declared: list[Endpoint], check: Callable[[Reque
         request.scope[ENDPOINT] = endpoint.name
         await take(request, endpoint.cost - 1)
         check(request)
+        request.scope[HTML_REFUSALS] = endpoint.html_refusals
         response = await endpoint.respond(request)
         await take(request, min(len(getattr(response, "body", b"")) // BYTES_PER_TOKEN, MAX_TOKENS) - endpoint.cost)
         return response

@@ -14,7 +14,7 @@ from samedeal.race.events import Entry, Moved
 from samedeal.race.race import Race
 from samedeal.wire import views
 from samedeal.wire.messages import View
-from samedeal_server.api.endpoint import V1, ResponseSpec, route
+from samedeal_server.api.endpoint import RACE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
@@ -37,16 +37,16 @@ class Events:
         "GET",
         f"{V1}/races/{{race}}/events",
         ResponseSpec(kind=View, media=(MEDIA["ndjson"],)),
-        refuses=("not-found", "unsupported-version", "withdrawn", "draining", "store-unavailable"),
+        refuses=(*RACE_REFUSALS, "draining"),
         cost=5,
     )
-    async def stream(self, request: Request) -> Response:
+    async def stream(self, request: Request, race: str) -> Response:
         """Return a race as it happens, one JSON object per line: first the view of a spectator with the header, then an
         update for every change, as spectators get it over the WebSocket, and an empty line every 15 s without one. It
         ends after the view of the finished race. Counts as a WebSocket connection.
         """
         address = request.client.host if request.client else ""
-        room = await self._registry.room(request.path_params["race"], address)
+        room = await self._registry.room(race, address)
         self._registry.check_open()
         self._connections.check(address)  # last, so that concurrent requests cannot all pass
         if request.method == "HEAD":

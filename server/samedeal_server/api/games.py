@@ -17,19 +17,15 @@ from samedeal_server.net.responses import MEDIA, gzip_response
 class Games:
     """The endpoints of games."""
 
-    @route(
-        "GET",
-        f"{V1}/games",
-        ResponseSpec(kind=GameList, headers={"Vary": "The list may be compressed."}),
-    )
+    @route("GET", f"{V1}/games", ResponseSpec(kind=GameList, headers={"Vary": "The list may be compressed."}))
     async def all(self, request: Request) -> Response:
         """List all games."""
         return await gzip_response(request, _all_games(), MEDIA["json"], {})
 
     @route("GET", f"{V1}/games/{{game}}", refuses=("not-found",))
-    async def one(self, request: Request) -> GameDescription:
+    async def one(self, game: str) -> GameDescription:
         """Return a game."""
-        return GameDescription.of(checked_game(request.path_params["game"]))
+        return GameDescription.of(checked_game(game))
 
 
 @cache

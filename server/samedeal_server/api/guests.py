@@ -1,24 +1,21 @@
 """Guests: choosing a name, logging in on another device, and logging out."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Meta, Struct, json
 from starlette.requests import Request
-from starlette.responses import Response
 
 from samedeal.errors import Refused
-from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
+from samedeal_server.api.endpoint import STORE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.net.limits import RateLimits
-from samedeal_server.net.requests import base_url, bearer_token, client_network, read_json, while_connected
-from samedeal_server.net.responses import json_response
-from samedeal_server.settings import Settings
+from samedeal_server.net.requests import while_connected
 from samedeal_server.store.guest_tokens import Guests, digest
 from samedeal_server.store.login_codes import EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
 from samedeal_server.work.pool import Jobs
-
-MAX_BYTES: Final = 1024
 
 
 class NewGuest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,83 +62,52 @@ class Devices:
         revocations: Revocations,
         jobs: Jobs,
         rate_limits: RateLimits,
-        settings: Settings,
     ) -> None:
         self._guests, self._codes, self._revocations = guests, codes, revocations
-        self._jobs, self._rate_limits, self._settings = jobs, rate_limits, settings
+        self._jobs, self._rate_limits = jobs, rate_limits
 
     @route(
         "POST",
         f"{V1}/guests",
         ResponseSpec(201, LoggedIn),
-        body=BodySpec(NewGuest),
-        refuses=("bad-message", "name-refused", "foreign-page", "store-unavailable"),
+        refuses=("bad-message", "name-refused", *STORE_REFUSALS),
         cost=5,
     )
-    async def create(self, request: Request) -> Response:
+    async def create(self, body: NewGuest, client: str) -> LoggedIn:
         """Create a guest, as `hello` with a name does. With the token, races can be opened and joined."""
-        new = await read_json(request, NewGuest, MAX_BYTES)
-        admit = partial(self._rate_limits.guests.take, client_network(request))
-        guest, token = await self._guests.create(new.name, admit)
-        return json_response(LoggedIn(guest.player, guest.name, token), 201)
+        guest, token = await self._guests.create(body.name, partial(self._rate_limits.guests.take, client))
+        return LoggedIn(guest.player, guest.name, token)
 
-    @route(
-        "POST",
-        f"{V1}/guests/pass",
-        refuses=("bad-token", "foreign-page", "store-unavailable"),
-        cost=20,
-    )
-    async def create_code(self, request: Request) -> LoginCode:
+    @route("POST", f"{V1}/guests/pass", refuses=STORE_REFUSALS, cost=20)
+    async def create_code(self, request: Request, token: str, base: str, client: str) -> LoginCode:
         """Create a code with which the guest of the token logs in on another device."""
-        try:
-            code = await self._codes.create(_token(request))
-        except Refused as refused:
-            raise self._counted(request, refused) from None
-        link = f"{base_url(request, self._settings)}/login#{code}"
-        with self._jobs.turns.place(client_network(request)) as place:  # not cached, because it contains the code
+        with self._counting(client):
+            code = await self._codes.create(token)
+        link = f"{base}/login#{code}"
+        with self._jobs.turns.place(client) as place:  # not cached, because it contains the code
             qr = await while_connected(request, self._jobs.run(place, "qr", link.encode()))
         return LoginCode(code, link, json.decode(qr, type=tuple[str, ...]), EXPIRE_S)
 
-    @route(
-        "POST",
-        f"{V1}/guests/login",
-        ResponseSpec(kind=LoggedIn),
-        body=BodySpec(Login),
-        refuses=("bad-code", "foreign-page", "store-unavailable"),
-        cost=5,
-    )
-    async def log_in(self, request: Request) -> LoggedIn:
+    @route("POST", f"{V1}/guests/login", refuses=("bad-code", *STORE_REFUSALS), cost=5)
+    async def log_in(self, body: Login, client: str) -> LoggedIn:
         """Exchange a code for a token of this device. If the response is lost, the code may be used up."""
-        login = await read_json(request, Login, MAX_BYTES)
-        try:
-            guest, token = await self._codes.redeem(login.code)
-        except Refused as refused:
-            raise self._counted(request, refused) from None
+        with self._counting(client):
+            guest, token = await self._codes.redeem(body.code)
         return LoggedIn(guest.player, guest.name, token)
 
-    @route(
-        "POST",
-        f"{V1}/guests/logout",
-        ResponseSpec(204, media=()),
-        refuses=("bad-token", "foreign-page", "store-unavailable"),
-        cost=5,
-    )
-    async def log_out(self, request: Request) -> Response:
+    @route("POST", f"{V1}/guests/logout", ResponseSpec(204, media=()), refuses=STORE_REFUSALS, cost=5)
+    async def log_out(self, token: str, client: str) -> None:
         """Revoke the token, and close its connections. Other devices stay logged in. Safe to repeat."""
-        token = _token(request)
         if not await self._guests.remove_token(token):
-            self._rate_limits.wrong_tokens.take(client_network(request))
+            self._rate_limits.wrong_tokens.take(client)
         await self._revocations.announce(digest(token))
-        return Response(status_code=204)
 
-    def _counted(self, request: Request, refused: Refused) -> Refused:
-        """Return a refusal, counting unknown tokens and codes. Raises Refused("too-many")."""
-        if refused.code in ("bad-token", "bad-code"):
-            self._rate_limits.wrong_tokens.take(client_network(request))
-        return refused
-
-
-def _token(request: Request) -> str:
-    if token := bearer_token(request):
-        return token
-    raise Refused("bad-token")
+    @contextmanager
+    def _counting(self, client: str) -> Iterator[None]:
+        """Count unknown tokens and codes. Raises Refused("too-many")."""
+        try:
+            yield
+        except Refused as refused:
+            if refused.code in ("bad-token", "bad-code"):
+                self._rate_limits.wrong_tokens.take(client)
+            raise

@@ -3,7 +3,7 @@
 import gzip
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from http import HTTPStatus
 from typing import Final
@@ -16,13 +16,12 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.share import preview_picture as card
 from samedeal.wire.documents import Listed
-from samedeal_server.api.deal_codes import deal_of
-from samedeal_server.api.endpoint import V1, ResponseSpec, route
+from samedeal_server.api.deal_codes import Deal
+from samedeal_server.api.endpoint import RACE_REFUSALS, V1, H, ResponseSpec, route
 from samedeal_server.api.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.live.dailies import day_of
 from samedeal_server.live.opening import checked_game
 from samedeal_server.live.registry import Registry
-from samedeal_server.net.requests import base_url
 from samedeal_server.net.responses import MEDIA, PAGE, TEXT, accepted_quality, accepts_gzip, problem_response
 from samedeal_server.net.root_path import below_root_path, route_path
 from samedeal_server.settings import Settings
@@ -42,6 +41,18 @@ FACTS: Final = "<!-- facts -->"
 CONTENT: Final = "<!-- content -->"
 """Where the page shows which race it is about, and a heading and a sentence until its modules have loaded."""
 DAILY: Final = "One deal per game and day, the same for everyone, with the results and an archive."
+PAGES: Final = {
+    "/rules": ("Rules", "How the games are played and raced.", "samedeal rules GAME"),
+    "/daily": ("Deals of the day", DAILY, "samedeal daily"),
+    "/fairness": ("Fairness", "What a race proves, and what it cannot prove.", "samedeal verify RACE"),
+    "/verify": (
+        "Verify a replay",
+        "Your browser verifies the file. It is not uploaded.",
+        "samedeal verify FILE",
+    ),
+    "/login": ("Log in", "Play under your name on this device, too.", "samedeal --server {base} login"),
+}
+"""The pages that are the same for everyone: their titles, descriptions and commands."""
 NO_TAGS: Final[Mapping[str, str]] = {}
 VARY: Final = {"Vary": "Accept, Accept-Encoding, User-Agent"}
 TERMINAL_CLIENTS: Final = ("curl/", "wget/", "httpie/", "xh/")
@@ -60,7 +71,11 @@ HERO: Final = """<div class="home"><section class="hero">
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
 """What only programs request."""
-RACE_REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
+
+
+def page(path: str, *refuses: str) -> Callable[[H], H]:
+    """Declare a method as the page at a path. Browsers get refusals as a page, too."""
+    return route("GET", path, SHELL, refuses=refuses, html_refusals=bool(refuses))
 
 
 class Page:
@@ -71,137 +86,111 @@ class Page:
         url = settings.source_url
         self._source = f'<a href="{escape(url)}">Source code</a>' if url else ""
 
-    @route("GET", "/", SHELL)
-    async def front(self, request: Request) -> Response:
+    @page("/")
+    async def front(self, request: Request, base: str) -> Response:
         """The front page."""
         text = "Race your friends at patience on the same shuffled deck, and prove who won."
-        command = f"samedeal --server {self._base(request)} new corners --join"
-        return self._respond(request, TITLE, text, f"{TITLE}: {text}\n\n{command}\n", content=HERO)
+        command = f"{TITLE}: {text}\n\nsamedeal --server {base} new corners --join"
+        return self._respond(request, "", text, command, content=HERO)
 
-    @route("GET", "/r/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
-    @route("GET", "/w/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
-    @route("GET", "/o/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
-    @route("GET", "/replay/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
-    async def race(self, request: Request) -> Response:
+    @page("/rules")
+    @page("/daily")
+    @page("/fairness")
+    @page("/verify")
+    @page("/login")
+    async def same_for_all(self, request: Request, base: str) -> Response:
+        """The rules, the deals of the day, what a race proves, how to verify a replay, and how to log in."""
+        title, description, command = PAGES[route_path(request.scope)]
+        return self._respond(request, title, description, command.format(base=base))
+
+    @page("/r/{race}", *RACE_REFUSALS)
+    @page("/w/{race}", *RACE_REFUSALS)
+    @page("/o/{race}", *RACE_REFUSALS)
+    @page("/replay/{race}", *RACE_REFUSALS)
+    async def race(self, request: Request, race: str, base: str) -> Response:
         """The invitation to a race, with its state; for other clients, how to join it."""
-        try:
-            summary = await self._registry.summary(request.path_params["race"])
-            invites = isinstance(summary, Listed) and summary.stage == "open" and summary.max_racers > 1
-            host = await self._registry.host(summary.race) if invites else None
-        except Refused as refused:
-            return self._refused(request, refused)
-        race_id, content = summary.race, ""
+        summary, content, host = await self._registry.summary(race), "", None
         title = GAMES[summary.game].title if summary.game in GAMES else summary.game
+        commands = ("Replay:  samedeal replay", "Verify:  samedeal verify")
         if isinstance(summary, Listed):
+            if summary.stage == "open" and summary.max_racers > 1:
+                host = await self._registry.host(summary.race)
             seats = f"{summary.racers} of {summary.max_racers} seats taken."
-            description = f"{title}: race {race_id} is {summary.stage}, {seats}"
+            description = f"{title}: race {summary.race} is {summary.stage}, {seats}"
             if summary.stage == "open" and route_path(request.scope).startswith("/r/"):
                 content = _invitation(summary, host.name if host else "", title, seats)
             if host:
                 description = f"{host.name} invites you to {title}. {seats}"
+            if summary.stage in LIVE_STAGES:
+                commands = ("Join:   samedeal join", "Watch:  samedeal watch")
         else:
             racers = ", ".join(standing.name for standing in summary.standings)
-            description = f"{title}: race {race_id} is over" + (f", raced by {racers}." if racers else ".")
-        commands = ("Replay:  samedeal replay", "Verify:  samedeal verify")
-        if isinstance(summary, Listed) and summary.stage in LIVE_STAGES:
-            commands = ("Join:   samedeal join", "Watch:  samedeal watch")
-        link = f"{self._base(request)}/r/{race_id}"
-        text = "\n".join([description, "", *(f"{command} {link}" for command in commands), ""])
+            description = f"{title}: race {summary.race} is over" + (f", raced by {racers}." if racers else ".")
+        link = f"{base}/r/{summary.race}"
+        text = "\n".join([description, "", *(f"{command} {link}" for command in commands)])
         tags = {
             "og:url": link,
-            "og:image": f"{self._base(request)}{V1}/races/{race_id}/card.png",
+            "og:image": f"{base}{V1}/races/{summary.race}/card.png",
             "og:image:type": MEDIA["png"],
             "og:image:width": f"{card.WIDTH}",
             "og:image:height": f"{card.HEIGHT}",
             "og:image:alt": description,
             "twitter:card": "summary_large_image",
         }
-        return self._respond(request, f"{title} · {race_id} · {TITLE}", description, text, tags, content)
+        return self._respond(request, f"{title} · {summary.race}", description, text, tags, content)
 
-    @route("GET", "/solution/{race}", SHELL, refuses=RACE_REFUSALS, html_refusals=True)
-    async def solution(self, request: Request) -> Response:
+    @page("/solution/{race}", *RACE_REFUSALS)
+    async def solution(self, request: Request, race: str, base: str) -> Response:
         """A winning line of a finished race's deal, to step through."""
-        try:
-            summary = await self._registry.summary(request.path_params["race"])
-        except Refused as refused:
-            return self._refused(request, refused)
-        description = f"Whether the deal of race {summary.race} could be won, and how."
-        command = f"samedeal solve {self._base(request)}/r/{summary.race}\n"
-        return self._respond(request, f"How to win {summary.race} · {TITLE}", description, command)
+        race_id = (await self._registry.summary(race)).race
+        description = f"Whether the deal of race {race_id} could be won, and how."
+        return self._respond(request, f"How to win {race_id}", description, f"samedeal solve {base}/r/{race_id}")
 
-    @route(
-        "GET",
-        "/practice/{deal:path}",
-        SHELL,
-        refuses=("not-found", "bad-request"),
-        html_refusals=True,
-    )
-    async def practice(self, request: Request) -> Response:
+    @page("/practice/{deal:path}", "not-found", "bad-request")
+    async def practice(self, request: Request, deal: Deal, base: str) -> Response:
         """A deal to play alone, with hints, at any position. The moves are in the fragment."""
-        try:
-            game, seed, _ = deal_of(request)
-        except Refused as refused:
-            return self._refused(request, refused)
-        title, description = f"Practise {game.title} · {TITLE}", "Play this deal alone, with hints and undo."
-        command = f"samedeal --server {self._base(request)} practice {shlex.quote(f'{game.slug}:{seed}')}\n"
-        return self._respond(request, title, description, command)
+        command = f"samedeal --server {base} practice {shlex.quote(f'{deal.game.slug}:{deal.seed}')}"
+        description = "Play this deal alone, with hints and undo."
+        return self._respond(request, f"Practise {deal.game.title}", description, command)
 
-    @route("GET", "/rules", SHELL)
-    async def all_rules(self, request: Request) -> Response:
-        """The rules of the first game, with links to those of the others."""
-        return self._respond(
-            request, f"Rules · {TITLE}", "How the games are played and raced.", "samedeal rules GAME\n"
-        )
-
-    @route("GET", "/rules/{game}", SHELL, refuses=("not-found",), html_refusals=True)
-    async def rules(self, request: Request) -> Response:
+    @page("/rules/{game}", "not-found")
+    async def rules(self, request: Request, game: str) -> Response:
         """The rules of a game."""
-        try:
-            game = checked_game(request.path_params["game"])
-        except Refused as refused:
-            return self._refused(request, refused)
-        title, description = f"Rules of {game.title} · {TITLE}", f"How {game.title} is played and raced."
-        return self._respond(request, title, description, f"samedeal rules {game.slug}\n")
+        title = checked_game(game).title
+        description = f"How {title} is played and raced."
+        return self._respond(request, f"Rules of {title}", description, f"samedeal rules {game}")
 
-    @route("GET", "/p/{player}", SHELL, refuses=("not-found",), html_refusals=True)
-    async def player(self, request: Request) -> Response:
+    @page("/p/{player}", "not-found")
+    async def player(self, request: Request, player: str) -> Response:
         """The page of a player, which looks the same here whether or not the player exists."""
-        player = request.path_params["player"]
         if not PLAYER_ID.fullmatch(player):
-            return self._refused(request, Refused("not-found", "This is not the public ID of a player."))
+            raise Refused("not-found", "This is not the public ID of a player.")
         description = "Races, best results and daily streaks of a player, and the record between the two of you."
-        return self._respond(request, f"Player · {TITLE}", description, f"samedeal versus {player}\n")
+        return self._respond(request, "Player", description, f"samedeal versus {player}")
 
-    @route("GET", "/daily", SHELL)
-    async def today(self, request: Request) -> Response:
-        """Today's deals of the day, with results."""
-        return self._respond(request, f"Deals of the day · {TITLE}", DAILY, "samedeal daily\n")
-
-    @route("GET", "/daily/{date}", SHELL, refuses=("bad-request",), html_refusals=True)
-    async def day(self, request: Request) -> Response:
+    @page("/daily/{date}", "bad-request")
+    async def day(self, request: Request, date: str) -> Response:
         """The deals of a day, with results."""
-        try:
-            date = day_of(request.path_params["date"]).date
-        except Refused as refused:
-            return self._refused(request, refused)
-        return self._respond(request, f"Deals of {date} · {TITLE}", DAILY, f"samedeal daily --date {date}\n")
-
-    @route("GET", "/fairness", SHELL)
-    async def fairness(self, request: Request) -> Response:
-        """What a race proves, and what it cannot prove."""
-        text = "What a race proves, and what it cannot prove."
-        return self._respond(request, f"Fairness · {TITLE}", text, "samedeal verify RACE\n")
+        date = day_of(date).date
+        return self._respond(request, f"Deals of {date}", DAILY, f"samedeal daily --date {date}")
 
     @route("GET", "/sw.js", ResponseSpec(media=(MEDIA_TYPES[".js"],)))
     async def service_worker(self, request: Request) -> Response:
         """The page's service worker, which caches the page's files for use without a connection."""
         return self._files.service_worker(request)
 
-    @route("GET", "/verify", SHELL)
-    async def verify(self, request: Request) -> Response:
-        """The page that verifies a replay file in the browser, without uploading it."""
-        title, description = f"Verify a replay · {TITLE}", "Your browser verifies the file. It is not uploaded."
-        return self._respond(request, title, description, "samedeal verify FILE\n")
+    def refused(self, request: Request, refused: Refused) -> Response:
+        """Return the response for a refused request: the page for browsers, a problem for programs."""
+        return (
+            self._html(request, "", refused.text, refused.status) if _wants_page(request) else problem_response(refused)
+        )
+
+    def not_found(self, request: Request) -> Response:
+        """Return the response for an unknown path: the page for browsers, a problem for programs."""
+        path, accept = route_path(request.scope), request.headers.get("accept", "")
+        if path.startswith(PROGRAM_PATHS) or "text/html" not in accept or not _wants_page(request):
+            return problem_response(Refused("not-found", "Not found."))
+        return self._html(request, "Not found", "This page does not exist.", HTTPStatus.NOT_FOUND)
 
     def _respond(
         self,
@@ -214,46 +203,25 @@ class Page:
     ) -> Response:
         """Return the page or the text, whichever the client wants.
 
-        `tags` are more tags of the page by name. `content` is the HTML that it shows first; by default, the title and
-        the description.
+        `title` is without the program's. `tags` are more tags of the page by name. `content` is the HTML that it shows
+        first; by default, the title and the description.
         """
         if _wants_page(request):
-            return self._page(request, title, description, tags=tags, content=content)
-        return PlainTextResponse(text, headers=VARY)
+            return self._html(request, title, description, HTTPStatus.OK, tags, content)
+        return PlainTextResponse(f"{text}\n", headers=VARY)
 
-    @route("GET", "/login", SHELL)
-    async def login(self, request: Request) -> Response:
-        """The page that logs in a device. The code is in the fragment, and is used after a click."""
-        description = "Play under your name on this device, too."
-        return self._respond(
-            request, f"Log in · {TITLE}", description, f"samedeal --server {self._base(request)} login\n"
-        )
-
-    def not_found(self, request: Request) -> Response:
-        """Return the response for an unknown path: the page for browsers, a problem for programs."""
-        refused = Refused("not-found", "Not found.")
-        path, accept = route_path(request.scope), request.headers.get("accept", "")
-        if path.startswith(PROGRAM_PATHS) or "text/html" not in accept or not _wants_page(request):
-            return problem_response(refused)
-        return self._page(request, f"Not found · {TITLE}", "This page does not exist.", refused.status)
-
-    def _refused(self, request: Request, refused: Refused) -> Response:
-        if not _wants_page(request):
-            raise refused
-        return self._page(request, TITLE, refused.text, refused.status)
-
-    def _page(
+    def _html(
         self,
         request: Request,
         title: str,
         description: str,
-        status: int = 200,
+        status: int,
         tags: Mapping[str, str] = NO_TAGS,
         content: str | None = None,
     ) -> Response:
-        path = route_path(request.scope)
+        path, subject = route_path(request.scope), escape(title or TITLE)
+        title = f"{title} · {TITLE}" if title else TITLE
         shell = self._files.html(path).replace(SOURCE, self._source)
-        subject = escape(title.removesuffix(f" · {TITLE}"))
         if content is None:
             content = f"<h1>{subject}</h1>\n<p>{escape(description)}</p>"
         else:
@@ -274,9 +242,6 @@ class Page:
             return HTMLResponse(shell, status, headers=self._files.html_headers | VARY)
         zipped = gzip.compress(shell.encode(), compresslevel=6, mtime=0)
         return HTMLResponse(zipped, status, headers=self._files.html_headers | VARY | {"Content-Encoding": "gzip"})
-
-    def _base(self, request: Request) -> str:
-        return base_url(request, self._settings)
 
 
 def _invitation(race: Listed, host: str, title: str, seats: str) -> str:

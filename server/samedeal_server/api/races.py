@@ -12,17 +12,14 @@ from samedeal.race.events import Header, RaceId, Seed
 from samedeal.scores.evening import Evening
 from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
-from samedeal_server.api.endpoint import V1, BodySpec, ResponseSpec, route
+from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.live.opening import Quotas, checked_game, deal_of_races, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematches import Rematches
-from samedeal_server.net.requests import base_url, bearer_token, client_network, read_json
 from samedeal_server.net.responses import json_response
-from samedeal_server.settings import Settings
-from samedeal_server.store.guest_tokens import Guest, Guests
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.live_races import RaceFilter
 
-MAX_OPENING_BYTES: Final = 16_384
 LOCATION: Final = {"Location": "The URL of the race in this API."}
 
 
@@ -51,19 +48,11 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
 class Races:
     """The endpoints of live races."""
 
-    def __init__(
-        self, registry: Registry, rematches: Rematches, guests: Guests, quotas: Quotas, settings: Settings
-    ) -> None:
-        self._registry, self._rematches, self._guests = registry, rematches, guests
-        self._quotas, self._settings = quotas, settings
+    def __init__(self, registry: Registry, rematches: Rematches, quotas: Quotas) -> None:
+        self._registry, self._rematches, self._quotas = registry, rematches, quotas
 
-    @route(
-        "GET",
-        f"{V1}/races",
-        refuses=("store-unavailable",),
-        cost=5,
-    )
-    async def all(self, request: Request, query: RaceFilter) -> RaceList:
+    @route("GET", f"{V1}/races", refuses=STORE_REFUSALS, cost=5)
+    async def all(self, query: RaceFilter) -> RaceList:
         """List the live races that are not unlisted, newest first."""
         return RaceList(*await self._registry.live.page(query))
 
@@ -72,23 +61,23 @@ class Races:
         f"{V1}/races",
         ResponseSpec(201, Opened, headers=LOCATION),
         ResponseSpec(200, Opened, headers=LOCATION, description="The rematch that was open already."),
-        body=BodySpec(CreateRace),
-        refuses=(
-            *("not-found", "bad-token", "not-seated", "untimely", "foreign-page", "draining"),
-            *("not-allowed", "replay-sealed"),
-            *("unsupported-version", "withdrawn", "store-unavailable"),
-        ),
+        refuses=(*RACE_REFUSALS, "not-seated", "untimely", "draining", "not-allowed", "replay-sealed"),
         cost=20,
     )
-    async def open(self, request: Request) -> Response:
+    async def open(self, request: Request, base: str, body: CreateRace, guest: Guest | None, client: str) -> Response:
         """Create a race, or return the rematch of a finished one.
 
         The guest whose token is sent is the host, and the race counts towards the guest's limit.
         """
-        opening = await read_json(request, CreateRace, MAX_OPENING_BYTES)
-        guest = await self._guests.authenticate(token) if (token := bearer_token(request)) else None
-        if opening.again is not UNSET:
-            return await self._open_rematch(request, opening, opening.again, guest)
+        if body.again is not UNSET:
+            header, is_new = await self._open_rematch(body, body.again, guest, client)
+        else:
+            header, is_new = await self._open_new(body, guest, client), True
+        location = {"Location": f"{request.scope['root_path']}{V1}/races/{header.race}"}
+        opened = Opened(header.race, f"{base}/r/{header.race}", header)
+        return json_response(opened, 201 if is_new else 200, location)
+
+    async def _open_new(self, opening: CreateRace, guest: Guest | None, client: str) -> Header:
         if opening.ghosts:
             opening = await self._with_deal_of_ghosts(opening)
         if opening.game is UNSET:
@@ -97,7 +86,6 @@ class Races:
         variant, options = race_options(
             game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
         )
-        client = client_network(request)
         if not opening.daily:
             self._registry.deal_finder.check(game, options.filter, client)
         owners = self._quotas.take(client, guest.player if guest else None)
@@ -111,7 +99,7 @@ class Races:
             owners=owners,
             host=guest,
         )
-        return self._opened(request, room.race.header, new=True)
+        return room.race.header
 
     async def _with_deal_of_ghosts(self, opening: CreateRace) -> CreateRace:
         """Return an opening that names ghosts with their game, variant and seed."""
@@ -122,37 +110,24 @@ class Races:
         deal = await deal_of_races(registry.archive, ghosts, registry.clock.now(), unlisted=unlisted)
         return replace(opening, game=deal.game.slug, variant=deal.variant, seed=deal.seed, ghosts=ghosts)
 
-    async def _open_rematch(self, request: Request, opening: CreateRace, again: str, guest: Guest | None) -> Response:
+    async def _open_rematch(
+        self, opening: CreateRace, again: str, guest: Guest | None, client: str
+    ) -> tuple[Header, bool]:
+        """Return the header of a rematch, and whether it is new."""
         if guest is None:
             raise Refused("bad-token", "A rematch needs the token of a guest who had a seat in the race.")
         if opening != CreateRace(game=opening.game, again=again):
             raise Refused("bad-request", "A rematch inherits everything except the game.")
         game = None if opening.game is UNSET else opening.game
-        room, new = await self._rematches.ask(again, guest, client_network(request), game=game)
-        return self._opened(request, room.race.header, new=new)
+        room, is_new = await self._rematches.ask(again, guest, client, game=game)
+        return room.race.header, is_new
 
-    def _opened(self, request: Request, header: Header, *, new: bool) -> Response:
-        link = f"{base_url(request, self._settings)}/r/{header.race}"
-        location = {"Location": f"{self._settings.root_path}{V1}/races/{header.race}"}
-        return json_response(Opened(header.race, link, header), 201 if new else 200, location)
-
-    @route(
-        "GET",
-        f"{V1}/races/{{race}}",
-        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
-        cost=5,
-    )
-    async def one(self, request: Request) -> View:
+    @route("GET", f"{V1}/races/{{race}}", refuses=RACE_REFUSALS, cost=5)
+    async def one(self, race: str, client: str) -> View:
         """Return a race as a spectator sees it, with its header."""
-        room = await self._registry.room(request.path_params["race"], client_network(request))
-        return room.view(None, header=True)
+        return (await self._registry.room(race, client)).view(None, header=True)
 
-    @route(
-        "GET",
-        f"{V1}/races/{{race}}/evening",
-        refuses=("not-found", "unsupported-version", "withdrawn", "store-unavailable"),
-        cost=5,
-    )
-    async def evening(self, request: Request) -> Evening:
+    @route("GET", f"{V1}/races/{{race}}/evening", refuses=RACE_REFUSALS, cost=5)
+    async def evening(self, race: str, client: str) -> Evening:
         """Return the scores over the finished races that this one follows or that follow it, and over this one."""
-        return await self._rematches.evenings.get(request.path_params["race"], client_network(request))
+        return await self._rematches.evenings.get(race, client)

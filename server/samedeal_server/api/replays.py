@@ -12,14 +12,11 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay
 from samedeal.replays.timeline import Steps
 from samedeal.wire.documents import ReplayList
-from samedeal_server.api.endpoint import V1, ResponseSpec, route
+from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, Render, ResponseSpec, route
 from samedeal_server.live.registry import Registry
-from samedeal_server.net.requests import client_network, while_connected
 from samedeal_server.net.responses import MEDIA, gzip_response, if_none_match_matches, negotiate
 from samedeal_server.store.archive import Search
 from samedeal_server.store.stored_replays import Form
-from samedeal_server.work.pool import Task
-from samedeal_server.work.renderings import Renderings
 
 ACCEPTED: Final[dict[Form, tuple[str, ...]]] = {
     "json": ("application/json",),
@@ -40,16 +37,11 @@ ARCHIVE_TIMEOUT_S: Final = 2
 class Replays:
     """The endpoints of finished races."""
 
-    def __init__(self, registry: Registry, renderings: Renderings) -> None:
-        self._registry, self._renderings = registry, renderings
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
 
-    @route(
-        "GET",
-        f"{V1}/replays",
-        refuses=("not-found", "store-unavailable"),
-        cost=3,
-    )
-    async def all(self, request: Request, query: Search) -> ReplayList:
+    @route("GET", f"{V1}/replays", refuses=("not-found", *STORE_REFUSALS), cost=3)
+    async def all(self, query: Search) -> ReplayList:
         """List finished races, newest first, optionally by game, player or deal."""
         summaries = await self._registry.archive.search(query, self._registry.clock.now())
         return ReplayList(summaries, summaries[-1].race if len(summaries) == query.limit else None)
@@ -68,25 +60,18 @@ class Replays:
         ),
         UNCHANGED,
         headers=CONDITIONS,
-        refuses=(
-            "not-found",
-            "not-acceptable",
-            "replay-sealed",
-            "unsupported-version",
-            "withdrawn",
-            "store-unavailable",
-        ),
+        refuses=(*RACE_REFUSALS, "not-acceptable", "replay-sealed"),
         cost=5,
     )
-    async def one(self, request: Request) -> Response:
+    async def one(self, request: Request, client: str, render: Render) -> Response:
         """Return the replay of a race, in the form of the suffix `.json`, `.msgpack` or `.ndjson`, or by Accept."""
         race_id, form = parse_suffix(request, "replay")
-        stored = await archived(self._registry, race_id, client_network(request))
+        stored = await archived(self._registry, race_id, client)
         etag = _etag(stored, form)
         headers = {"ETag": etag, **FOR_AN_HOUR, "Vary": "Accept"}
         if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
-        data = await render(self._renderings, request, "replay", msgpack.encode((stored, form)))
+        data = await render("replay", msgpack.encode((stored, form)))
         return Response(data, media_type=MEDIA[form], headers=headers)
 
     @route(
@@ -102,17 +87,17 @@ class Replays:
         ),
         UNCHANGED,
         headers=CONDITIONS,
-        refuses=("not-found", "replay-sealed", "unsupported-version", "withdrawn", "store-unavailable"),
+        refuses=(*RACE_REFUSALS, "replay-sealed"),
         cost=10,
     )
-    async def steps(self, request: Request) -> Response:
+    async def steps(self, request: Request, race: str, client: str, render: Render) -> Response:
         """Return the tables of a finished race, one after another, for clients that do not know the rules."""
-        stored = await archived(self._registry, request.path_params["race"], client_network(request))
+        stored = await archived(self._registry, race, client)
         etag = _etag(stored, "steps")
         headers = {"ETag": f"W/{etag}", **FOR_AN_HOUR, "Vary": "Accept-Encoding"}
         if if_none_match_matches(request, etag):
             return Response(status_code=304, headers=headers)
-        zipped = await render(self._renderings, request, "steps", stored)
+        zipped = await render("steps", stored)
         return await gzip_response(request, zipped, MEDIA["json"], headers)
 
 
@@ -134,11 +119,6 @@ async def archived(registry: Registry, race_id: str, client: str) -> bytes:
             raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
         await asyncio.sleep(0.1)
     raise Refused("not-found", "The replay is being archived; try again in a moment.")
-
-
-async def render(renderings: Renderings, request: Request, task: Task, question: bytes) -> bytes:
-    """Return a rendering for the client of a request. Cancelled when the client disconnects."""
-    return await while_connected(request, renderings.render(client_network(request), task, question))
 
 
 def parse_suffix(request: Request, parameter: str) -> tuple[str, Form]:

@@ -12,7 +12,7 @@ from samedeal.errors import CODES, Refused
 from samedeal.replays.replay import MAX_BYTES
 from samedeal.wire.decoding import SUBPROTOCOLS
 from samedeal_server.addresses import is_forwarded
-from samedeal_server.api.endpoint import ResponseSpec, route
+from samedeal_server.api.endpoint import STORE_REFUSALS, ResponseSpec, route
 from samedeal_server.live.presence import AWAY_S
 from samedeal_server.live.registry import Registry
 from samedeal_server.net import metrics
@@ -62,8 +62,8 @@ class Service:
         self._check: asyncio.Task[Refused | None] | None = None
         self._check_again_s = 0.0
 
-    @route("GET", "/.well-known/samedeal", refuses=("store-unavailable",))
-    async def info(self, request: Request) -> WellKnown:
+    @route("GET", "/.well-known/samedeal", refuses=STORE_REFUSALS)
+    async def info(self) -> WellKnown:
         """Return public information: the server's version, its limits and the keys that sign replays."""
         settings = self._settings
         limits = Limits(
@@ -80,11 +80,11 @@ class Service:
         return WellKnown(PROGRAM, tuple(SUBPROTOCOLS), limits, keys, self._registry.clock.now())
 
     @route("GET", "/healthz", ResponseSpec(media=(TEXT,)))
-    async def healthz(self, request: Request) -> Response:
+    async def healthz(self) -> Response:
         """Return whether the process is alive."""
         return PlainTextResponse("ok\n")
 
-    @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", "store-unavailable"))
+    @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", *STORE_REFUSALS))
     async def readyz(self, request: Request) -> Response:
         """Return whether the server can serve races."""
         self._registry.check_open()
@@ -110,10 +110,9 @@ class Service:
         return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
 
     @route("GET", "/problems/{problem}", ResponseSpec(media=(TEXT,)), refuses=("not-found",))
-    async def problem(self, request: Request) -> Response:
+    async def problem(self, problem: str) -> Response:
         """Describe the code of a problem."""
-        code = request.path_params["problem"]
-        if code not in CODES:
+        if problem not in CODES:
             raise Refused("not-found", "Unknown problem code.")
-        status, title = CODES[code]
-        return PlainTextResponse(f"{code} ({status}): {title}.\n")
+        status, title = CODES[problem]
+        return PlainTextResponse(f"{problem} ({status}): {title}.\n")

@@ -1,6 +1,7 @@
 """Sharing: a race as a picture for link previews, and as a line of text."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -13,15 +14,12 @@ from samedeal.race.events import SeatNumber
 from samedeal.race.race import Race
 from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
-from samedeal_server.api.endpoint import V1, ResponseSpec, route
-from samedeal_server.api.replays import CONDITIONS, FOR_AN_HOUR, UNCHANGED, render
+from samedeal_server.api.endpoint import RACE_REFUSALS, V1, Render, ResponseSpec, route
+from samedeal_server.api.replays import CONDITIONS, FOR_AN_HOUR, UNCHANGED
 from samedeal_server.live.analyses import AnalysisService
 from samedeal_server.live.pars import ParProgress, ParService
 from samedeal_server.live.registry import Registry
-from samedeal_server.net.requests import base_url, client_network
 from samedeal_server.net.responses import MEDIA, TEXT, if_none_match_matches
-from samedeal_server.settings import Settings
-from samedeal_server.work.pool import Task
 
 LIVE: Final = {"Cache-Control": "public, max-age=30"}
 """A card is soon out of date, unless it shows the turning points of a finished race."""
@@ -30,7 +28,6 @@ INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type
 LINK: Final = {"Cache-Control": "public, max-age=86400"}
 QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
-REFUSALS: Final = ("not-found", "unsupported-version", "withdrawn", "store-unavailable")
 CARD_HEADERS: Final = {
     "Cache-Control": "The card of an analysed race never changes, but the race can be withdrawn.",
     "ETag": "Identifies this card.",
@@ -47,9 +44,8 @@ class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class Sharing:
     """The endpoints with which a race is shared."""
 
-    def __init__(self, registry: Registry, pars: ParService, analyses: AnalysisService, settings: Settings) -> None:
-        self._registry, self._renderings, self._settings = registry, registry.renderings, settings
-        self._pars, self._analyses = pars, analyses
+    def __init__(self, registry: Registry, pars: ParService, analyses: AnalysisService) -> None:
+        self._registry, self._pars, self._analyses = registry, pars, analyses
 
     @route(
         "GET",
@@ -57,12 +53,12 @@ class Sharing:
         ResponseSpec(media=(MEDIA["svg"],), headers=CARD_HEADERS),
         UNCHANGED,
         headers=CONDITIONS,
-        refuses=REFUSALS,
+        refuses=RACE_REFUSALS,
         cost=5,
     )
-    async def svg(self, request: Request) -> Response:
+    async def svg(self, request: Request, race: str, client: str, render: Render) -> Response:
         """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards."""
-        return await self._card(request, "card", MEDIA["svg"])
+        return await self._card(request, race, client, partial(render, "card"), MEDIA["svg"])
 
     @route(
         "GET",
@@ -70,57 +66,53 @@ class Sharing:
         ResponseSpec(media=(MEDIA["png"],), headers=CARD_HEADERS),
         UNCHANGED,
         headers=CONDITIONS,
-        refuses=REFUSALS,
+        refuses=RACE_REFUSALS,
         cost=40,
     )
-    async def png(self, request: Request) -> Response:
+    async def png(self, request: Request, race: str, client: str, render: Render) -> Response:
         """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
-        return await self._card(request, "card-png", MEDIA["png"])
+        return await self._card(request, race, client, partial(render, "card-png"), MEDIA["png"])
 
     @route(
         "GET",
         f"{V1}/races/{{race}}/qr.svg",
         ResponseSpec(media=(MEDIA["svg"],), headers={"Cache-Control": "The link does not change."}),
-        refuses=REFUSALS,
+        refuses=RACE_REFUSALS,
         cost=10,
     )
-    async def qr(self, request: Request) -> Response:
+    async def qr(self, race: str, base: str, render: Render) -> Response:
         """Return the link to a race as a QR code."""
-        race_id = (await self._registry.summary(request.path_params["race"])).race
-        link = f"{base_url(request, self._settings)}/r/{race_id}"
-        rows = json.decode(await render(self._renderings, request, "qr", link.encode()), type=list[str])
+        link = f"{base}/r/{(await self._registry.summary(race)).race}"
+        rows = json.decode(await render("qr", link.encode()), type=list[str])
         return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
 
-    @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=REFUSALS, cost=10)
-    async def text(self, request: Request, query: ShareQuery) -> Response:
+    @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=RACE_REFUSALS, cost=10)
+    async def text(self, race: str, query: ShareQuery, client: str, base: str, render: Render) -> Response:
         """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
         once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
         """
-        race = (await self._registry.room(request.path_params["race"], client_network(request))).race
-        shared, seat = SharedRace.of(race), query.seat
+        found = (await self._registry.room(race, client)).race
+        shared, seat = SharedRace.of(found), query.seat
         if seat not in (None, *(standing.seat for standing in shared.standings)):
             raise Refused("not-found", f"Nobody has seat {seat}.")
         boast, pace = "", ""
-        if seat is not None and race.stage == "over":
-            boast = await self._boast(race, seat, client_network(request))
-            if data := await self._replay(race):
-                paces = await render(self._renderings, request, "pace", data)
-                pace = msgpack.decode(paces, type=dict[int, str]).get(seat, "")
-        link = f"{base_url(request, self._settings)}/r/{race.id}"
-        line = share_text.text(shared, link, seat, pace=pace, boast=boast)
+        if seat is not None and found.stage == "over":
+            boast = await self._boast(found, seat, client)
+            if data := await self._replay(found):
+                pace = msgpack.decode(await render("pace", data), type=dict[int, str]).get(seat, "")
+        line = share_text.text(shared, f"{base}/r/{found.id}", seat, pace=pace, boast=boast)
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
 
-    async def _card(self, request: Request, task: Task, media: str) -> Response:
-        room = await self._registry.room(request.path_params["race"], client_network(request))
+    async def _card(
+        self, request: Request, race_id: str, client: str, draw: Callable[[bytes], Awaitable[bytes]], media: str
+    ) -> Response:
+        room = await self._registry.room(race_id, client)
         race = room.race
         analysis = await self._analyses.known(race) if race.closed else None
         shared = SharedRace.of(race, room.host.name if room.host else None, analysis)
-        data = await render(self._renderings, request, task, msgpack.encode(shared))
-        headers = (
-            INERT
-            | (FOR_AN_HOUR if analysis or race.stage == "cancelled" else LIVE)
-            | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
-        )
+        data = await draw(msgpack.encode(shared))
+        caching = FOR_AN_HOUR if analysis or race.stage == "cancelled" else LIVE
+        headers = INERT | caching | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
         if if_none_match_matches(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         return Response(data, media_type=media, headers=headers)

@@ -15,7 +15,7 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of
 from samedeal.race.events import Hex32
 from samedeal.replays.replay import MAX_BYTES, Replay
-from samedeal_server.api.endpoint import V1, BodySpec, route
+from samedeal_server.api.endpoint import STORE_REFUSALS, V1, BodySpec, route
 from samedeal_server.api.replays import FORMS
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import Place, too_many
@@ -105,7 +105,7 @@ class Verifications:
         "POST",
         f"{V1}/verify",
         body=BodySpec(Replay, FORMS),
-        refuses=("bad-replay", "foreign-page", "unsupported-version", "store-unavailable"),
+        refuses=("bad-replay", "unsupported-version", *STORE_REFUSALS),
         cost=10,
     )
     async def verify(self, request: Request, query: VerifyQuery) -> Verification:

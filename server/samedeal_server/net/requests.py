@@ -20,8 +20,9 @@ T = TypeVar("T", bound=Struct)
 R = TypeVar("R")
 
 
-def base_url(request: Request, settings: Settings) -> str:
+def base_url(request: Request) -> str:
     """Return the server's URL without a trailing slash: the public URL, or the URL of the request."""
+    settings: Settings = request.app.state.settings
     return settings.public_url or str(request.base_url).rstrip("/")
 
 
