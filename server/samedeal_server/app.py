@@ -1,17 +1,16 @@
 """The ASGI application: creates and connects all parts, and converts refusals to responses."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.api.administration import AdminCheck, Administration, from_socket
@@ -101,13 +100,7 @@ class Application(Starlette):
             return
         if self._root_path:
             add_root_path(scope, self._root_path)
-        await self._request_log(self._admit, scope, receive, send)
-
-    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
-            await self._admission(self._serve, scope, receive, allow_any_origin(send))
-        else:
-            await self._admission(self._serve, scope, receive, send)
+        await self._request_log(partial(self._admission, self._serve), scope, receive, send)
 
     async def serve_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that arrived on the admin socket, without limits."""
@@ -191,20 +184,18 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await registry.start()
         await admin_log.update()
-        sampling = asyncio.create_task(
-            supervised("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0)
-        )
-        measuring = asyncio.create_task(supervised("measuring the store", vital.measure, MEASURE_STORE_EVERY_S))
-        if settings.metrics == "off":
-            sampling.cancel()
-            measuring.cancel()
-        preparing = asyncio.create_task(supervised("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
-        if settings.search_ahead == "off":
-            preparing.cancel()
-        revoking = asyncio.create_task(supervised("closing connections of revoked tokens", close_revoked, 0.0))
-        administering = asyncio.create_task(supervised("following the admin log", admin_log.update, FOLLOW_EVERY_S))
+        loops: list[tuple[str, Callable[[], Awaitable[None]], float]] = [
+            ("following the admin log", admin_log.update, FOLLOW_EVERY_S),
+            ("closing connections of revoked tokens", close_revoked, 0.0),
+        ]
+        if settings.search_ahead == "on":
+            loops.append(("searching dealt deals", analyses.prepare, PREPARE_EVERY_S))
+        if settings.metrics == "on":
+            loops.append(("measuring the store", vital.measure, MEASURE_STORE_EVERY_S))
+            loops.append(("sampling metrics", lambda: metrics.watch(registry.races, ws_endpoint.seat_count), 1.0))
+        tasks = [asyncio.create_task(supervised(*each)) for each in loops]
         yield
-        await cancelled([sampling, measuring, preparing, revoking, administering])
+        await cancelled(tasks)
         await asyncio.gather(analyses.stop(), *(queue.stop() for queue in queues))
         await verifications.jobs.stop()
         await registry.stop()
@@ -264,20 +255,6 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     app.state.drain = registry.drain
     app.state.documented = declared
     return app
-
-
-def allow_any_origin(send: Send) -> Send:
-    """Return `send` for a response that any origin may read.
-
-    Adds the header unconditionally, so that responses can be cached.
-    """
-
-    async def send_with_header(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message)["Access-Control-Allow-Origin"] = "*"
-        await send(message)
-
-    return send_with_header
 
 
 def _without_slash(request: Request) -> Response | None:

@@ -1,4 +1,4 @@
-"""HTTP connections with limits on headers, small pieces of bodies, slow requests and slow readers."""
+"""HTTP connections with limits on headers, slow requests and slow readers."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ from samedeal.errors import Refused
 from samedeal_server.addresses import network
 from samedeal_server.net.connection_config import LimitedConfig
 from samedeal_server.net.limits import REFUSAL_DELAY_S, REQUEST_S, Limit, count_refusal, too_many
-from samedeal_server.net.timeouts import UNREAD_S, UnreadTimer, limit_buffers, reset
+from samedeal_server.net.timeouts import UNREAD_S, Limited
 
 HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
@@ -31,12 +31,9 @@ SLOW_TO_PARSE = (
     f"A URL may have at most {MAX_URL_BYTES} bytes and {MAX_PARAMETERS} parameters, lists in headers at most"
     f" {MAX_ELEMENTS} elements in total, and a host at most {MAX_HOST_BYTES} bytes."
 )
-SMALL_BYTES, MAX_SMALL, PAUSE_S = 1024, 10, 0.05
-"""Beyond MAX_SMALL pieces of a body below SMALL_BYTES, reading pauses after each, so that the next arrive together
-and clients that send bytes one by one cost little."""
 
 
-class LimitedHttpConnection(HttpToolsProtocol):
+class LimitedHttpConnection(Limited, HttpToolsProtocol):
     """An HTTP connection, until it becomes a WebSocket."""
 
     config: LimitedConfig
@@ -45,9 +42,8 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast(asyncio.Transport, transport))
         self.flow = _FlowControl(self.transport)
-        limit_buffers(self.transport, sent=HTTP_SENT_BYTES, unacknowledged_s=UNREAD_S)
-        now = self.loop.time()
-        self._unread, self._idle_since = UnreadTimer(now), now
+        self.limit_buffers(sent=HTTP_SENT_BYTES, unacknowledged_s=UNREAD_S)
+        self._idle_since = self.loop.time()
         self._received = b""  # the data being parsed
         self._unparsed = 0  # bytes received since the last headers or piece of a body
         self._is_refused = False
@@ -69,16 +65,15 @@ class LimitedHttpConnection(HttpToolsProtocol):
 
     def check_timeouts(self, now: float) -> None:
         """Close the connection if its client takes too long to send a request or to read a response."""
-        if self._unread.is_over(self.transport, now):
-            self.abort()
-        elif not (self._is_serving or self._is_refused) and now - self._idle_since > REQUEST_S:
+        super().check_timeouts(now)
+        if not (self._is_serving or self._is_refused) and now - self._idle_since > REQUEST_S:
             self.transport.close()
 
     def abort(self) -> None:
         """Close the connection at once."""
         if self.cycle is not None:
             self.cycle.disconnected = True  # uvloop raises errors for writes to a closed transport
-        reset(self.transport)
+        super().abort()
 
     def data_received(self, data: bytes) -> None:
         if self._is_refused or self.transport.is_closing():
@@ -94,7 +89,7 @@ class LimitedHttpConnection(HttpToolsProtocol):
         if self._is_serving:
             self._refuse_limit("pipelined_requests", "Wait for a response before sending the next request.")
             raise HttpParserError("pipelined request")
-        self._head_bytes = self._small_pieces = 0
+        self._head_bytes = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -114,9 +109,6 @@ class LimitedHttpConnection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0
         super().on_body(body)
-        self._small_pieces += len(body) < SMALL_BYTES
-        if self._small_pieces > MAX_SMALL:
-            self.flow.pause_for(PAUSE_S, self.loop)
 
     def on_response_complete(self) -> None:
         self._idle_since = self.loop.time()
@@ -201,19 +193,6 @@ class LimitedHttpConnection(HttpToolsProtocol):
 class _FlowControl(FlowControl):
     """uvicorn's flow control, without resuming a transport that is closing: uvloop raises an error for that."""
 
-    is_held = False
-    """Whether reading remains paused."""
-
-    def pause_for(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
-        if not self.is_held:
-            self.is_held = True
-            self.pause_reading()
-            loop.call_later(seconds, self._release)
-
-    def _release(self) -> None:
-        self.is_held = False
-        self.resume_reading()
-
     def resume_reading(self) -> None:
-        if not self.is_held and not self._transport.is_closing():
+        if not self._transport.is_closing():
             super().resume_reading()

@@ -1,4 +1,4 @@
-"""Requests: an id for each, their metrics, the access log, and what is logged about those that fail."""
+"""Requests: an id for each, the origins that may read the response, metrics, the access log, and failures."""
 
 import logging
 import re
@@ -29,7 +29,10 @@ _STARTS: Final = frozenset({"http.response.start", "websocket.http.response.star
 
 
 class RequestLog:
-    """Gives each request an id, which the response contains, and records how it was served."""
+    """Gives each request an id, which the response contains, and records how it was served.
+
+    Any origin may read the responses to GET requests. They say so to every client, so that they can be cached.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._proxies, self._logs_access = settings.trusted_proxies, settings.access_log == "on"
@@ -44,7 +47,10 @@ class RequestLog:
             if message["type"] in _STARTS:
                 status, waited_s = message.get("status", 101), time.perf_counter() - started
                 message.setdefault("headers", [])
-                MutableHeaders(scope=message)[HEADER] = request_id
+                headers = MutableHeaders(scope=message)
+                headers[HEADER] = request_id
+                if scope.get("method") in ("GET", "HEAD"):
+                    headers["Access-Control-Allow-Origin"] = "*"
             await send(message)
 
         try:

@@ -5,7 +5,7 @@ import socket
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol, cast
+from typing import cast
 
 import uvicorn
 
@@ -21,31 +21,44 @@ UNREAD_S = 5.0
 """How long to wait for a client that reads nothing."""
 
 
-class Connection(Protocol):
-    """A connection of uvicorn with limits."""
+class Limited:
+    """A connection of uvicorn whose client must not be too slow."""
 
     transport: asyncio.Transport
+    loop: asyncio.AbstractEventLoop
+
+    def limit_buffers(self, *, sent: int, received: int | None = None, unacknowledged_s: float = 0) -> None:
+        """Limit how many bytes uvicorn and the kernel buffer. Linux doubles kernel buffers for its own overhead.
+
+        `unacknowledged_s` is how long sent data may stay unacknowledged, or a window closed, even after the connection
+        is closed (Linux only); 0 is the system's default.
+        """
+        self._unsent, self._read_at = 0, self.loop.time()
+        self.transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
+        self._set_option(socket.SOL_SOCKET, socket.SO_SNDBUF, sent)
+        if received is not None:
+            self._set_option(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
+        if (user_timeout := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
+            self._set_option(socket.IPPROTO_TCP, user_timeout, int(1000 * unacknowledged_s))
 
     def check_timeouts(self, now: float) -> None:
-        """Close the connection if its client has been too slow until now."""
+        """Close the connection if its client has read nothing for UNREAD_S. Call this regularly."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent:
+            self._read_at = now
+        self._unsent = unsent
+        if now - self._read_at > UNREAD_S:
+            self.abort()
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once and discard everything unsent, in the kernel too."""
+        self._set_option(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
-
-class UnreadTimer:
-    """Measures how long a client has not read what was sent to it."""
-
-    def __init__(self, now: float) -> None:
-        self._unsent, self._since = 0, now
-
-    def is_over(self, transport: asyncio.Transport, now: float) -> bool:
-        """Return whether the unsent data has not become less for UNREAD_S. Call this regularly."""
-        unsent = transport.get_write_buffer_size()
-        if unsent == 0 or unsent < self._unsent:
-            self._since = now
-        self._unsent = unsent
-        return now - self._since > UNREAD_S
+    def _set_option(self, level: int, option: int, value: int | bytes) -> None:
+        if sock := self.transport.get_extra_info("socket"):
+            with suppress(OSError):
+                sock.setsockopt(level, option, value)
 
 
 async def enforce_timeouts(server: uvicorn.Server) -> None:
@@ -53,13 +66,13 @@ async def enforce_timeouts(server: uvicorn.Server) -> None:
     loop = asyncio.get_running_loop()
     while True:
         await asyncio.sleep(min(1.0, REQUEST_S / 5, UNREAD_S / 5))
-        connections = [cast(Connection, connection) for connection in server.server_state.connections]
+        connections = [cast(Limited, connection) for connection in server.server_state.connections]
         for connection in connections:
             connection.check_timeouts(loop.time())
         limit_unsent(connections)
 
 
-def limit_unsent(connections: Iterable[Connection]) -> None:
+def limit_unsent(connections: Iterable[Limited]) -> None:
     """Reset the connections with the most unsent data until the others are within MAX_UNSENT_BYTES."""
     unsent = [(connection.transport.get_write_buffer_size(), connection) for connection in connections]
     total = sum(size for size, _ in unsent)
@@ -68,31 +81,3 @@ def limit_unsent(connections: Iterable[Connection]) -> None:
             break
         connection.abort()
         total -= size
-
-
-def limit_buffers(
-    transport: asyncio.Transport, *, sent: int, received: int | None = None, unacknowledged_s: float = 0
-) -> None:
-    """Limit how many bytes uvicorn and the kernel buffer. Linux doubles kernel buffers for its own overhead.
-
-    `unacknowledged_s` is how long sent data may stay unacknowledged, or a window closed, even after the connection is
-    closed (Linux only); 0 is the system's default.
-    """
-    transport.set_write_buffer_limits(high=UNSENT_BYTES, low=UNSENT_BYTES // 4)
-    _set_option(transport, socket.SOL_SOCKET, socket.SO_SNDBUF, sent)
-    if received is not None:
-        _set_option(transport, socket.SOL_SOCKET, socket.SO_RCVBUF, received)
-    if (user_timeout := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
-        _set_option(transport, socket.IPPROTO_TCP, user_timeout, int(1000 * unacknowledged_s))
-
-
-def reset(transport: asyncio.Transport) -> None:
-    """Close a connection at once and discard everything unsent, in the kernel too."""
-    _set_option(transport, socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    transport.abort()
-
-
-def _set_option(transport: asyncio.Transport, level: int, option: int, value: int | bytes) -> None:
-    if sock := transport.get_extra_info("socket"):
-        with suppress(OSError):
-            sock.setsockopt(level, option, value)

@@ -15,7 +15,7 @@ from websockets.speedups import apply_mask
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.net.connection_config import LimitedConfig
 from samedeal_server.net.limits import REQUEST_S, Limit, count_refusal
-from samedeal_server.net.timeouts import PIECE_BYTES, UnreadTimer, limit_buffers, reset
+from samedeal_server.net.timeouts import PIECE_BYTES, Limited
 from samedeal_server.net.waiting import Flag, MessageQueue
 
 
@@ -45,7 +45,7 @@ OFFERED: Final = "samedeal.offered"
 messages are offered to ``take`` as they arrive. Those for which it returns False are received as usual."""
 
 
-class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
+class LimitedWebSocketConnection(Limited, WebSocketsSansIOProtocol):
     """A WebSocket connection."""
 
     config: LimitedConfig
@@ -63,19 +63,18 @@ class LimitedWebSocketConnection(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._connected_at = self.loop.time()
-        self._unread = UnreadTimer(self._connected_at)
-        limit_buffers(self.transport, sent=SENT_BYTES, received=RECEIVED_BYTES)  # pings detect a client that is gone
+        self.limit_buffers(sent=SENT_BYTES, received=RECEIVED_BYTES)  # pings detect a client that is gone
 
     def check_timeouts(self, now: float) -> None:
         """Reset the connection if its client takes too long to read or to complete the handshake."""
-        is_late = not self.handshake_complete and now - self._connected_at > REQUEST_S
-        if self._unread.is_over(self.transport, now) or is_late:
+        super().check_timeouts(now)
+        if not self.handshake_complete and now - self._connected_at > REQUEST_S:
             self.abort()
 
     def abort(self) -> None:
         """Close the connection at once."""
         self.disconnected = True
-        reset(self.transport)
+        super().abort()
 
     def data_received(self, data: bytes) -> None:
         if self._buffer or self.read_paused or not self._is_taken(data):
