@@ -8,7 +8,6 @@ from typing import Final
 
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket
 
 from samedeal.errors import Refused
 from samedeal_server.addresses import is_forwarded, is_private, network
@@ -57,29 +56,24 @@ class Admission:
             return
         self._settings.trusted_proxies.resolve(scope)
         host: str = scope["client"][0] if scope.get("client") else ""
-        token = bearer_token(HTTPConnection(scope))
-        take = partial(self._requests.take, host, digest(token) if token else "")
-        if scope["type"] == "websocket":
-            try:
-                self._bans.check_address(host)
-                check_origin(scope, self._settings.public_url)
-                delay_s = take(HANDSHAKE_COST)
-            except Refused as refused:
-                await WebSocket(scope, receive, send).send_denial_response(problem_response(refused))
-            else:
-                await self._start(host, delay_s)
-                await app(scope, receive, send)
-            return
-        scope[TAKE] = take
+        token, is_http = bearer_token(HTTPConnection(scope)), scope["type"] == "http"
+        take = scope[TAKE] = partial(self._requests.take, host, digest(token) if token else "")
         try:
-            uncount = self._in_progress.add(host)
+            uncount = self._in_progress.add(host) if is_http else lambda: None
         except Refused as refused:
             await problem_response(refused)(scope, receive, send)
             return
         try:
-            await self._serve(
-                app, scope, receive, send, host, partial(self._files.take, host) if self._is_file(path) else take
-            )
+            delay_s = self._files.take(host) if self._is_file(path) else take(1 if is_http else HANDSHAKE_COST)
+            self._bans.check_address(host)
+            check_origin(scope, self._settings.public_url)
+        except Refused as refused:
+            if is_http:
+                await delay_refusal(refused, receive)
+            await problem_response(refused)(scope, receive, send)
+        else:
+            await self._start(host, delay_s)
+            await app(scope, receive, send)
         finally:
             uncount()
 
@@ -97,20 +91,6 @@ class Admission:
                 await asyncio.sleep(0)
                 if (took_s := now_s() - began_s) > LONG_PASS_S:
                     await asyncio.sleep(took_s)
-
-    async def _serve(
-        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, host: str, take: Callable[[], float]
-    ) -> None:
-        try:
-            delay_s = take()
-            self._bans.check_address(host)
-            check_origin(scope, self._settings.public_url)
-        except Refused as refused:
-            await delay_refusal(refused, receive)
-            await problem_response(refused)(scope, receive, send)
-        else:
-            await self._start(host, delay_s)
-            await app(scope, receive, send)
 
 
 async def delay_refusal(refused: Refused, receive: Receive) -> None:
