@@ -24,10 +24,9 @@ from samedeal_server.admin_socket import AdminSocket
 from samedeal_server.app import create_app
 from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.net import logs as logging_setup
-from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.connections import LimitedConfig, enforce_timeouts
 from samedeal_server.net.output import write_in_threads
 from samedeal_server.net.supervised import supervised
-from samedeal_server.net.timeouts import enforce_timeouts
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
 from samedeal_server.store.checks import WAIT_S, check_store
 from samedeal_server.store.connection import UnfitStoreError

@@ -42,8 +42,8 @@ from samedeal_server.live.rematches import Rematches
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import Count, RateLimits
 from samedeal_server.net.request_log import RequestLog
+from samedeal_server.net.requests import add_root_path, route_path
 from samedeal_server.net.responses import problem_response
-from samedeal_server.net.root_path import add_root_path, route_path
 from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint

@@ -16,7 +16,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.config import STARTUP_FAILURE
 
 from samedeal.program_start import NOTICE
-from samedeal_server.net.processes import MULTIPROCESS_DIR
+from samedeal_server.net.metrics import MULTIPROCESS_DIR
 from samedeal_server.settings import Settings, SettingsError
 from samedeal_server.store.embedded import StoreError
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
-from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.connections import LimitedConfig
 from samedeal_server.net.websocket_connection import OFFERED, LimitedWebSocketConnection, short_message
 from samedeal_server.settings import Settings
 

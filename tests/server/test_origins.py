@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal_server.addresses import normal_url
-from samedeal_server.net.origins import check_origin
+from samedeal_server.api.admission import check_origin
 from samedeal_server.settings import Settings, SettingsError
 from support.logged_server import Line, LoggedServer, request
 

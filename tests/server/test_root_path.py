@@ -8,7 +8,7 @@ import pytest
 
 from samedeal.wire import messages as m
 from samedeal_server.handover import RACE_URL
-from samedeal_server.net.root_path import below_root_path
+from samedeal_server.net.requests import below_root_path
 from samedeal_server.settings import OWN_PATHS, Settings, SettingsError
 from support.http_api import create
 from support.logged_server import Line, LoggedServer, request

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from samedeal.wire import messages as m
-from samedeal_server.net import timeouts
+from samedeal_server.net import connections
 from samedeal_server.net.http_connection import HTTP_SENT_BYTES
 from support.hostile_client import Hostile, gone, memory, said
 from support.logged_server import LoggedServer, request
@@ -99,7 +99,7 @@ class Connection:
 
 
 def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeouts, "MAX_UNSENT_BYTES", 100)
+    monkeypatch.setattr(connections, "MAX_UNSENT_BYTES", 100)
     for sizes, aborted in (
         ([], []),
         ([40, 60], [False, False]),
@@ -107,9 +107,9 @@ def test_connections_with_the_most_unsent_data_are_reset_first(monkeypatch: pyte
         ([30, 70, 60, 10], [False, True, False, False]),
         ([300, 5, 200], [True, False, True]),
     ):
-        connections = [Connection(size) for size in sizes]
-        timeouts.limit_unsent(cast(Any, connections))
-        assert [connection.aborted for connection in connections] == aborted
+        crowd = [Connection(size) for size in sizes]
+        connections.limit_unsent(cast(Any, crowd))
+        assert [connection.aborted for connection in crowd] == aborted
 
 
 @pytest.mark.tier(2)

@@ -1,21 +1,23 @@
 """Admission: limits that every request and handshake passes before any work is done for it."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from functools import partial
+from ipaddress import ip_address
 from random import uniform
 from typing import Final
+from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.addresses import is_forwarded, is_private, network
 from samedeal_server.net.limits import REFUSAL_DELAY_S, TAKE, Count, RateLimits, Turns
-from samedeal_server.net.origins import check_origin
-from samedeal_server.net.requests import bearer_token, wait_for_disconnect
+from samedeal_server.net.requests import bearer_token, route_path, wait_for_disconnect
 from samedeal_server.net.responses import problem_response
-from samedeal_server.net.root_path import route_path
 from samedeal_server.settings import Settings
 from samedeal_server.store.bans import Bans
 from samedeal_server.store.guest_tokens import digest
@@ -26,6 +28,8 @@ HANDSHAKE_COST: Final = 5
 """The request tokens of a WebSocket handshake. Other requests take one, plus the cost of their endpoint."""
 LONG_PASS_S: Final = 0.001
 """How long a pass of the event loop may take before requests make room for moves."""
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that change nothing, which pages of any origin may use."""
 
 
 class Admission:
@@ -102,3 +106,35 @@ async def delay_refusal(refused: Refused, receive: Receive) -> None:
             await wait_for_disconnect(receive)
     except TimeoutError:
         pass
+
+
+def check_origin(scope: Scope, public_url: str | None) -> None:
+    """Accept handshakes and unsafe methods only from pages of this server and from programs.
+
+    The origin of this server is that of the public URL (from ``normal_url``), or the URL of the request if its host is
+    safe from DNS rebinding. Programs do not send `Origin`. Raises Refused("foreign-page").
+    """
+    if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
+        return
+    headers = Headers(scope=scope)
+    origin, host = headers.get("origin"), headers.get("host", "")
+    if origin is None or (public_url and origin == "/".join(public_url.split("/")[:3])):
+        return
+    if origin not in (f"http://{host}", f"https://{host}") or not _is_local(host):
+        text = f"Pages of {origin} may use this server only if that is its public URL (SAMEDEAL_PUBLIC_URL)."
+        raise Refused("foreign-page", text)
+
+
+def _is_local(host: str) -> bool:
+    """Return whether a host (with or without a port) is an IP address or local name, which has no public DNS record."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    if not name or "." not in name or name.endswith((".localhost", ".local")) or name == socket.gethostname().lower():
+        return bool(name)
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -14,8 +14,8 @@ from starlette.responses import HTMLResponse, Response
 from samedeal.version import VERSION
 from samedeal_server.api.endpoint import ResponseSpec, route
 from samedeal_server.api.page_files import HEADERS
+from samedeal_server.net.requests import below_root_path
 from samedeal_server.net.responses import MEDIA, PAGE
-from samedeal_server.net.root_path import below_root_path
 from samedeal_server.settings import Settings
 
 FOLDER: Final = files("samedeal_server") / "api"

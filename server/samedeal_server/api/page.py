@@ -22,8 +22,8 @@ from samedeal_server.api.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.live.dailies import day_of
 from samedeal_server.live.opening import checked_game
 from samedeal_server.live.registry import Registry
+from samedeal_server.net.requests import below_root_path, route_path
 from samedeal_server.net.responses import MEDIA, PAGE, TEXT, accepted_quality, accepts_gzip, problem_response
-from samedeal_server.net.root_path import below_root_path, route_path
 from samedeal_server.settings import Settings
 from samedeal_server.store.live_races import LIVE_STAGES
 

@@ -13,9 +13,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from samedeal import codec
 from samedeal.errors import Refused
 from samedeal_server.addresses import network
-from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.connections import UNREAD_S, Limited, LimitedConfig
 from samedeal_server.net.limits import REFUSAL_DELAY_S, REQUEST_S, Limit, count_refusal, too_many
-from samedeal_server.net.timeouts import UNREAD_S, Limited
 
 HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""

@@ -10,6 +10,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Final, Self, get_args
 
 from prometheus_client import (
@@ -18,17 +19,23 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Metric,
+    ProcessCollector,
     disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Race, Stage
 from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.net.processes import MULTIPROCESS_DIR, Processes
 
+MULTIPROCESS_DIR: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the directory in which several workers combine their metrics."""
+_LIVE: Final = "gauge_livesum_*.db"
+"""The files of live processes in that directory, with the number of the process at the end of their names."""
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 STAGES: Final = get_args(Stage)
 CLOSE_CODES: Final = frozenset({1000, 1005, 1006, *CloseCode})
@@ -129,6 +136,29 @@ LAG = _histogram(
     "Delay of the event loop, measured four times per second",
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5),
 )
+
+
+class Processes(Collector):
+    """The standard process metrics, with the label `pid`. Only Linux has them; elsewhere there are none."""
+
+    def collect(self) -> Iterable[Metric]:
+        """Read the metrics of this process, or of all workers."""
+        combined = dict[str, Metric]()
+        for pid in _pids():
+            for metric in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+                family = combined.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
+                for sample in metric.samples:
+                    family.add_sample(sample.name, {"pid": pid}, sample.value)
+        return combined.values()
+
+
+def _pids() -> Iterator[str]:
+    if directory := os.environ.get(MULTIPROCESS_DIR):
+        yield from (file.stem.rpartition("_")[2] for file in sorted(Path(directory).glob(_LIVE)))
+    else:
+        yield f"{os.getpid()}"
+
+
 _processes = Processes()
 _registry.register(_processes)
 

@@ -1,6 +1,10 @@
-"""Requests: queries, bodies and clients, validated and limited in size, and work until the client disconnects."""
+"""Requests: queries, bodies and clients, validated and limited in size, and work until the client disconnects.
+
+The root path is the path of the public URL. Proxies remove it from requests or leave it in place; both work.
+"""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from io import BytesIO
 from typing import Any, TypeVar
@@ -8,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from samedeal import codec
 from samedeal.errors import Malformed, Refused
@@ -24,6 +28,27 @@ def base_url(request: Request) -> str:
     """Return the server's URL without a trailing slash: the public URL, or the URL of the request."""
     settings: Settings = request.app.state.settings
     return settings.public_url or str(request.base_url).rstrip("/")
+
+
+def add_root_path(scope: Scope, root_path: str) -> None:
+    """Complete the scope of a request below a root path: as ASGI specifies, its path starts with the root path."""
+    path = scope["path"]
+    if path == root_path:
+        path += "/"
+    elif not path.startswith(f"{root_path}/"):
+        path = root_path + path
+    scope.update(path=path, root_path=root_path)
+
+
+def route_path(scope: Scope) -> str:
+    """Return the path of a request without the root path."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("app_root_path", scope.get("root_path", "")))
+
+
+def below_root_path(html: str, root_path: str) -> str:
+    """Return HTML whose links lead to paths below the root path."""
+    return re.sub(r'(?<=\s)(href|src)="/', rf'\1="{root_path}/', html) if root_path else html
 
 
 def parse_query(request: Request, kind: type[T]) -> T:

@@ -13,9 +13,8 @@ from websockets.server import ServerProtocol
 from websockets.speedups import apply_mask
 
 from samedeal.wire.close_codes import CloseCode
-from samedeal_server.net.connection_config import LimitedConfig
+from samedeal_server.net.connections import PIECE_BYTES, Limited, LimitedConfig
 from samedeal_server.net.limits import REQUEST_S, Limit, count_refusal
-from samedeal_server.net.timeouts import PIECE_BYTES, Limited
 from samedeal_server.net.waiting import Flag, MessageQueue
 
 

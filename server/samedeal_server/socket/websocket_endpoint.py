@@ -16,9 +16,8 @@ from samedeal_server.live.rematches import Rematches
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import Count, RateLimits
 from samedeal_server.net.request_log import ENDPOINT, REQUEST_ID
-from samedeal_server.net.requests import bearer_token
+from samedeal_server.net.requests import bearer_token, route_path
 from samedeal_server.net.responses import problem_response
-from samedeal_server.net.root_path import route_path
 from samedeal_server.net.websocket_connection import OFFERED, SENT_NOW
 from samedeal_server.settings import Settings
 from samedeal_server.socket.session import Session

@@ -1,16 +1,25 @@
-"""Timeouts and small buffers: clients that send or read too slowly lose their connections."""
+"""Connections: the configuration of uvicorn, small buffers, and time limits for slow clients."""
 
 import asyncio
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import cast
+from typing import Final, cast
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from samedeal_server.net.limits import REQUEST_S
+from samedeal_server.net.limits import REQUEST_S, Count
+from samedeal_server.settings import Settings
 
+MAX_FRAME_BYTES = 65_536
+"""Larger messages close the connection with 1009 before they are read; the session refuses smaller ones over its own
+limit."""
+PING_S: Final = 20.0
+"""The interval between pings, and how long a client has to answer one."""
+RESERVED_FILES = 200
+"""Open files that are not available to clients: connections to the store, logs and so on."""
 PIECE_BYTES = 2048
 """Messages are parsed in pieces of this size, so that a flood of small ones is never parsed all at once."""
 UNSENT_BYTES = 32_768
@@ -19,6 +28,40 @@ MAX_UNSENT_BYTES = 64 * 2**20
 """The unsent data of all connections together; beyond it, those with the most unsent data are reset."""
 UNREAD_S = 5.0
 """How long to wait for a client that reads nothing."""
+
+
+class LimitedConfig(uvicorn.Config):
+    """The uvicorn configuration for these settings."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        super().__init__(
+            app,
+            host=settings.host,
+            port=settings.port,
+            http="samedeal_server.net.http_connection:LimitedHttpConnection",
+            ws="samedeal_server.net.websocket_connection:LimitedWebSocketConnection",
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_per_message_deflate=False,
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
+            timeout_graceful_shutdown=10,
+            server_header=False,
+            proxy_headers=False,
+            access_log=False,
+            lifespan="on",
+            log_config=None,
+        )
+        self.settings = settings
+        self.max_connections = min(settings.connections, _max_open_files())
+        self.http_connections = Count(
+            "http_connections_per_address",
+            settings.http_connections_per_address,
+            "Too many connections from this address.",
+        )
+        """The connections from each network, without WebSockets."""
+        self.hand_over: Callable[[bytes, bytes, socket.socket], bool] | None = None
+        """Passes a WebSocket connection on to another process, given its URL and what was received on it, if possible.
+        Returns whether it did."""
 
 
 class Limited:
@@ -81,3 +124,15 @@ def limit_unsent(connections: Iterable[Limited]) -> None:
             break
         connection.abort()
         total -= size
+
+
+def _max_open_files() -> int:
+    """Raise the process's limit of open files as far as permitted and return how many clients may use."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return 2**31
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return max(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES)
