@@ -8,7 +8,6 @@ import json
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,12 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from redis import Redis
-from starlette.requests import Request
 
 from conftest import kept_store
 from samedeal.errors import Refused
-from samedeal_server.api.service import Service
-from samedeal_server.settings import Settings
 from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health
 from support.clusters import free_ports
@@ -224,24 +220,3 @@ def self_signed(folder: Path) -> Path:
     file = folder / "store.pem"
     file.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + certificate.public_bytes(pem))
     return file
-
-
-async def test_health_checks_share_one_question_to_the_store() -> None:
-    asked, cause = 0, "the store is loading its data"
-
-    async def check() -> None:
-        nonlocal asked
-        asked += 1
-
-    async def ask(times: int) -> None:
-        await asyncio.gather(*(service.readyz(Request({"type": "http"})) for _ in range(times)))
-
-    store: Any = SimpleNamespace(check=check, health=SimpleNamespace(cause=None))
-    registry: Any = SimpleNamespace(check_open=lambda: None)
-    service = Service(registry, Settings(), store)
-    await ask(20)
-    await ask(20)
-    assert asked == 1
-    store.health.cause = cause
-    await ask(20)
-    assert asked == 2

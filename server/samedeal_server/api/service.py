@@ -1,8 +1,6 @@
 """The service: public information, health checks, metrics and descriptions of problems."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Final
 
 from msgspec import Struct
 from starlette.requests import Request
@@ -21,9 +19,6 @@ from samedeal_server.net.responses import PROGRAM, TEXT
 from samedeal_server.settings import Settings
 from samedeal_server.store.connection import Store
 from samedeal_server.store.signing_keys import PublicKey
-
-CHECK_EVERY_S: Final = 1.0
-"""The minimum interval at which health checks query a healthy store (s)."""
 
 
 class Limits(Struct, frozen=True):
@@ -59,8 +54,6 @@ class Service:
 
     def __init__(self, registry: Registry, settings: Settings, store: Store) -> None:
         self._registry, self._settings, self._store = registry, settings, store
-        self._check: asyncio.Task[Refused | None] | None = None
-        self._check_again_s = 0.0
 
     @route("GET", "/.well-known/samedeal", refuses=STORE_REFUSALS)
     async def info(self) -> WellKnown:
@@ -85,22 +78,11 @@ class Service:
         return PlainTextResponse("ok\n")
 
     @route("GET", "/readyz", ResponseSpec(media=(TEXT,)), refuses=("draining", *STORE_REFUSALS))
-    async def readyz(self, request: Request) -> Response:
+    async def readyz(self) -> Response:
         """Return whether the server can serve races."""
         self._registry.check_open()
-        now_s = asyncio.get_running_loop().time()
-        if self._check is None or (self._check.done() and (now_s >= self._check_again_s or self._store.health.cause)):
-            self._check, self._check_again_s = asyncio.create_task(self._refusal()), now_s + CHECK_EVERY_S
-        if refused := await asyncio.shield(self._check):
-            raise Refused(refused.code, refused.text)  # not the same exception for several requests
+        await self._store.check()
         return PlainTextResponse("ready\n")
-
-    async def _refusal(self) -> Refused | None:
-        try:
-            await self._store.check()
-        except Refused as refused:
-            return refused
-        return None
 
     @route("GET", "/metrics", ResponseSpec(media=(metrics.CONTENT_TYPE,)), refuses=("not-found",), cost=5)
     async def export_metrics(self, request: Request) -> Response:
