@@ -13,7 +13,7 @@ from samedeal.race.events import Entry, Options
 from samedeal.replays.replay import Foot, Head, Replay
 from samedeal.version import VERSION
 from samedeal.wire.messages import Progress, View
-from samedeal_server.api.endpoint import COMMON_REFUSALS, BodySpec, Endpoint, ResponseSpec
+from samedeal_server.api.endpoint import COMMON_REFUSALS, HEADERS, UNCHANGED, BodySpec, Endpoint, ResponseSpec
 from samedeal_server.api.races import CreateRace
 from samedeal_server.app import create_app
 from samedeal_server.live.dailies import DAYS_AHEAD
@@ -58,6 +58,7 @@ PATH: Final[Mapping[str, tuple[str, Schema]]] = {
 """The descriptions and schemas of all path parameters."""
 LINES: Final[Mapping[Any, tuple[type, ...]]] = {Replay: (Head, Entry, Foot), View: (View, Progress)}
 """The types of the lines of a type in newline-delimited JSON."""
+CONDITION: Final = "The ETags of the client's copies."
 DEAL: Final = "{deal:path}"
 GUEST: Final = {
     "type": "http",
@@ -114,7 +115,8 @@ def _operation(endpoint: Endpoint, deal: str, query: Iterable[Schema], by_kind: 
         _parameter(name, "path", PATH[name][0], {"type": "string", **PATH[name][1]}, required=True)
         for name in re.findall(r"{(\w+)}", path)
     ]
-    in_headers = [_parameter(name, "header", text, {"type": "string"}) for name, text in endpoint.headers.items()]
+    is_conditional = UNCHANGED in endpoint.responses
+    in_headers = [_parameter("If-None-Match", "header", CONDITION, {"type": "string"})] if is_conditional else []
     links = _links(endpoint.name, deal)
     operation: dict[str, Any] = {
         "operationId": _id(f"{endpoint.method} {path}"),
@@ -173,8 +175,8 @@ def _response(spec: ResponseSpec, links: Mapping[str, Any], by_kind: Mapping[Any
     response: dict[str, Any] = {"description": spec.description or HTTPStatus(spec.status).phrase}
     if spec.headers:
         response["headers"] = {
-            name: {"description": description, "required": True, "schema": {"type": "string"}}
-            for name, description in spec.headers.items()
+            name: {"description": HEADERS[name], "required": True, "schema": {"type": "string"}}
+            for name in spec.headers
         }
     if spec.media:
         response["content"] = _content(spec, by_kind)

@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -21,7 +20,7 @@ from samedeal.errors import Refused
 from samedeal.program_start import NOTICE, prepare_process
 from samedeal_server import workers
 from samedeal_server.admin_socket import AdminSocket
-from samedeal_server.app import create_app
+from samedeal_server.app import Application, create_app
 from samedeal_server.handover import HandedOverConnection, Handover
 from samedeal_server.net import logs as logging_setup
 from samedeal_server.net.connections import LimitedConfig, enforce_timeouts
@@ -139,19 +138,8 @@ async def _serve_as_worker(settings: Settings, keys: Keys, handover: Handover) -
 
 async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Handover | None = None) -> None:
     """Serve as the only process on the port, or as a worker, which has a handover."""
-    app = create_app(settings, redis_url, keys)
-    config = LimitedConfig(app, settings)
-    is_worker = handover is not None
-    admin = AdminSocket(app.serve_admin, settings.data_dir) if not handover or handover.is_first else None
-
-    def drain() -> None:
-        if handover:
-            handover.drain()
-        app.state.drain()
-
-    with bind(settings.host, settings.port, shared=is_worker, listen=not is_worker) as listener:
-        announce = partial(_print_url, settings.host, listener.getsockname()[1])
-        server = _Server(config, drain, settings.drain_seconds, announce, handover, admin)
+    server = _Server(create_app(settings, redis_url, keys), settings, handover)
+    with bind(settings.host, settings.port, shared=handover is not None, listen=handover is None) as listener:
         # uvicorn installs the same handler later. After it stops, it sends itself the signal again, which must not end
         # the process before everything is closed.
         previous = signal.signal(signal.SIGTERM, server.handle_exit)
@@ -163,10 +151,7 @@ async def _serve(settings: Settings, redis_url: str, keys: Keys, handover: Hando
             _end_within(None)
             signal.signal(signal.SIGTERM, previous)
             timeouts.cancel()
-            if handover:
-                handover.close()
-            if admin:
-                admin.close()
+            server.close()
 
 
 def _tune_gc() -> None:
@@ -182,18 +167,13 @@ def _tune_gc() -> None:
 class _Server(uvicorn.Server):
     """Announces that it serves. Drains before it stops: refuses new players, and closes connections after a while."""
 
-    def __init__(
-        self,
-        config: LimitedConfig,
-        drain: Callable[[], None],
-        drain_s: float,
-        announce: Callable[[], None],
-        handover: Handover | None,
-        admin: AdminSocket | None,
-    ) -> None:
-        super().__init__(config)
-        self._config, self._handover, self._admin = config, handover, admin
-        self._drain, self._drain_s, self._announce = drain, drain_s, announce
+    config: LimitedConfig
+
+    def __init__(self, app: Application, settings: Settings, handover: Handover | None) -> None:
+        super().__init__(LimitedConfig(app, settings))
+        self._app, self._settings, self._handover = app, settings, handover
+        is_alone = handover is None or handover.is_first
+        self._admin = AdminSocket(app.serve_admin, settings.data_dir) if is_alone else None
         self._is_stopping = False
         self._loop = asyncio.get_running_loop()
 
@@ -202,19 +182,32 @@ class _Server(uvicorn.Server):
         if self._handover:
             context = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
             self._handover.listen(lambda received: HandedOverConnection(received, **context))
-            self._config.hand_over = self._handover.send
+            self.config.hand_over = self._handover.send
         if self._admin:
             await self._admin.listen()
-        self._announce()
+        for each in sockets or ():
+            _print_url(self._settings.host, each.getsockname()[1])
+
+    def close(self) -> None:
+        """Close the sockets besides the port."""
+        if self._handover:
+            self._handover.close()
+        if self._admin:
+            self._admin.close()
+
+    def _drain(self) -> None:
+        if self._handover:
+            self._handover.drain()
+        self._app.state.drain()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain and then stop; stop at once on the second signal."""
         first, self._is_stopping = not self._is_stopping, True
         self._loop.call_soon_threadsafe(self._drain)
         stop = partial(super().handle_exit, sig, frame)
-        if first and self._drain_s:
-            _end_within(self._drain_s + STOP_S)
-            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_s, stop)
+        if first and (drain_s := self._settings.drain_seconds):
+            _end_within(drain_s + STOP_S)
+            self._loop.call_soon_threadsafe(self._loop.call_later, drain_s, stop)
         else:
             _end_within(STOP_S)
             stop()

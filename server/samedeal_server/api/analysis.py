@@ -94,7 +94,7 @@ class Analyses:
     @route(
         "GET",
         f"{V1}/solutions/{{replay}}",
-        ResponseSpec(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
+        ResponseSpec(kind=Replay, media=FORMS, headers=("Vary",)),
         IN_PROGRESS,
         refuses=(*REFUSALS, "not-acceptable"),
         cost=10,
@@ -114,7 +114,7 @@ class Analyses:
     @route(
         "GET",
         f"{V1}/solutions/{{race}}/steps",
-        ResponseSpec(kind=Steps, headers={"Vary": "It may be compressed."}),
+        ResponseSpec(kind=Steps, headers=("Vary",)),
         IN_PROGRESS,
         refuses=REFUSALS,
         cost=10,

@@ -8,7 +8,7 @@ A handler names what it needs as parameters: `request`, `query` and `body` (stru
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, Literal, TypeVar, get_args, get_type_hints
@@ -44,6 +44,14 @@ CREDENTIAL: Final = "samedeal.credential"
 """The name in the ASGI scope of an administrator's Credential."""
 HTML_REFUSALS: Final = "samedeal.html_refusals"
 """The name in the ASGI scope of whether browsers get refusals as a page."""
+HEADERS: Final = {
+    "Cache-Control": "How long a copy can be used without asking whether it is current.",
+    "ETag": "Identifies this content in this form.",
+    "Location": "The URL of the race in this API.",
+    "Retry-After": "The seconds to wait.",
+    "Vary": "The headers of the request on which the form depends.",
+}
+"""The headers of responses besides those of every response, with their descriptions."""
 BYTES_PER_TOKEN: Final = 32_768
 """How many bytes of a response can be sent for a request token."""
 MAX_TOKENS: Final = 100
@@ -65,13 +73,16 @@ class ResponseSpec:
     """The media types of the body; empty without a body."""
     description: str = ""
     """The meaning of this response, if there are several."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """The headers besides those of every response, with their descriptions."""
+    headers: Collection[str] = ()
+    """The headers besides those of every response; see HEADERS. With an ETag, requests can be conditional."""
+
+
+UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
 
 
 def in_progress(kind: Any, description: str) -> ResponseSpec:
     """Return the response while something is computed, with its progress."""
-    return ResponseSpec(202, kind, description=description, headers={"Retry-After": "The seconds to wait."})
+    return ResponseSpec(202, kind, description=description, headers=("Retry-After",))
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,6 @@ class Endpoint:
     parameters: Mapping[str, Any]
     """The types of the handler's parameters."""
     body: BodySpec | None
-    headers: Mapping[str, str]
-    """The request headers that the handler reads, with their descriptions."""
     responses: Sequence[ResponseSpec]
     refuses: Collection[str]
     """The codes of refusals, besides COMMON_REFUSALS."""
@@ -174,7 +183,6 @@ def route(
     path: str,
     *responses: ResponseSpec,
     body: BodySpec | None = None,
-    headers: Mapping[str, str] | None = None,
     refuses: Collection[str] = (),
     html_refusals: bool = False,
     cost: int = 1,
@@ -190,14 +198,14 @@ def route(
         result = parameters.pop("return")
         implied = ("bad-token",) if {"guest", "token"} & parameters.keys() else ()
         implied += ("foreign-page",) if method == "POST" else ()
+        unchanged = (UNCHANGED,) if any("ETag" in response.headers for response in responses) else ()
         endpoint = Endpoint(
             method=method,
             path=path,
             handler=handler,
             parameters=parameters,
             body=body or (BodySpec(parameters["body"]) if "body" in parameters else None),
-            headers=headers or {},
-            responses=responses or (ResponseSpec(kind=result),),
+            responses=(responses or (ResponseSpec(kind=result),)) + unchanged,
             refuses=(*refuses, *implied),
             html_refusals=html_refusals,
             cost=cost,

@@ -17,7 +17,7 @@ from samedeal_server.net.responses import MEDIA, gzip_response
 class Games:
     """The endpoints of games."""
 
-    @route("GET", f"{V1}/games", ResponseSpec(kind=GameList, headers={"Vary": "The list may be compressed."}))
+    @route("GET", f"{V1}/games", ResponseSpec(kind=GameList, headers=("Vary",)))
     async def all(self, request: Request) -> Response:
         """List all games."""
         return await gzip_response(request, _all_games(), MEDIA["json"], {})

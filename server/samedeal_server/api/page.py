@@ -61,7 +61,7 @@ fetch a link's preview for a chat, most accept every type."""
 SHELL: Final = ResponseSpec(
     media=(PAGE, TEXT),
     description="The page; text for curl, Wget and HTTPie, and for clients that prefer text or JSON to HTML.",
-    headers={"Vary": "The form depends on Accept, Accept-Encoding and User-Agent."},
+    headers=("Vary",),
 )
 HERO: Final = """<div class="home"><section class="hero">
 <h1>Race your friends at patience on the same shuffled deck</h1>

@@ -45,9 +45,7 @@ class ParOfDeals:
     @route(
         "GET",
         f"{V1}/races/{{race}}/par",
-        ResponseSpec(
-            kind=RacePar, media=(MEDIA["json"], MEDIA["svg"]), headers={"Vary": "The form depends on Accept."}
-        ),
+        ResponseSpec(kind=RacePar, media=(MEDIA["json"], MEDIA["svg"]), headers=("Vary",)),
         IN_PROGRESS,
         refuses=(*REFUSALS, "not-acceptable"),
         cost=3,
@@ -62,7 +60,7 @@ class ParOfDeals:
     @route(
         "GET",
         f"{V1}/races/{{race}}/par.svg",
-        ResponseSpec(media=(MEDIA["svg"],), headers={"Vary": "The same race's par depends on Accept."}),
+        ResponseSpec(media=(MEDIA["svg"],), headers=("Vary",)),
         IN_PROGRESS,
         refuses=REFUSALS,
         cost=10,
@@ -83,7 +81,7 @@ class ParOfDeals:
     @route(
         "GET",
         f"{V1}/deals/{{deal:path}}/par/{{play}}",
-        ResponseSpec(kind=Replay, media=FORMS, headers={"Vary": "The form depends on Accept."}),
+        ResponseSpec(kind=Replay, media=FORMS, headers=("Vary",)),
         refuses=(*DEAL_REFUSALS, "not-acceptable"),
         cost=40,
     )

@@ -1,6 +1,6 @@
 """Races: create, list and view."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
@@ -19,8 +19,6 @@ from samedeal_server.live.rematches import Rematches
 from samedeal_server.net.responses import json_response
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.live_races import RaceFilter
-
-LOCATION: Final = {"Location": "The URL of the race in this API."}
 
 
 class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,8 +57,8 @@ class Races:
     @route(
         "POST",
         f"{V1}/races",
-        ResponseSpec(201, Opened, headers=LOCATION),
-        ResponseSpec(200, Opened, headers=LOCATION, description="The rematch that was open already."),
+        ResponseSpec(201, Opened, headers=("Location",)),
+        ResponseSpec(200, Opened, headers=("Location",), description="The rematch that was open already."),
         refuses=(*RACE_REFUSALS, "not-seated", "untimely", "draining", "not-allowed", "replay-sealed"),
         cost=20,
     )

@@ -28,8 +28,6 @@ FORMS: Final = tuple(MEDIA[form] for form in ACCEPTED)
 """The media types of replays."""
 FOR_AN_HOUR: Final = {"Cache-Control": "public, max-age=3600"}
 """Replays never change, but they can be withdrawn. After an hour, caches ask whether their copy is current."""
-UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
-CONDITIONS: Final = {"If-None-Match": "The ETags of the client's copies."}
 ARCHIVE_TIMEOUT_S: Final = 2
 """How long to wait for the replay of a race that has just ended."""
 
@@ -49,17 +47,7 @@ class Replays:
     @route(
         "GET",
         f"{V1}/replays/{{replay}}",
-        ResponseSpec(
-            kind=Replay,
-            media=FORMS,
-            headers={
-                "ETag": "Identifies this replay in this form.",
-                "Cache-Control": "A replay never changes, but it can be withdrawn.",
-                "Vary": "The form depends on Accept.",
-            },
-        ),
-        UNCHANGED,
-        headers=CONDITIONS,
+        ResponseSpec(kind=Replay, media=FORMS, headers=("ETag", "Cache-Control", "Vary")),
         refuses=(*RACE_REFUSALS, "not-acceptable", "replay-sealed"),
         cost=5,
     )
@@ -77,16 +65,7 @@ class Replays:
     @route(
         "GET",
         f"{V1}/replays/{{race}}/steps",
-        ResponseSpec(
-            kind=Steps,
-            headers={
-                "ETag": "Identifies these tables.",
-                "Cache-Control": "They never change, but the replay can be withdrawn.",
-                "Vary": "It may be compressed.",
-            },
-        ),
-        UNCHANGED,
-        headers=CONDITIONS,
+        ResponseSpec(kind=Steps, headers=("ETag", "Cache-Control", "Vary")),
         refuses=(*RACE_REFUSALS, "replay-sealed"),
         cost=10,
     )

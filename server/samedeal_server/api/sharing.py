@@ -15,7 +15,7 @@ from samedeal.race.race import Race
 from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, Render, ResponseSpec, route
-from samedeal_server.api.replays import CONDITIONS, FOR_AN_HOUR, UNCHANGED
+from samedeal_server.api.replays import FOR_AN_HOUR
 from samedeal_server.live.analyses import AnalysisService
 from samedeal_server.live.pars import ParProgress, ParService
 from samedeal_server.live.registry import Registry
@@ -28,10 +28,6 @@ INERT: Final = {"Content-Security-Policy": "default-src 'none'", "X-Content-Type
 LINK: Final = {"Cache-Control": "public, max-age=86400"}
 QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
-CARD_HEADERS: Final = {
-    "Cache-Control": "The card of an analysed race never changes, but the race can be withdrawn.",
-    "ETag": "Identifies this card.",
-}
 
 
 class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,9 +46,7 @@ class Sharing:
     @route(
         "GET",
         f"{V1}/races/{{race}}/card.svg",
-        ResponseSpec(media=(MEDIA["svg"],), headers=CARD_HEADERS),
-        UNCHANGED,
-        headers=CONDITIONS,
+        ResponseSpec(media=(MEDIA["svg"],), headers=("Cache-Control", "ETag")),
         refuses=RACE_REFUSALS,
         cost=5,
     )
@@ -63,9 +57,7 @@ class Sharing:
     @route(
         "GET",
         f"{V1}/races/{{race}}/card.png",
-        ResponseSpec(media=(MEDIA["png"],), headers=CARD_HEADERS),
-        UNCHANGED,
-        headers=CONDITIONS,
+        ResponseSpec(media=(MEDIA["png"],), headers=("Cache-Control", "ETag")),
         refuses=RACE_REFUSALS,
         cost=40,
     )
@@ -76,7 +68,7 @@ class Sharing:
     @route(
         "GET",
         f"{V1}/races/{{race}}/qr.svg",
-        ResponseSpec(media=(MEDIA["svg"],), headers={"Cache-Control": "The link does not change."}),
+        ResponseSpec(media=(MEDIA["svg"],), headers=("Cache-Control",)),
         refuses=RACE_REFUSALS,
         cost=10,
     )
