@@ -17,8 +17,6 @@ logger = logging.getLogger(__name__)
 
 MAX_TEXTS: Final = 5_000
 """How many texts, such as log records, wait to be written. Further ones are dropped."""
-AT_ONCE: Final = 4096
-"""How many bytes Linux writes to a pipe atomically, so that the lines of several processes do not mix."""
 EXIT_S: Final = 1.0
 """How long the process waits at exit for each stream to be written."""
 
@@ -75,16 +73,8 @@ class QueuedStream(io.TextIOBase):
 
     def _run(self) -> None:
         """Write the texts, and log how many were dropped once all others are written."""
-        batch = b""
-        while True:
-            text = b"" if batch and self._texts.empty() else self._texts.get()
-            if text and len(batch) + len(text) <= AT_ONCE:
-                batch += text
-                continue
-            self._write(batch)
-            if text is None:
-                return
-            batch = text
+        while (text := self._texts.get()) is not None:
+            self._write(text)
             if self._dropped and self._texts.empty():
                 count, self._dropped = self._dropped, 0
                 logger.warning("dropped %d lines of output that nothing read in time", count)
