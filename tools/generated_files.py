@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
-from tools import docs_page, race_animation, web_pages
+from tools import docs_page, race_animation, settings_lists, web_pages
 from tools.asyncapi import asyncapi_json
 from tools.openapi import openapi_json
 
 ROOT: Final = Path(__file__).parents[1]
 FILES: Final[Mapping[str, Callable[[], str | bytes]]] = {
+    ".env.example": settings_lists.example_environment,
+    "docs/operate/operations.md": settings_lists.operations_page,
     "docs/race-animated.svg": race_animation.animation,
     "server/samedeal_server/api/openapi.json": openapi_json,
     "server/samedeal_server/api/asyncapi.json": asyncapi_json,

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from samedeal_server.addresses import TrustedProxies
@@ -16,7 +15,6 @@ from samedeal_server.settings import REMOVED, Keys, Settings, SettingsError, des
 from support.logged_server import LoggedServer
 
 KEY = "0f" * 32
-OPERATIONS = Path(__file__).parents[2] / "docs" / "operate" / "operations.md"
 
 
 def test_settings_of_an_empty_environment_are_the_defaults() -> None:
@@ -183,30 +181,6 @@ def test_redacted_settings_do_not_contain_secrets() -> None:
     for text in (repr(settings), str(settings), f"{settings}"):
         assert KEY not in text
         assert "hush" not in text
-
-
-def test_documentation_table_matches_the_settings() -> None:
-    rows = [
-        f"| `{name}` | {default and f'`{default}`'} | {description} | {expected} |"
-        for name, default, description, expected in described()
-    ]
-    assert len(rows) == len(msgspec.structs.fields(Settings))
-    rows = [
-        row.replace("`the user's data directory`", "the user's data directory").replace("|  |", "| |") for row in rows
-    ]
-    [table] = re.findall(
-        r"(?<=\|---\|---\|---\|---\|\n)(?:\| `(?:SAMEDEAL_|REDIS_URL|PORT).*\n)+", OPERATIONS.read_text()
-    )
-    assert table.splitlines() == rows
-
-
-def test_example_environment_lists_every_setting_with_its_default() -> None:
-    text = (Path(__file__).parents[2] / ".env.example").read_text()
-    listed = dict(re.findall(r"^# ?([A-Z_]+)=(.*)$", text, re.MULTILINE))
-    assert listed.keys() == {name for name, *_ in described()}
-    for name, default, *_ in described():
-        if default and name != "SAMEDEAL_DATA_DIR":
-            assert listed[name] == default
 
 
 @pytest.mark.parametrize("name", Keys._fields)
