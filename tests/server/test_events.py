@@ -128,8 +128,7 @@ async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> No
     async with process(redis_url) as one, process(redis_url) as other:
         race_id = (await opened(one)).race.id  # the other process has to load it, which takes a moment
         streams = events.Events(other.registry, Count("connections_per_address", 1, ""))
-        client = {"client": ("127.0.0.1", 1), "headers": [], "path_params": {"race": race_id}}
-        scope: Scope = {"type": "http", "method": "GET", **client}
+        scope: Scope = {"type": "http", "method": "GET", "client": ("127.0.0.1", 1), "headers": []}
         end = asyncio.Event()
 
         async def receive() -> Message:
@@ -140,7 +139,7 @@ async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> No
             pass
 
         async def get() -> None:
-            await (await streams.stream(Request(scope)))(scope, receive, send)
+            await (await streams.stream(Request(scope), race_id))(scope, receive, send)
 
         requests = [asyncio.create_task(get()) for _ in range(2)]
         await until(lambda: any(task.done() for task in requests))

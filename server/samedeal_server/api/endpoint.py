@@ -196,8 +196,11 @@ def route(
     def decorate(handler: H) -> H:
         parameters = get_type_hints(handler, include_extras=True)
         result = parameters.pop("return")
-        implied = ("bad-token",) if {"guest", "token"} & parameters.keys() else ()
-        implied += ("foreign-page",) if method == "POST" else ()
+        implied = set[str]()
+        if {"guest", "token"} & parameters.keys():
+            implied.add("bad-token")
+        if method == "POST":
+            implied.add("foreign-page")
         unchanged = (UNCHANGED,) if any("ETag" in response.headers for response in responses) else ()
         endpoint = Endpoint(
             method=method,
@@ -206,7 +209,7 @@ def route(
             parameters=parameters,
             body=body or (BodySpec(parameters["body"]) if "body" in parameters else None),
             responses=(responses or (ResponseSpec(kind=result),)) + unchanged,
-            refuses=(*refuses, *implied),
+            refuses={*refuses, *implied},
             html_refusals=html_refusals,
             cost=cost,
         )
