@@ -103,6 +103,7 @@ async def test_withdrawn_replay_is_refused_everywhere(servers: tuple[LoggedServe
         for server in servers:
             await until(lambda: request(server, "GET", paths[0]).status == 410)  # noqa: B023
             await until(lambda: request(server, "GET", f"/api/v1/races/{race_id}").status == 410)  # noqa: B023
+            await until(lambda: request(server, "GET", f"/api/v1/races/{race_id}/evening").status == 410)  # noqa: B023
             for path in paths:
                 assert withdrawn(request(server, "GET", path, Accept="application/json, */*;q=0.1")) == digest
             page = request(server, "GET", f"/r/{race_id}", Accept="text/html")

@@ -109,7 +109,7 @@ async def test_failed_request_is_logged_once_with_its_id_and_client(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
-    monkeypatch.setattr(type(app), "_admit", _fail)
+    monkeypatch.setattr(app, "_admission", _fail)
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": "/", "headers": [], "client": ("192.0.2.5", 1)}
     with pytest.raises(ZeroDivisionError):
         await app(scope, _fail, _fail)
