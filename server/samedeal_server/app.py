@@ -13,12 +13,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from samedeal.errors import Refused
-from samedeal_server.api.administration import AdminCheck, Administration, from_socket
+from samedeal_server.api.administration import Administration, admin_check
 from samedeal_server.api.admission import Admission, delay_refusal
 from samedeal_server.api.analysis import Analyses
 from samedeal_server.api.daily import DailyDeals
 from samedeal_server.api.documents import Documents
-from samedeal_server.api.endpoint import HTML_REFUSALS, endpoints, starlette_routes
+from samedeal_server.api.endpoint import CREDENTIAL, HTML_REFUSALS, endpoints, starlette_routes
 from samedeal_server.api.events import Events
 from samedeal_server.api.games import Games
 from samedeal_server.api.guests import Devices
@@ -103,8 +103,8 @@ class Application(Starlette):
         await self._request_log(partial(self._admission, self._serve), scope, receive, send)
 
     async def serve_admin(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request that arrived on the admin socket, without limits."""
-        await super().__call__(from_socket(scope), receive, send)
+        """Serve a request that arrived on the admin socket, which only the server's user can open, without limits."""
+        await super().__call__({**scope, CREDENTIAL: "socket"}, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not f"{route_path(scope)}/".startswith("/ws/"):
@@ -245,7 +245,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         settings.root_path,
         routes=[
             *starlette_routes(declared),
-            *starlette_routes(administration, AdminCheck(rate_limits, settings)),
+            *starlette_routes(administration, admin_check(rate_limits, settings)),
             page_files.route(),
         ],
         exception_handlers=exception_handlers,

@@ -1,11 +1,11 @@
 """Administration: who is an administrator, and what administrators can do about players, races and reports."""
 
 import hmac
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
-from starlette.types import Scope
 
 from samedeal.errors import Refused
 from samedeal.race.race import Race, Stage
@@ -23,28 +23,24 @@ from samedeal_server.store.player_reports import Report, ReportPage, Reports
 from samedeal_server.store.revocations import Revocations
 
 
-def from_socket(scope: Scope) -> Scope:
-    """Return the scope of a request that arrived on the admin socket, which only the server's user can open."""
-    return {**scope, CREDENTIAL: "socket"}
+def admin_check(rate_limits: RateLimits, settings: Settings) -> Callable[[Request], None]:
+    """Return a function that checks that a request comes from the admin socket or has the admin key.
 
+    It raises Refused("not-found") if no key is set, Refused("bad-token") for another key, Refused("too-many").
+    """
 
-class AdminCheck:
-    """Checks that a request comes from the admin socket or has the admin key."""
-
-    def __init__(self, rate_limits: RateLimits, settings: Settings) -> None:
-        self._wrong, self._key = rate_limits.wrong_tokens, settings.admin_key
-
-    def __call__(self, request: Request) -> None:
-        """Raise Refused("not-found") if no key is set, Refused("bad-token") for another key, Refused("too-many")."""
+    def check(request: Request) -> None:
         if CREDENTIAL in request.scope:
             return
-        if self._key is None:
+        if settings.admin_key is None:
             raise Refused("not-found", "This server has no admin key: use its admin socket.")
         given = (bearer_token(request) or "").encode()
-        if not hmac.compare_digest(given, self._key.encode()):
-            self._wrong.take(client_network(request))
+        if not hmac.compare_digest(given, settings.admin_key.encode()):
+            rate_limits.wrong_tokens.take(client_network(request))
             raise Refused("bad-token", "The admin key is missing or wrong.")
         request.scope[CREDENTIAL] = "key"
+
+    return check
 
 
 ADMIN: Final = f"{V1}/admin"

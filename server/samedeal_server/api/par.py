@@ -23,8 +23,8 @@ from samedeal_server.net.responses import MEDIA, json_response, negotiate
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-class ParQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """The racers to compare."""
+class SeatQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose results to return."""
 
     seat: SeatNumber | None = None
     """The seat of one racer; by default, all racers."""
@@ -51,7 +51,7 @@ class ParOfDeals:
         cost=3,
     )
     async def of_race(
-        self, request: Request, race: str, query: ParQuery, client: str, render: Render
+        self, request: Request, race: str, query: SeatQuery, client: str, render: Render
     ) -> Response | ParProgress:
         """Return the computer's results on a race's deal, compared with the racers, once the deal is public."""
         is_picture = negotiate(request, PAR_FORMS) == "svg"
@@ -66,7 +66,7 @@ class ParOfDeals:
         cost=10,
     )
     async def of_race_as_picture(
-        self, race: str, query: ParQuery, client: str, render: Render
+        self, race: str, query: SeatQuery, client: str, render: Render
     ) -> Response | ParProgress:
         """Return the par of a race as a picture."""
         return await self._of_race(race, query, client, render)
@@ -100,7 +100,7 @@ class ParOfDeals:
         return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
 
     async def _of_race(
-        self, race_id: str, query: ParQuery, client: str, render: Render | None
+        self, race_id: str, query: SeatQuery, client: str, render: Render | None
     ) -> Response | ParProgress:
         """Return the par of a race, as a picture if there is a function that renders it."""
         result = await self._pars.of_race(race_id, client)

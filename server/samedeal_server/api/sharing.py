@@ -1,20 +1,19 @@
 """Sharing: a race as a picture for link previews, and as a line of text."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from msgspec import Struct, json, msgpack
+from msgspec import json, msgpack
 from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.errors import Refused
-from samedeal.race.events import SeatNumber
 from samedeal.race.race import Race
 from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, Render, ResponseSpec, route
+from samedeal_server.api.par import SeatQuery
 from samedeal_server.api.replays import FOR_AN_HOUR
 from samedeal_server.live.analyses import AnalysisService
 from samedeal_server.live.pars import ParProgress, ParService
@@ -30,11 +29,8 @@ QUIET_ZONE: Final = 4
 """The empty modules around a QR code."""
 
 
-class ShareQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose result to share."""
-
-    seat: SeatNumber | None = None
-    """The seat of a racer; by default, all racers."""
+CARD_SVG: Final = ResponseSpec(media=(MEDIA["svg"],), headers=("Cache-Control", "ETag"))
+CARD_PNG: Final = ResponseSpec(media=(MEDIA["png"],), headers=("Cache-Control", "ETag"))
 
 
 class Sharing:
@@ -43,27 +39,22 @@ class Sharing:
     def __init__(self, registry: Registry, pars: ParService, analyses: AnalysisService) -> None:
         self._registry, self._pars, self._analyses = registry, pars, analyses
 
-    @route(
-        "GET",
-        f"{V1}/races/{{race}}/card.svg",
-        ResponseSpec(media=(MEDIA["svg"],), headers=("Cache-Control", "ETag")),
-        refuses=RACE_REFUSALS,
-        cost=5,
-    )
-    async def svg(self, request: Request, race: str, client: str, render: Render) -> Response:
-        """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards."""
-        return await self._card(request, race, client, partial(render, "card"), MEDIA["svg"])
+    @route("GET", f"{V1}/races/{{race}}/card.svg", CARD_SVG, refuses=RACE_REFUSALS, cost=5)
+    @route("GET", f"{V1}/races/{{race}}/card.png", CARD_PNG, refuses=RACE_REFUSALS, cost=40)
+    async def card(self, request: Request, race: str, client: str, render: Render) -> Response:
+        """Return a race as a picture: an invitation, who is racing, or the podium. It shows no cards.
 
-    @route(
-        "GET",
-        f"{V1}/races/{{race}}/card.png",
-        ResponseSpec(media=(MEDIA["png"],), headers=("Cache-Control", "ETag")),
-        refuses=RACE_REFUSALS,
-        cost=40,
-    )
-    async def png(self, request: Request, race: str, client: str, render: Render) -> Response:
-        """Return the same picture as PNG, 1200 by 630 pixels, which previews of links show."""
-        return await self._card(request, race, client, partial(render, "card-png"), MEDIA["png"])
+        As PNG, it has 1200 by 630 pixels, which previews of links show.
+        """
+        room, is_png = await self._registry.room(race, client), request.url.path.endswith(".png")
+        analysis = await self._analyses.known(room.race) if room.race.closed else None
+        shared = SharedRace.of(room.race, room.host.name if room.host else None, analysis)
+        data = await render("card-png" if is_png else "card", msgpack.encode(shared))
+        caching = FOR_AN_HOUR if analysis or room.race.stage == "cancelled" else LIVE
+        headers = INERT | caching | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
+        if if_none_match_matches(request, headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        return Response(data, media_type=MEDIA["png" if is_png else "svg"], headers=headers)
 
     @route(
         "GET",
@@ -79,7 +70,7 @@ class Sharing:
         return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
 
     @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=RACE_REFUSALS, cost=10)
-    async def text(self, race: str, query: ShareQuery, client: str, base: str, render: Render) -> Response:
+    async def text(self, race: str, query: SeatQuery, client: str, base: str, render: Render) -> Response:
         """Return a race as a line of text and its link. Of a seat, it shows how well the racer did and how fast, and
         once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
         """
@@ -94,20 +85,6 @@ class Sharing:
                 pace = msgpack.decode(await render("pace", data), type=dict[int, str]).get(seat, "")
         line = share_text.text(shared, f"{base}/r/{found.id}", seat, pace=pace, boast=boast)
         return Response(line, media_type=TEXT, headers={"Cache-Control": "no-cache"})
-
-    async def _card(
-        self, request: Request, race_id: str, client: str, draw: Callable[[bytes], Awaitable[bytes]], media: str
-    ) -> Response:
-        room = await self._registry.room(race_id, client)
-        race = room.race
-        analysis = await self._analyses.known(race) if race.closed else None
-        shared = SharedRace.of(race, room.host.name if room.host else None, analysis)
-        data = await draw(msgpack.encode(shared))
-        caching = FOR_AN_HOUR if analysis or race.stage == "cancelled" else LIVE
-        headers = INERT | caching | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
-        if if_none_match_matches(request, headers["ETag"]):
-            return Response(status_code=304, headers=headers)
-        return Response(data, media_type=media, headers=headers)
 
     async def _boast(self, race: Race, seat: int, address: str) -> str:
         """Return how a result compares with the computer's, or "" if that is not known, not public or no boast."""
