@@ -50,13 +50,6 @@ class ParOfDeals:
         refuses=(*REFUSALS, "not-acceptable"),
         cost=3,
     )
-    async def of_race(
-        self, request: Request, race: str, query: SeatQuery, client: str, render: Render
-    ) -> Response | ParProgress:
-        """Return the computer's results on a race's deal, compared with the racers, once the deal is public."""
-        is_picture = negotiate(request, PAR_FORMS) == "svg"
-        return await self._of_race(race, query, client, render if is_picture else None)
-
     @route(
         "GET",
         f"{V1}/races/{{race}}/par.svg",
@@ -65,11 +58,25 @@ class ParOfDeals:
         refuses=REFUSALS,
         cost=10,
     )
-    async def of_race_as_picture(
-        self, race: str, query: SeatQuery, client: str, render: Render
+    async def of_race(
+        self, request: Request, race: str, query: SeatQuery, client: str, render: Render
     ) -> Response | ParProgress:
-        """Return the par of a race as a picture."""
-        return await self._of_race(race, query, client, render)
+        """Return the computer's results on a race's deal, compared with the racers, once the deal is public.
+
+        As JSON or, by suffix or Accept, as a picture.
+        """
+        is_picture = request.url.path.endswith(".svg") or negotiate(request, PAR_FORMS) == "svg"
+        result = await self._pars.of_race(race, client)
+        if isinstance(result, ParProgress):
+            return result
+        par, racers = result
+        racers = tuple(racer for racer in racers if query.seat in (None, racer.seat))
+        if query.seat is not None and not racers:
+            raise Refused("not-found", f"Nobody played in seat {query.seat}.")
+        vary = {"Vary": "Accept"}
+        if not is_picture:
+            return json_response(RacePar(race=race, racers=racers, **structs.asdict(par)), headers=vary)
+        return Response(await render("par-chart", msgpack.encode((par, racers))), media_type=MEDIA["svg"], headers=vary)
 
     @route(
         "GET", f"{V1}/deals/{{deal:path}}/par", ResponseSpec(kind=Par), IN_PROGRESS, refuses=DEAL_REFUSALS, cost=5
@@ -98,19 +105,3 @@ class ParOfDeals:
         question = msgpack.encode((game.slug, seed, variant, int(number), self._signing_key, form))
         data = await render("play", question)
         return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
-
-    async def _of_race(
-        self, race_id: str, query: SeatQuery, client: str, render: Render | None
-    ) -> Response | ParProgress:
-        """Return the par of a race, as a picture if there is a function that renders it."""
-        result = await self._pars.of_race(race_id, client)
-        if isinstance(result, ParProgress):
-            return result
-        par, racers = result
-        racers = tuple(racer for racer in racers if query.seat in (None, racer.seat))
-        if query.seat is not None and not racers:
-            raise Refused("not-found", f"Nobody played in seat {query.seat}.")
-        vary = {"Vary": "Accept"}
-        if render is None:
-            return json_response(RacePar(race=race_id, racers=racers, **structs.asdict(par)), headers=vary)
-        return Response(await render("par-chart", msgpack.encode((par, racers))), media_type=MEDIA["svg"], headers=vary)
