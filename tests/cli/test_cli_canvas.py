@@ -8,7 +8,7 @@ from msgspec import structs
 from samedeal.names import normalised
 from samedeal_cli.commands.output import table_lines
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Palette, Span, Spot, Style, ansi
-from samedeal_cli.render.text_table import standings_lines
+from samedeal_cli.render.standings import standings_lines
 from samedeal_cli.render.text_width import cells, fitted, graphemes
 from samedeal_cli.render.themes import THEMES, look
 from samedeal_cli.screen.race_view import draw_screen

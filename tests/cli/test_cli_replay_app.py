@@ -106,7 +106,7 @@ async def test_clicks_seek_watch_and_press_keys() -> None:
         await pilot.mouse_down(offset=(line.column, line.row))
         assert app.player.at == 0
         for track in app.player.recording.tracks:
-            spot = draw_screen(app.player, 80, 24).spots[f"racer:{track.standing.seat}"]
+            spot = draw_screen(app.player, 80, 24).spots[f"seat:{track.standing.seat}"]
             await pilot.mouse_down(offset=(spot.column + 1, spot.row))
             assert app.player.track is track
         footer = shown(app).splitlines()[-1]

@@ -74,7 +74,7 @@ def test_the_last_moved_card_is_marked() -> None:
 def test_spots_match_their_texts() -> None:
     canvas = draw_screen(player("corners"), 80, 24)
     lines = canvas.text()
-    for name, word in (("racer:1", "ada"), ("racer:2", "bo (bot)")):
+    for name, word in (("seat:1", "ada"), ("seat:2", "bo (bot)")):
         spot = canvas.spots[name]
         assert word in lines[spot.row][spot.column : spot.column + spot.width]
     assert lines[canvas.spots["timeline"].row][1] == "├"

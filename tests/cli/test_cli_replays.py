@@ -84,7 +84,7 @@ def test_replay_prints_sentences(slug: str, file: Path) -> None:
     assert result.exit_code == 0, result.output
     for sentence in ("ada takes seat 1", "the countdown begins", "the cards are dealt", "the race is over"):
         assert sentence in result.stdout
-    assert " 1. " in result.stdout
+    assert "\n1 of 2: " in result.stdout
 
 
 def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_racers_of_the_same_name_are_told_apart(file: Path, monkeypatch: pytest.
     output = run("replay", file).stdout
     assert "ada (bot) takes seat 2" in output
     assert "ada #2 r2" in output
-    assert re.search(r"^ 1\. ada #[12]: ", output, re.MULTILINE)
+    assert re.search(r"^1 of 2: ada #[12],", output, re.MULTILINE)
     assert run("replay", file, "--seat", 2, "--at", 0).stdout.startswith("ada #2 · before the first move\n")
     assert re.search(r"ada #[12]", run("verify", file).stdout)
 

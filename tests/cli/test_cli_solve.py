@@ -44,7 +44,7 @@ def test_solve_finds_a_line_and_writes_it_as_a_replay(tmp_path: Path) -> None:
 def test_solve_plays_the_line_back_as_lines_of_text() -> None:
     result = run("solve", WON, "--watch", "--line")
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[-1].strip().startswith("1. Solver (bot): solved in ")
+    assert result.stdout.splitlines()[-1].strip().startswith("1 of 1: Solver (bot), solved in ")
 
 
 def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:

@@ -13,16 +13,20 @@ from msgspec import structs
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.standings import Standing
+from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Guidance
 from samedeal_cli.render.phrases import with_unique_names
-from samedeal_cli.render.text_table import advice, board_lines, facts, standings_lines
+from samedeal_cli.render.standings import standings_lines
+from samedeal_cli.render.table_view import board_lines
+from samedeal_cli.render.text_table import advice, facts
 from samedeal_cli.render.text_width import cells
+from samedeal_cli.settings import Settings
 
 SCREENS = Path(__file__).parents[1] / "screens"
 TABLES = SCREENS / "tables.txt"
 HINT = "after an intended change, run `make generate` and review the diff"
 STEPS = (0, 12, 45)
-ANSI = re.compile(r"\x1b\[\d+m")
+ANSI = re.compile(r"\x1b\[[\d;]+m")
 
 
 def shown(game: Game) -> Board:
@@ -47,7 +51,7 @@ def pictures() -> str:
     for slug in GAMES:
         game = after(slug, STEPS[-1])
         for width, plain in ((80, False), (58, True)):
-            lines = board_lines(game.layout, game.fanned, shown(game), width=width, ascii=plain)
+            lines = board_lines(game, shown(game), Settings(ascii=plain, color="never"), width)
             blocks.append("\n".join([f"=== {slug}, {width} wide", *lines]))
     return "\n\n".join(blocks) + "\n"
 
@@ -62,7 +66,7 @@ def test_every_game_matches_its_pictures() -> None:
 def test_tables_fit_the_width_and_twenty_lines(slug: str, width: int) -> None:
     for steps in range(0, 120, 10):
         game = after(slug, steps)
-        lines = board_lines(game.layout, game.fanned, shown(game), width=width)
+        lines = board_lines(game, shown(game), Settings(), width)
         assert max(map(cells, lines)) <= width
         assert len(lines) <= 20
 
@@ -71,7 +75,7 @@ def test_tables_fit_the_width_and_twenty_lines(slug: str, width: int) -> None:
 def test_every_top_card_is_shown_with_its_place(slug: str) -> None:
     for steps in STEPS:
         game = after(slug, steps)
-        text = " ".join(board_lines(game.layout, game.fanned, shown(game), ascii=True))
+        text = " ".join(board_lines(game, shown(game), Settings(ascii=True), 80))
         for place, pile in game.table.piles.items():
             if pile and place not in game.hidden:
                 card = pile[-1].replace("T", "10")
@@ -81,20 +85,28 @@ def test_every_top_card_is_shown_with_its_place(slug: str) -> None:
 
 def test_colours_only_add_escape_sequences() -> None:
     game = after("corner-stones", 12)
-    plain = board_lines(game.layout, game.fanned, shown(game))
-    colored = board_lines(game.layout, game.fanned, shown(game), color=True)
+    plain = board_lines(game, shown(game), Settings(color="never"), 80)
+    colored = board_lines(game, shown(game), Settings(color="always"), 80)
     assert [ANSI.sub("", line) for line in colored] == plain
-    assert "\x1b[91m8♥\x1b[39m" in "".join(colored)
+    assert "\x1b[1;91m8♥\x1b[0m" in "".join(colored)
     assert "\x1b[94m" in "".join(colored)
     assert "\x1b[32m" in "".join(colored)
 
 
+def test_a_pile_that_fills_its_column_shows_its_bottom_card() -> None:
+    board = shown(after("gallery", 0))
+    board = structs.replace(board, table={**board.table, "a1": ("TD", "KD")})
+    lines = board_lines(GameDescription.of(GAMES["gallery"]), board, Settings(), 80)
+    assert lines[0].startswith("a1 10♦▸K♦ a2")
+
+
 def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     board = Board(table={"c1": ("AS",) * 30, "l1": ()}, outcome="playing", home=0, attempt=1, ply=0)
-    top, below, _ = board_lines("c1 .\n. l1", {"c1", "l1"}, board, width=30)
+    game = structs.replace(GameDescription.of(GAMES["corners"]), layout="c1 .\n. l1", fanned=("c1", "l1"), labels={})
+    top, below, _ = board_lines(game, board, Settings(), 30)
     assert top.startswith("c1 +")
     assert int(top.split()[1]) + top.count("A♠") == 30
-    assert below.strip() == "l1 --"
+    assert below.strip() == "l1 ·"
 
 
 def test_advice_and_facts_come_from_the_game() -> None:
@@ -131,6 +143,12 @@ def test_standings_with_equal_names_show_seats() -> None:
 def test_standings_fit_the_width() -> None:
     for width in (58, 80):
         assert max(map(cells, standings_lines(_standings(), width=width))) <= width
+
+
+def test_the_time_of_a_racer_without_cards_home_is_shown_once_there_is_one() -> None:
+    racer = structs.replace(_standings()[0], outcome="resigned", home=0, progress=0.0, attempts=1, ms=0)
+    assert standings_lines([racer])[0].endswith("resigned")
+    assert standings_lines([structs.replace(racer, ms=30_000)])[0].endswith("resigned  30.0 s")
 
 
 def _standings() -> tuple[Standing, ...]:

@@ -27,7 +27,7 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.connect import connect
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.transport import TRANSIENT_CODES
-from samedeal_cli.render.transcript import results
+from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.running import first_of, run
 from samedeal_cli.settings import Settings, command
 
@@ -275,7 +275,7 @@ async def _run(
                 settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race_id}")
                 ready_when = partial(_people_are_ready, connection) if with_people else lambda: True
                 await play(connection, program or RandomPlayer(), speed=speed, ready_when=ready_when)
-                settings.say("\n".join(results(connection.standings, connection.header.game)))
+                settings.say("\n".join(standing_sentences(connection.standings, connection.header.game)))
                 show(settings, {"race": race_id, "standings": connection.standings}, ())
                 with_people = any(not standing.bot for standing in connection.standings)
                 exited = [program.exited()] if program else []

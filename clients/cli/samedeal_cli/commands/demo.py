@@ -13,7 +13,7 @@ from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.commands.serve import PORT, check_installed
 from samedeal_cli.failure import Misused
-from samedeal_cli.render.transcript import results
+from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
 
@@ -60,7 +60,7 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
         settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
         async with race.seated(NAMES[: plan.bots]):
             replay = await race.run(max_moves=ONCE_MOVES)
-        for line in (*results(replay.standings, plan.game), f"verified: {len(replay.entries)} entries"):
+        for line in (*standing_sentences(replay.standings, plan.game), f"verified: {len(replay.entries)} entries"):
             settings.say(line)
     document = {"race": race.id, "game": plan.game, "standings": replay.standings, "verified": True}
     show(settings, document | {"replay": plan.save and str(plan.save)}, ())

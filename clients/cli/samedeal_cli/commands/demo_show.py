@@ -18,10 +18,9 @@ from samedeal_cli.commands.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.demo_server import Server
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.commands.serve import OPEN
-from samedeal_cli.render.phrases import clock, with_unique_names
+from samedeal_cli.render.phrases import clock, standing_sentences, with_unique_names
 from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.render.transcript import results
 from samedeal_cli.running import first_of
 from samedeal_cli.settings import Settings, program
 
@@ -174,7 +173,7 @@ class Show:
     def _show_result(self, race: BotRace, replay: Replay) -> None:
         self._say(
             f"{race.title} · {race.id} is over: {len(replay.entries)} entries, verified",
-            *results(replay.standings, replay.header.game),
+            *standing_sentences(replay.standings, replay.header.game),
             f"    {program()} replay {race.id}",
             f"    {program()} par {race.id}",
         )

@@ -7,8 +7,7 @@ from typing import Final
 import click
 
 from samedeal.scores.results import RaceResult
-from samedeal.scores.tallies import GameScores, Versus
-from samedeal.share.phrases import duration
+from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import as_option
@@ -16,7 +15,7 @@ from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import counted, local_time, personal_phrases, versus_phrase
+from samedeal_cli.render.phrases import game_scores, local_time, personal_phrases, versus_phrase
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command
 
@@ -73,14 +72,8 @@ def _lines(page: PlayerPage) -> Iterator[str]:
     scores = page.scores
     yield f"{name_with_bot(scores.name, scores.bot)}  {scores.player}"
     yield from personal_phrases(scores)
-    yield from table_lines(map(_game_row, scores.games))
+    yield from table_lines((game.game, *game_scores(game)) for game in scores.games)
     yield from table_lines(map(_race_row, page.races))
-
-
-def _game_row(game: GameScores) -> tuple[str, ...]:
-    best = f"best score {game.best}" if game.counted == "left" else f"best {game.best}/{game.goal}"
-    time = "" if game.best_ms is None else f"in {duration(game.best_ms)}"
-    return game.game, counted(game.races, "race"), counted(game.wins, "win"), f"{game.solved} solved", best, time
 
 
 def _race_row(race: RaceResult) -> tuple[str, ...]:

@@ -234,7 +234,7 @@ class Session:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
         from samedeal.share.phrases import deal_line, headline
         from samedeal_cli.render.phrases import local_time, seat_phrase
-        from samedeal_cli.render.text_table import standings_lines
+        from samedeal_cli.render.standings import standings_lines
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":

@@ -26,9 +26,10 @@ from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, REPLAY, Deal, Number
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.replay_loader import load_replay, published_keys
-from samedeal_cli.render import text_table, transcript
-from samedeal_cli.render.phrases import clock
+from samedeal_cli.render import transcript
+from samedeal_cli.render.phrases import clock, standing_sentences
 from samedeal_cli.render.rules import TOO_OLD
+from samedeal_cli.render.table_view import board_lines
 from samedeal_cli.render.themes import look
 from samedeal_cli.render.transcript import entry_text, printable, since_start
 from samedeal_cli.running import run
@@ -154,7 +155,7 @@ def _print_race(settings: Settings, replay: Replay, player: Player, speed: float
         if isinstance(entry.event, Dealt) or (alone and restarted):
             _print_table(settings, after.seats[shown - 1].run)
     _print_table(settings, races[-1].seats[shown - 1].run)
-    for line in transcript.results(replay.standings, replay.header.game):
+    for line in standing_sentences(replay.standings, replay.header.game):
         _print(settings, line)
 
 
@@ -253,9 +254,7 @@ def _print_table(settings: Settings, run: Run | Step | None) -> None:
 def _table_lines(settings: Settings, game: Game) -> Iterator[str]:
     board = Board(table=game.view(), notes=game.notes, outcome=game.outcome, home=game.home, attempt=1, ply=0)
     width = min(100, shutil.get_terminal_size().columns)
-    yield from text_table.board_lines(
-        game.layout, game.fanned, board, width=width, ascii=settings.plain, color=settings.colored
-    )
+    yield from board_lines(game, board, settings, width)
 
 
 def _print(settings: Settings, line: str) -> None:

@@ -9,7 +9,9 @@ from samedeal.share.phrases import achieved, duration
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
 from samedeal_cli.render import phrases
-from samedeal_cli.render.text_table import WIRE_CARD, advice, board_lines, card_text, facts, standings_lines
+from samedeal_cli.render.standings import standings_lines
+from samedeal_cli.render.table_view import board_lines
+from samedeal_cli.render.text_table import WIRE_CARD, advice, card_text, facts
 from samedeal_cli.settings import Settings, program
 
 Boards = Literal["picture", "words", "none"]
@@ -45,7 +47,7 @@ class Descriptions:
 
     def __init__(self, game: GameDescription, settings: Settings, *, boards: Boards, width: int) -> None:
         self._game, self._pictures = game, boards == "picture"
-        self._width, self._ascii, self._color = width, settings.plain, settings.colored
+        self._settings, self._width, self._ascii = settings, width, settings.plain
         self._places = [place for place in game.layout.split() if place != "."]
 
     def card(self, card: str) -> str:
@@ -53,9 +55,7 @@ class Descriptions:
 
     def table(self, board: Board) -> Iterable[str]:
         if self._pictures:
-            lines = board_lines(
-                self._game.layout, self._game.fanned, board, width=self._width, ascii=self._ascii, color=self._color
-            )
+            lines = board_lines(self._game, board, self._settings, self._width)
         else:
             piles = (self._pile(board, place) for place in self._places)
             lines = [*dict.fromkeys((*piles, self.progress(board), *facts(board)))]
@@ -66,12 +66,16 @@ class Descriptions:
         return advice(board, self.card)
 
     def standings(self, standings: tuple[Standing, ...], seat: int | None, levels: Mapping[int, str]) -> Iterable[str]:
-        named, sentence = phrases.with_unique_names(standings), phrases.standing_sentence
-        if self._pictures:
-            return standings_lines(
-                named, seat=seat, levels=levels, width=self._width, ascii=self._ascii, game=self._game.slug
-            )
-        return [sentence(each, len(named), levels.get(each.seat), self._game.slug) for each in named]
+        if not self._pictures:
+            return phrases.standing_sentences(standings, self._game.slug, levels)
+        return standings_lines(
+            phrases.with_unique_names(standings),
+            game=self._game.slug,
+            seat=seat,
+            levels=levels,
+            width=self._width,
+            ascii=self._ascii,
+        )
 
     def piles(self, board: Board, prefix: str) -> Iterator[str]:
         """The piles whose names start with a prefix, each from bottom to top."""

@@ -1,7 +1,7 @@
 """Cards, moves, standings and times in words."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import takewhile
 from operator import eq
@@ -81,11 +81,11 @@ def personal_phrases(scores: Personal) -> tuple[str, str]:
     return ", ".join(totals), f"daily streak {streak}, longest {longest}"
 
 
-def game_scores_phrase(scores: GameScores) -> str:
-    """Return a player's scores in a game: ``3 races, 1 win, 1 solved, best 40/48 in 1:02.0``."""
+def game_scores(scores: GameScores) -> tuple[str, ...]:
+    """Return a player's scores in a game: ``3 races``, ``1 win``, ``1 solved``, ``best 40/48 in 1:02.0``."""
     best = f"best score {scores.best}" if scores.counted == "left" else f"best {scores.best}/{scores.goal}"
     time = "" if scores.best_ms is None else f" in {duration(scores.best_ms)}"
-    return f"{counted(scores.races, 'race')}, {counted(scores.wins, 'win')}, {scores.solved} solved, {best}{time}"
+    return counted(scores.races, "race"), counted(scores.wins, "win"), f"{scores.solved} solved", best + time
 
 
 def short_deal(code: str) -> str:
@@ -102,8 +102,15 @@ def standing_sentence(standing: Standing, racers: int, level: str | None = None,
     """Describe a standing: ``1 of 3: bo (bot), 24 of 44, playing``. `level` is that of a server bot."""
     name = f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"
     if standing.outcome in ("waiting", "ready", "scratched"):
-        return f"{name}, {outcome_phrase(standing.outcome)}"
+        late = ": the nonce did not come" if standing.outcome == "scratched" else ""
+        return f"{name}, {outcome_phrase(standing.outcome)}{late}"
     return _racer_sentence(name, standing, game, f"attempt {standing.attempts}" if standing.attempts > 1 else "")
+
+
+def standing_sentences(standings: Iterable[Standing], game: str, levels: Mapping[int, str] = {}) -> list[str]:
+    """Describe standings, with unique names. `levels` are those of the server bots, by seat."""
+    named = with_unique_names(standings)
+    return [standing_sentence(each, len(named), levels.get(each.seat), game) for each in named] or ["no racers"]
 
 
 def ghost_sentence(ghost: Ghost, game: str = "") -> str:

@@ -1,13 +1,18 @@
-"""Draws the table of any game on a canvas, from its layout, with cards as large as possible."""
+"""Draws the table of any game on a canvas or as text, from its layout, with cards as large as possible."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from samedeal.cards import BACK
+from samedeal.game import Game
+from samedeal.wire.documents import GameDescription
+from samedeal.wire.messages import Board
 from samedeal_cli.render import text_table
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style, ansi
 from samedeal_cli.render.text_width import cells
-from samedeal_cli.settings import Cards
+from samedeal_cli.render.themes import look
+from samedeal_cli.settings import Cards, Settings
 
 CARD_WIDTH, CARD_HEIGHT = 5, 3
 """The size of a card with a border."""
@@ -25,6 +30,8 @@ ROOMY: Final = 72
 """The minimum width for room before the names of places on a table without keys."""
 NARROW: Final = 48
 """The minimum width for the names of places on a table without keys; on narrower ones, only cards are drawn."""
+TEXT_HEIGHT: Final = 17
+"""The maximum height of a table as text."""
 
 KEY: Final = Style("letter", bold=True)
 TARGET: Final = Style("target", bold=True)
@@ -72,33 +79,38 @@ class TableDrawing:
         marks: Marks | None = None,
         *,
         labels: Mapping[str, str] | None = None,
-        cards: Cards = "auto",
+        cards: Cards | Literal["text"] = "auto",
     ) -> None:
         """Cards have borders if the whole table fits; otherwise, or with `cards="compact"`, each card is a short text.
+        With `cards="text"`, the table is drawn in few lines, from the left, and piles also show their bottom cards.
 
         `labels` are the ranks that empty places expect.
         """
         self._canvas, self._area, self._fanned, self._marks = canvas, area, fanned, marks or Marks()
         self._piles = {place: [text_table.card_text(card) for card in pile] for place, pile in table.items()}
-        self._labels, self._compact = labels or {}, cards == "compact"
+        self._labels, self._compact, self._is_text = labels or {}, cards == "compact", cards == "text"
         rows = [tuple(line.split()) for line in layout.strip().splitlines()]
         self._grid = tuple(row for row in rows if not text_table.flows(row) and not text_table.hangs(row, fanned))
         self._places = [place for row in self._grid for place in row if place != "."]
         self._fans = [place for place in self._places if place in fanned]
         self._hanging = [row for row in rows if text_table.hangs(row, fanned) and not text_table.flows(row)]
         self._named = [place for row in rows if text_table.flows(row) for place in row]
-        self._plan = next(filter(self._fits, self._plans()), _Plan(boxed=False))
+        plans = () if self._is_text else filter(self._fits, self._plans())
+        self._plan = next(iter(plans), _Plan(boxed=False))
         self.is_boxed = self._plan.boxed
         """Whether there is room for the borders of all cards."""
 
     def draw(self) -> None:
         """Draw the piles, in the middle of the area, and register each place as a spot of the canvas."""
-        plan, margin = self._plan, max(0, self._area.width - self._width(self._plan)) // 2
+        plan = self._plan
+        margin, gap = max(0, self._area.width - self._width(plan)) // 2, plan.gap
+        if self._is_text:
+            margin, gap = 0, 1
         self._area = self._area._replace(column=self._area.column + margin)
         top = self._draw_grid()
         below = 0 if plan.beside else self._below(plan.boxed)
         end = self._area.row + self._area.height - below
-        top += plan.gap if top + plan.gap + len(self._hanging) * (DEEP + 2) <= end else 0
+        top += gap if top + gap + len(self._hanging) * (DEEP + 2) <= end else 0
         for at, row in enumerate(self._hanging):
             room = (end - top) // (len(self._hanging) - at)
             self._draw_hanging(row, top, room)
@@ -173,6 +185,8 @@ class TableDrawing:
 
     def _label(self, plan: _Plan) -> int:
         """Return the width of a place's key and name, with the space after them."""
+        if self._is_text:
+            return 3
         if self._marks.keys:
             columns = max(len(row) for row in [*self._grid, *self._hanging])
             return 5 if self._area.width // columns >= 9 else TIGHT
@@ -218,6 +232,8 @@ class TableDrawing:
         row += stacked
         if fan and self._piles[place]:
             self._draw_fan(place, row, start, column + width - start)
+        elif self._is_text:
+            self._draw_bottom_and_top(place, row, start, width - label)
         elif fan or self._hanging or width < label + CARD_WIDTH:
             self._draw_top(place, row, start)
         else:
@@ -231,6 +247,14 @@ class TableDrawing:
             end = self._canvas.cards(line, column, text, self._style(place))
         top = Spot(line, end - cells(pile[-1]), cells(pile[-1]))
         self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
+
+    def _draw_bottom_and_top(self, place: str, row: int, column: int, width: int) -> None:
+        """Draw the top card of a pile and, if there is room, before it the bottom card."""
+        pile = self._piles[place]
+        bottom = f"{pile[0]}▸" if len(pile) > 1 else ""
+        if bottom and cells(bottom + pile[-1]) <= width:
+            column = self._canvas.cards(row, column, bottom)
+        self._draw_top(place, row, column)
 
     def _draw_top(self, place: str, row: int, column: int, *, wide: bool = False) -> None:
         """Draw the top card of a pile, with `wide` as a text of three cells."""
@@ -323,9 +347,9 @@ class TableDrawing:
 
     def _draw_named_line(self, row: int) -> None:
         """Draw named piles as text."""
-        column, slot = self._area.column, SLOT if self._label(self._plan) else 0
+        column, slot = self._area.column, SLOT if self._label(self._plan) and not self._is_text else 0
         for place in self._named:
-            most = self._area.column + self._area.width - column - slot
+            most = None if self._is_text else self._area.column + self._area.width - column - slot
             text = text_table.named_pile(place, self._piles[place])
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
             self._draw_name(place, row, column + slot, column)
@@ -334,3 +358,20 @@ class TableDrawing:
 
     def _style(self, place: str) -> Style:
         return DIM if place in self._marks.faint else PLAIN
+
+
+def board_lines(game: Game | GameDescription, board: Board, settings: Settings, width: int) -> list[str]:
+    """Draw a table as text: the top card of most piles, and of fanned piles as many cards as fit.
+
+    A number such as ``+3`` replaces cards that do not fit. The last line has what the racer knows besides the piles.
+    """
+    canvas = Canvas(max(width, ROOMY), TEXT_HEIGHT)  # a terminal that is too narrow wraps the lines
+    area = Spot(0, 0, width, TEXT_HEIGHT)
+    TableDrawing(canvas, area, game.layout, game.fanned, board.table, labels=game.labels, cards="text").draw()
+    if settings.plain:
+        canvas.in_ascii()
+    lines = canvas.text()
+    if settings.colored:
+        lines = [ansi(row, look("terminal", settings.suits)).rstrip() for row in canvas.rows()]
+    known = "  ".join([f"home {board.home}", *text_table.facts(board)])
+    return [*re.sub("\n{3,}", "\n\n", "\n".join(lines)).rstrip().split("\n"), known]

@@ -12,10 +12,8 @@ from samedeal.names import seat_marks
 from samedeal.race import events as e
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
-from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
-from samedeal.share.phrases import duration, outcome_phrase, result
-from samedeal_cli.render.phrases import clock, counted, with_unique_names
+from samedeal_cli.render.phrases import bot_mark, clock, counted, standing_sentences
 from samedeal_cli.sanitise import safe_text
 
 _FEW = 3
@@ -43,7 +41,7 @@ def lines(replay: Replay) -> Iterator[str]:
     for entry, (before, after) in zip(replay.entries, pairwise(races), strict=True):
         yield f"{entry.n:>5}  {since_start(races[-1], entry.at):>8}  {entry_text(before, after, entry)}"
     yield ""
-    yield from results(replay.standings, replay.header.game)
+    yield from standing_sentences(replay.standings, replay.header.game)
     yield ""
     yield f"Digest     {replay.digest}"
 
@@ -63,19 +61,6 @@ def heading(header: e.Header, deal: str | None) -> Iterator[str]:
     yield f"Rules      {printable(', '.join(rules))}"
     kind = "open" if header.seed is not None else f"daily of {header.date}" if header.daily else "sealed"
     yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
-
-
-def results(standings: tuple[Standing, ...], game: str) -> Iterator[str]:
-    """Yield the standings, one line each."""
-    if not standings:
-        yield "There were no racers."
-    for standing in with_unique_names(standings):
-        text, after = result(game, standing), f" after {duration(standing.ms)}"
-        if standing.outcome != "won":
-            late = ": the nonce did not come" if standing.outcome == "scratched" else ""
-            text = f"{outcome_phrase(standing.outcome)}{late}, {text}{after}"
-        attempts = f", {standing.attempts} attempts" if standing.attempts > 1 else ""
-        yield f"{standing.place:>2}. {name_with_bot(standing.name, standing.bot)}: {text}{attempts}"
 
 
 def entry_text(before: Race, after: Race, entry: e.Entry) -> str:
@@ -102,7 +87,7 @@ def since_start(race: Race, at: int) -> str:
 
 
 def name_with_bot(name: str, bot: bool) -> str:
-    return f"{printable(name)} (bot)" if bot else printable(name)
+    return printable(name) + bot_mark(bot)
 
 
 def racer_name(race: Race, number: int) -> str:

@@ -3,19 +3,20 @@
 from dataclasses import replace
 from typing import Final
 
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
+from samedeal_cli.render.canvas import BOLD, DIM, Canvas, Spot
 from samedeal_cli.render.phrases import clock, counted, short_deal
+from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.svg import canvas_svg
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import day, printable
 from samedeal_cli.screen import replay_view as view
+from samedeal_cli.state.recording import Track
 from samedeal_cli.state.replay_state import Player
 
 TABLE_WIDTH, TABLE_HEIGHT = 58, 16
 FANNED_HEIGHT: Final = 18
 """The height of a table with fanned piles."""
 MAX_TABLES: Final = 4
-BAR: Final = 12
 
 
 def draw_picture(player: Player, tables: int = MAX_TABLES) -> Canvas:
@@ -37,8 +38,9 @@ def draw_picture(player: Player, tables: int = MAX_TABLES) -> Canvas:
         mark, style = view.VERDICTS[player.outcome]
         canvas.write(0, width - 1 - cells(mark), mark, style)
     canvas.line(1)
-    for row, index in enumerate(ranking, start=3):
-        _standing(player, canvas, row, index)
+    area, slug = Spot(3, 0, width, len(tracks)), recording.game.slug
+    notes = {track.standing.seat: _note(player, track) for track in tracks}
+    draw_standings(canvas, area, [tracks[index].at(player.n) for index in ranking], game=slug, notes=notes)
     top = 4 + len(tracks)
     for at, index in enumerate(shown):
         row, column = top + at // across * (high + 2), 1 + at % across * (TABLE_WIDTH + 3)
@@ -58,21 +60,10 @@ def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
     return canvas_svg(draw_picture(player, tables), title, description)
 
 
-def _standing(player: Player, canvas: Canvas, row: int, index: int) -> None:
-    track = player.recording.tracks[index]
-    style = BOLD if track.standing.place == 1 and player.ended else PLAIN
-    longest = max(cells(view.racer_name(player, track)) for track in player.recording.tracks)
-    longest = min(longest, canvas.width - BAR - 40)
-    canvas.write(row, 1, f"{track.standing.place:>2}", style)
-    canvas.write(row, 4, view.racer_name(player, track), style, most=longest)
-    column = view.draw_bar(track, player.n, canvas, row, 6 + longest, BAR)
-    column = canvas.write(
-        row, column, f"  {view.score_text(track, player.n):>6}  {view.outcome_text(track, player.n)}", style
-    )
-    step = track.step(player.n)
-    more = f"  {counted(track.index(player.n), 'move')}" + (f", attempt {step.attempt}" if step.attempt > 1 else "")
-    point = player.turning_point(track)
-    canvas.write(row, column, f"{more}{f', {point.brief()}' if point and point.step is not None else ''}", DIM)
+def _note(player: Player, track: Track) -> str:
+    """Return a racer's moves so far, and until when they could have won."""
+    moves, point = counted(track.index(player.n), "move"), player.turning_point(track)
+    return f"  {moves}{f', {point.brief()}' if point and point.step is not None else ''}"
 
 
 def _table(player: Player, canvas: Canvas, index: int, room: Spot) -> None:

@@ -76,7 +76,7 @@ class ReplayScreen(CanvasScreen):
             spot = self.widget.canvas.spots[name]
             share = (event.screen_x - spot.column) / (spot.width - 1)
             self._show(self.player.seek(self.player.recording.length * share))
-        elif kind == "racer":
+        elif kind == "seat":
             self._show(self.player.watch_seat(int(what)))
 
     def on_mouse_scroll_down(self, _event: MouseScrollDown) -> None:

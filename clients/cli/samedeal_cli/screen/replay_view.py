@@ -9,6 +9,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PANE, PLAIN, Canvas, Spot, Style, panes
 from samedeal_cli.render.phrases import clock, counted
+from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells, fitted
@@ -130,7 +131,7 @@ def _draw_tables(player: Player, canvas: Canvas, room: Spot) -> None:
         name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
         end = canvas.write(pane.row, pane.column, name, BOLD if watched else PLAIN, most=pane.width - cells(moves))
         canvas.write(pane.row, end, moves, DIM)
-        canvas.spots[f"racer:{track.standing.seat}"] = pane._replace(height=1)
+        canvas.spots[f"seat:{track.standing.seat}"] = pane._replace(height=1)
         draw_board(player, track, canvas, pane._replace(row=pane.row + 2, height=pane.height - 2))
 
 
@@ -261,10 +262,9 @@ def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
                 column = 2 + _draw_racer(player, canvas, Spot(row, column, most), index, bar)
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
-    most = min(24, longest)
-    for line, index in enumerate(range(first, first + rows), start=row):
-        column = _draw_racer(player, canvas, Spot(line, 1, most), index, min(40, canvas.width - most - 32))
-        canvas.write(line, column, f"  {outcome_text(tracks[index], player.n)}")
+    shown = [track.at(player.n) for track in tracks[first : first + rows]]
+    area, watched = Spot(row, 0, canvas.width, rows), player.track.standing.seat
+    draw_standings(canvas, area, shown, game=player.recording.game.slug, watched=watched)
 
 
 def _draw_racer(player: Player, canvas: Canvas, room: Spot, index: int, bar: int) -> int:
@@ -272,17 +272,12 @@ def _draw_racer(player: Player, canvas: Canvas, room: Spot, index: int, bar: int
     track, watched = player.recording.tracks[index], index == player.watched
     name = f"{'▸' if watched else ' '}{racer_name(player, track)}"
     canvas.write(room.row, room.column, name, BOLD if watched else PLAIN, most=room.width + 1)
-    column = draw_bar(track, player.n, canvas, room.row, room.column + room.width + 2, bar) + bool(bar)
+    full = round(track.at(player.n).progress * bar)
+    column = canvas.bar(room.row, room.column + room.width + 2, bar, full) + bool(bar)
     longest = max(cells(score_text(each, player.n)) for each in player.recording.tracks)
     column = canvas.write(room.row, column, f"{score_text(track, player.n):>{longest}}")
-    canvas.spots[f"racer:{track.standing.seat}"] = room._replace(width=column - room.column)
+    canvas.spots[f"seat:{track.standing.seat}"] = room._replace(width=column - room.column)
     return column
-
-
-def draw_bar(track: Track, n: int, canvas: Canvas, row: int, column: int, width: int) -> int:
-    step = track.step(n)
-    full = width if step.game.won else round(width * step.best / step.game.goal)
-    return canvas.bar(row, column, width, full)
 
 
 def racer_name(player: Player, track: Track) -> str:

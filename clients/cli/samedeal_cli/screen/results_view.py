@@ -1,18 +1,17 @@
 """The results of a race: ranking, records, deal, verification and par."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import OUTCOMES
-from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved, deal_line, duration, headline, match_line, ordinal
 from samedeal.wire.documents import Daily, Result
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import counted, local_time, short_deal, versus_phrase
-from samedeal_cli.render.text_table import advice, standings_lines
+from samedeal_cli.render.standings import draw_standings
+from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.drawing import NEWS, TONES, draw_heading, top_ranking
 from samedeal_cli.screen.texts import BAD, GOOD
@@ -25,7 +24,6 @@ SQUARES: Final = {
     "worse": ("▼", Style("diamond"), "behind"),
 }
 """The result of one of the computer's plays, compared with the player's: its mark and what that means."""
-BAR: Final = re.compile("[█░]+")
 PODIUM: Final = 6
 """The height of the podium, with an empty line."""
 LABELS: Final = 11
@@ -51,11 +49,8 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
         row = _draw_podium(state, canvas, row, racers[:3])
     shown = top_ranking(state, max(1, last - 1 - row))
-    lines = standings_lines(shown, game=_slug(state), seat=state.seat, levels=state.levels, width=canvas.width)
-    for line, (racer, text) in enumerate(zip(shown, lines, strict=True), start=row):
-        canvas.write(line, 0, text, BOLD if racer is state.me else DIM if isinstance(racer, Ghost) else PLAIN)
-        if found := BAR.search(text):
-            canvas.write(line, cells(text[: found.start()]), found[0], Style("bar"))
+    area = Spot(row, 0, canvas.width, len(shown))
+    draw_standings(canvas, area, shown, game=_slug(state), seat=state.seat, levels=state.levels)
     if len(state.ranking) > len(shown):
         canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):

@@ -6,7 +6,7 @@ from typing import Final
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
-from samedeal_cli.render.phrases import bot_mark, counted, game_scores_phrase, personal_phrases, versus_phrase
+from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, versus_phrase
 from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.state.actions import help_rows
 from samedeal_cli.state.race_actions import SECTIONS
@@ -89,7 +89,10 @@ def _score_lines(state: RaceState) -> Iterator[tuple[str, Style]]:
         yield from (("", PLAIN), ("You", BOLD))
         yield from ((text, PLAIN) for text in personal_phrases(scores))
         for game in scores.games:
-            yield f"{GAMES[game.game].title if game.game in GAMES else game.game}: {game_scores_phrase(game)}", PLAIN
+            yield (
+                f"{GAMES[game.game].title if game.game in GAMES else game.game}: {', '.join(game_scores(game))}",
+                PLAIN,
+            )
 
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:

@@ -7,6 +7,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Self
 
+from msgspec.structs import replace
+
 from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
 from samedeal.race.race import Race
@@ -37,6 +39,16 @@ class Track:
     def outcome(self, n: int) -> str:
         """Return the racer's outcome at a log entry."""
         return self.standing.outcome if n >= self.ended.n else self.step(n).game.outcome
+
+    def at(self, n: int) -> Standing:
+        """Return the racer's standing at a log entry, with the place at the end."""
+        step, over = self.step(n), n >= self.ended.n
+        reached = next(each.at for each in self.steps if each.best == step.best)
+        progress = 1 if step.game.won else step.best / step.game.goal
+        so_far = {"home": step.best, "progress": progress, "attempts": step.attempt}
+        return replace(
+            self.standing, outcome=self.outcome(n), done=over, ms=self.ended.at if over else reached, **so_far
+        )
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
