@@ -1,7 +1,7 @@
 """Practice: on the full screen by keys, in line mode, and from a replay."""
 
 import asyncio
-import subprocess
+from asyncio.subprocess import Process, create_subprocess_exec
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -181,13 +181,13 @@ async def test_advice_on_an_earlier_position_is_dropped() -> None:
 
 
 async def test_a_cancelled_search_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = list[subprocess.Popen[bytes]]()
+    started = list[Process]()
 
-    def remembering(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        started.append(subprocess.Popen(*arguments, **options))
+    async def remembering(*arguments: Any, **options: Any) -> Process:
+        started.append(await create_subprocess_exec(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr("samedeal_cli.searches.Popen", remembering)
+    monkeypatch.setattr("samedeal_cli.searches.create_subprocess_exec", remembering)
     task = asyncio.create_task(advice(PublicDeal("corner-stones", "1"), ()))
     await until(lambda: started)
     task.cancel()

@@ -3,12 +3,11 @@
 As a program, this module reads a question from standard input and writes the answer to standard output.
 """
 
-import asyncio
 import os
 import sys
+from asyncio.subprocess import DEVNULL, PIPE, create_subprocess_exec
 from collections.abc import Callable
 from contextlib import suppress
-from subprocess import DEVNULL, PIPE, Popen
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec import msgpack
@@ -77,25 +76,15 @@ def line_replay(analysis: Analysis) -> Replay:
 async def _answer(kind: str, question: bytes, answer: type[T]) -> T:
     """Return the answer of another process, which ends with this task."""
     program = (sys.executable, "-P", "-m", __name__, kind)
-    processes: list[Popen[bytes]] = []
-    is_over = False
-
-    def ask() -> bytes:
-        with Popen(program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True) as process:  # noqa: S603
-            processes.append(process)
-            if is_over:  # the task ended while the process started
-                process.kill()
-            data, _ = process.communicate(question)
-        if process.returncode:
-            raise Failure("the search for a winning line failed")
-        return data
-
+    process = await create_subprocess_exec(*program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)
     try:
-        data = await asyncio.to_thread(ask)
+        data, _ = await process.communicate(question)
     finally:
-        is_over = True
-        for process in processes:
+        with suppress(ProcessLookupError):
             process.kill()
+        await process.wait()
+    if process.returncode:
+        raise Failure("the search for a winning line failed")
     return msgpack.decode(data, type=answer)
 
 
