@@ -12,7 +12,7 @@ import click
 from samedeal.arena.arena_results import ArenaRace, Pair, pair, table
 from samedeal.computer.deal_filters import FILTERS, usual_filter
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.arena_races import Contest, play_all, processors
+from samedeal_cli.bots.arena_races import Contest, play_all, processors
 
 PLAYERS: Final = ("random", "greedy", "playouts", "solver")
 HEADER: Final = (

@@ -11,7 +11,7 @@ import pytest
 
 from samedeal.computer.deal_filters import passes
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands.bot import MAX_REFUSALS
+from samedeal_cli.bots.bot import MAX_REFUSALS
 from support.child_processes import runs
 from support.program import SAMEDEAL, ended, ran, started
 from support.waiting import wait_until

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
-from samedeal_cli.commands import bot
-from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Player, Refusal, State, play
+from samedeal_cli.bots import bot
+from samedeal_cli.bots.bot import MAX_REFUSALS, RESIGN, Player, Refusal, State, play
 from samedeal_cli.net.connection import Connection
 from support.scripted_server import RACE, Peer, server, view
 

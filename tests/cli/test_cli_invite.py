@@ -11,8 +11,8 @@ from urllib.request import Request, urlopen
 import pytest
 import segno
 
-from samedeal_cli.commands.serve import lan_address
 from samedeal_cli.failure import Failure
+from samedeal_cli.local_server import lan_address
 from samedeal_cli.main import main
 from samedeal_cli.render.qr_code import qr_lines
 from support.program import SAMEDEAL
@@ -157,7 +157,7 @@ def test_lan_with_conflicting_options_exits_with_2(
 def test_lan_without_a_network_fails(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("samedeal_cli.commands.serve.own_addresses", lambda: ("127.0.1.1",))
+    monkeypatch.setattr("samedeal_cli.local_server.own_addresses", lambda: ("127.0.1.1",))
     assert main.exit_code([command, "--lan"]) == 1
     assert capsys.readouterr().err.startswith("samedeal: this machine has no network address")
 

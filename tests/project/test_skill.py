@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from research import skill
 from samedeal.arena import players, playouts
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.commands import arena_races
+from samedeal_cli.bots import arena_races
 
 pytestmark = pytest.mark.tier(2)
 

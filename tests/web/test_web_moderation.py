@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
-from samedeal_cli.net.admin_api import AdminApi
+from samedeal_server.operate.admin_api import AdminApi
 from support.browser import IN_BROWSER, check_layout, open_page, resign, solo, start_race, take_seat, wait_for_deal
 from support.logged_server import LoggedServer, request
 from support.servers import Server, racers

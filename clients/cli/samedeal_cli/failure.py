@@ -24,12 +24,13 @@ INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143
 
 
 class Failure(click.ClickException):
-    """Ends a command with a line on standard error and an exit code."""
+    """Ends a command with an error message, usually of one line, and an exit code."""
 
     exit_code = 1
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"samedeal: {safe_text(self.format_message()).removesuffix('.')}", file=file, err=file is None)
+        text = safe_text(self.format_message(), "\n")
+        click.echo(f"samedeal: {text.removesuffix('.')}", file=file, err=file is None)
 
 
 def warn(what: str, error: OSError) -> None:

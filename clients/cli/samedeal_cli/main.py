@@ -28,7 +28,7 @@ from samedeal_cli.settings import INVALID, check_environment, global_options
 
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Play": {
-        "demo": ("samedeal_cli.commands.demo:demo", "Start a local server and a race against bots."),
+        "demo": ("samedeal_cli.bots.demo:demo", "Start a local server and a race against bots."),
         "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
         "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
         "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
@@ -65,14 +65,17 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
     },
     "Bots": {
-        "bot": ("samedeal_cli.commands.bot:bot", "Let a program play a seat."),
-        "arena": ("samedeal_cli.commands.arena:arena", "Race bots against each other without a server."),
+        "bot": ("samedeal_cli.bots.bot:bot", "Let a program play a seat."),
+        "arena": ("samedeal_cli.bots.arena:arena", "Race bots against each other without a server."),
     },
     "Server": {
-        "serve": ("samedeal_cli.commands.serve:serve", "Run a server."),
-        "backup": ("samedeal_cli.commands.backup:backup", "Back up a server's store, and verify the backup."),
-        "restore": ("samedeal_cli.commands.backup:restore", "Restore a backup into an empty store."),
-        "admin": ("samedeal_cli.commands.admin_people:admin", "Administer a server."),
+        "serve": ("samedeal_server.operate.serve:serve", "Run a server."),
+        "backup": (
+            "samedeal_server.operate.backup_commands:backup",
+            "Back up a server's store, and verify the backup.",
+        ),
+        "restore": ("samedeal_server.operate.backup_commands:restore", "Restore a backup into an empty store."),
+        "admin": ("samedeal_server.operate.admin:admin", "Administer a server."),
     },
 }
 """The import path and the description of each command, in the groups of ``samedeal --help``."""

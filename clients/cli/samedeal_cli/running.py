@@ -23,9 +23,11 @@ AGAIN_S: Final = 0.5
 class WayOut:
     """Ends the process on request, even while its event loop is blocked."""
 
-    def __init__(self, restore: Callable[[], None] = lambda: None) -> None:
-        """`restore` restores the terminal. It is called in another thread."""
-        self._restore = restore
+    def __init__(self, restore: Callable[[], None] = lambda: None, *, patient: bool = False) -> None:
+        """`restore` restores the terminal. It is called in another thread. With `patient`, wait for the event loop
+        however long it is blocked, so that what is running can delete its files.
+        """
+        self._restore, self._patient = restore, patient
         self._reacted = Event()
         self._reacted.set()
 
@@ -52,12 +54,16 @@ class WayOut:
             self._leave(code)
 
     def _leave(self, code: int) -> None:
-        self._restore()
-        os._exit(code)
+        if not self._patient:
+            self._restore()
+            os._exit(code)
 
 
 def run(main: Coroutine[Any, Any, T], way_out: WayOut | None = None) -> T:
-    """Like ``asyncio.run``, but SIGTERM and SIGHUP cancel the coroutine and exit with TERMINATED."""
+    """Like ``asyncio.run``, but SIGTERM and SIGHUP cancel the coroutine and exit with TERMINATED.
+
+    If SIGHUP is ignored, as by ``nohup``, it stays ignored.
+    """
     terminated = asyncio.Event()
     try:
         result = asyncio.run(_cancel_on_signal(main, terminated, way_out or WayOut()))
@@ -103,7 +109,7 @@ def _signals_passed_to(terminate: Callable[[], None]) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
-    ending = (signal.SIGTERM, signal.SIGHUP)
+    ending = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
     ours, theirs = socketpair()
 
     def watch() -> None:

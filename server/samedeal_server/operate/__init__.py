@@ -1,1 +1,1 @@
-"""Programs for operators: backups, and the doctor of an installation."""
+"""The commands of operators, which the program ``samedeal`` imports when they are called."""

@@ -5,19 +5,17 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib import metadata
+from importlib import import_module, metadata
 from itertools import groupby
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
 import click
-import msgspec
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
@@ -26,8 +24,8 @@ from samedeal.version import VERSION
 from samedeal.wire.decoding import SUBPROTOCOLS
 from samedeal_cli import config_file as config
 from samedeal_cli.commands.output import show
-from samedeal_cli.commands.serve import check_installed
 from samedeal_cli.failure import Failure, Misused, Unreachable
+from samedeal_cli.local_server import check_installed
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.render.phrases import counted
@@ -64,7 +62,12 @@ class Finding(NamedTuple):
     checks=False,
 )
 @click.option("--server-side", is_flag=True, help="Check the installation of a server on this machine instead.")
-@click.option("--backups", metavar="FOLDER", type=click.Path(), help="With --server-side, the folder of its backups.")
+@click.option(
+    "--backups",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="With --server-side, the folder of its backups.",
+)
 @click.option(
     "--port",
     "ports",
@@ -73,7 +76,7 @@ class Finding(NamedTuple):
     type=click.IntRange(1, 65535),
     help="With --server-side, a port on which a server must be running; can be repeated.",
 )
-def doctor(settings: Settings, server_side: bool, backups: str | None, ports: tuple[int, ...]) -> int:
+def doctor(settings: Settings, server_side: bool, backups: Path | None, ports: tuple[int, ...]) -> int:
     """Check that everything works. The output contains no secrets: you can paste it into a bug report.
 
     Exits with 1 if there is a problem, and with 3 if the server set by a flag, the environment or the config file
@@ -137,16 +140,11 @@ def _paths() -> Iterator[Finding]:
     yield Finding("paths", "known players", len(list((state / "guests").glob("*.json"))))
 
 
-def _installation(backups: str | None, ports: Sequence[int]) -> list[Finding]:
+def _installation(backups: Path | None, ports: Sequence[int]) -> list[Finding]:
     """Return what the server's package finds about an installation. Raises Failure if it cannot run."""
     check_installed(store="checked by the server's package")
-    options = [f"--port={port}" for port in ports] + ([] if backups is None else [f"--backups={backups}"])
-    program = [sys.executable, "-m", "samedeal_server.operate.doctor", *options]
-    done = subprocess.run(program, capture_output=True, check=False)  # noqa: S603 (our own program)
-    try:
-        return [Finding(*finding) for finding in msgspec.json.decode(done.stdout, type=list[tuple[str, str, Any, str]])]
-    except (msgspec.DecodeError, TypeError):
-        raise Failure(f"the server's checks failed: {done.stderr.decode(errors='replace').strip()}") from None
+    found: list[Finding] = import_module("samedeal_server.operate.doctor.installation").findings(backups, ports)
+    return found
 
 
 def _without_home(text: str | Path) -> str:

@@ -16,8 +16,8 @@ from samedeal.race.events import Header
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal.wire.messages import View
-from samedeal_cli.commands.bot import RandomPlayer, play
-from samedeal_cli.commands.demo_server import Server
+from samedeal_cli.bots.bot import RandomPlayer, play
+from samedeal_cli.bots.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
 from samedeal_cli.failure import Failure, Unverified

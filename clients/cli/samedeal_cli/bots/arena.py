@@ -12,7 +12,7 @@ from samedeal.arena.players import PLAYERS, plays
 from samedeal.computer.deal_filters import FILTERS, usual_filter
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
-from samedeal_cli.commands.arena_races import Contest, check_program, play_all, processors
+from samedeal_cli.bots.arena_races import Contest, check_program, play_all, processors
 from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import DURATION, GAME, LONGEST_SEED, SEED, Number, Parsed
 from samedeal_cli.failure import Misused

@@ -1,4 +1,4 @@
-"""The program behind ``samedeal doctor --server-side``: writes its findings as JSON."""
+"""What ``samedeal doctor --server-side`` checks: the installation of a server."""
 
 import asyncio
 import logging
@@ -6,23 +6,11 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-import click
-from msgspec import json
-
+from samedeal_cli.commands.doctor import Finding
 from samedeal_server.operate.doctor import machine
-from samedeal_server.operate.doctor.finding import Finding
 from samedeal_server.operate.doctor.public_url import public_url
 from samedeal_server.operate.doctor.store_findings import store
 from samedeal_server.settings import Settings, SettingsError, removed
-
-
-@click.command()
-@click.option("--backups", type=click.Path(path_type=Path))
-@click.option("--port", "ports", multiple=True, type=int)
-def main(backups: Path | None, ports: tuple[int, ...]) -> None:
-    """Write the findings as a JSON array."""
-    logging.disable()  # the findings say the same
-    click.echo(json.encode(findings(backups, ports)))
 
 
 def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
@@ -30,6 +18,7 @@ def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
 
     Servers must be running on all `ports`. Without any, the configured port is checked, which may also be free.
     """
+    logging.disable()  # the findings say the same
     try:
         settings = Settings.from_env(os.environ)
     except SettingsError as error:
@@ -45,7 +34,3 @@ def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
         *public_url(settings, keys),
         *(machine.backups(backups) if backups else ()),
     ]
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.synthetic_race import TICK_MS
 from samedeal.wire.messages import View
-from samedeal_cli.commands.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
+from samedeal_cli.bots.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.running import run

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from samedeal_cli.commands.serve import EVERYWHERE, is_free, lan_address, server_command
 from samedeal_cli.failure import Failure
+from samedeal_cli.local_server import EVERYWHERE, is_free, lan_address, server_command
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import demo_file
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,9 +15,9 @@ from msgspec import Struct
 from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import RACE, Link, Number, Parsed
 from samedeal_cli.failure import Misused
-from samedeal_cli.net.admin_api import KEY_VARIABLE, AdminApi, default_socket
-from samedeal_cli.render.phrases import local_time
+from samedeal_cli.render.phrases import counted, local_time
 from samedeal_cli.settings import Settings, command, global_options
+from samedeal_server.operate.admin_api import KEY_VARIABLE, AdminApi, default_socket
 
 LOCAL: Final = "http://127.0.0.1"
 """Stands for the server in URLs that are sent on its socket."""
@@ -68,11 +68,9 @@ def _api(settings: Settings) -> AdminApi:
     return AdminApi(LOCAL, path=path or default_socket())
 
 
-class _Player(Struct, frozen=True):
-    seat: int
+class _Person(Struct, frozen=True):
     player: str
     name: str
-    bot: bool = False
 
 
 class _Race(Struct, frozen=True):
@@ -82,7 +80,7 @@ class _Race(Struct, frozen=True):
     unlisted: bool = False
     hidden: bool = False
     closed: bool = False
-    players: tuple[_Player, ...] = ()
+    players: tuple[_Person, ...] = ()
 
 
 class _Races(Struct, frozen=True):
@@ -100,13 +98,20 @@ class _Bans(Struct, frozen=True):
     bans: tuple[_Ban, ...]
 
 
-class _Entry(Struct, frozen=True):
-    at: int
-    by: str
+class _Change(Struct, frozen=True):
     command: str
     subject: str = ""
     reason: str = ""
     until: int | None = None
+
+    @property
+    def until_text(self) -> str:
+        return "" if self.until is None else f"until {local_time(self.until)}"
+
+
+class _Entry(_Change, frozen=True, kw_only=True):
+    at: int
+    by: str
 
 
 class _Log(Struct, frozen=True):
@@ -115,6 +120,32 @@ class _Log(Struct, frozen=True):
 
 class _Revoked(Struct, frozen=True):
     tokens: int
+
+
+class _Report(Struct, frozen=True):
+    id: str
+    at: int
+    race: str
+    about: _Person
+    by: _Person
+    reason: str
+    text: str = ""
+
+
+class _Reports(Struct, frozen=True):
+    reports: tuple[_Report, ...]
+
+
+class _Erased(Struct, frozen=True):
+    player: str
+    tokens: int
+    withdrawn: int
+    unreadable: int
+    next: str | None = None
+
+
+class _ErasedPlayers(Struct, frozen=True):
+    players: tuple[str, ...]
 
 
 def _days(text: str) -> int:
@@ -249,8 +280,7 @@ def revoke(settings: Settings, api: AdminApi, player: str, reason: str) -> None:
     Nobody can return as this player after that. Reads all guests of the server.
     """
     data = api.post("revoke", subject=player, reason=reason)
-    tokens = api.read(data, _Revoked).tokens
-    show(settings, data, [f"{tokens} {'device' if tokens == 1 else 'devices'} logged out"])
+    show(settings, data, [f"{counted(api.read(data, _Revoked).tokens, 'device')} logged out"])
 
 
 @admin_command("samedeal admin log", "samedeal admin log --limit 200 --json")
@@ -260,22 +290,78 @@ def log(settings: Settings, api: AdminApi, limit: int, before: str | None) -> No
     """Show what administrators did, newest first."""
     data = api.get("log", {"limit": limit, "before": before})
     rows = [
-        (local_time(each.at), each.by, each.command, each.subject, _until(each.until), each.reason)
+        (local_time(each.at), each.by, each.command, each.subject, each.until_text, each.reason)
         for each in api.read(data, _Log).entries
     ]
     show(settings, data, table_lines(rows))
 
 
-class _Change(Struct, frozen=True):
-    command: str
-    subject: str = ""
-    until: int | None = None
-
-
 def _show_change(settings: Settings, api: AdminApi, data: bytes) -> None:
     change = api.read(data, _Change)
-    show(settings, data, [" ".join(filter(None, (change.command, change.subject, _until(change.until))))])
+    show(settings, data, [" ".join(filter(None, (change.command, change.subject, change.until_text)))])
 
 
-def _until(until: int | None) -> str:
-    return "" if until is None else f"until {local_time(until)}"
+# Reports about people, and erasing them.
+
+
+@admin_command("samedeal admin reports", "samedeal admin reports --json")
+@click.option("--limit", type=Number(1, 1000), default=50, help="Maximum number of reports.")
+def reports(settings: Settings, api: AdminApi, limit: int) -> None:
+    """List what players have reported and nobody has settled yet, newest first."""
+    data = api.get("reports", {"limit": limit})
+    rows = (
+        (each.id, local_time(each.at), each.race, each.reason, _person(each.about), f"by {_person(each.by)}", each.text)
+        for each in api.read(data, _Reports).reports
+    )
+    show(settings, data, table_lines(rows))
+
+
+def _person(person: _Person) -> str:
+    return f"{person.name} {person.player}"
+
+
+@admin_command("samedeal admin settle 3f9a0c62b1d4 --reason 'banned for a week'")
+@click.argument("report", metavar="ID")
+@click.option("--reason", help="What was done about it, for the log.")
+def settle(settings: Settings, api: AdminApi, report: str, reason: str | None) -> None:
+    """Remove a report from the list, because it needs no more attention."""
+    data = api.post("settle", id=report, reason=reason)
+    settled = api.read(data, _Report)
+    show(settings, data, ())
+    settings.say(f"The report about {settled.about.name} in {settled.race} is settled")
+
+
+@admin_command("samedeal admin erase 0c7bdee7a3e5ab1f", "samedeal admin erase $(cat erased.txt)")
+@click.argument("players", metavar="PLAYER...", nargs=-1, required=True)
+@click.option("--reason", help="For the log. Don't repeat the name here.")
+def erase(settings: Settings, api: AdminApi, players: tuple[str, ...], reason: str | None) -> None:
+    """Erase people: log them out, remove their names, and withdraw the replays of all their races.
+
+    PLAYER is a public id. This cannot be undone. If it is interrupted, repeat it.
+    """
+    erased = []
+    for player in dict.fromkeys(players):
+        steps = list(_steps(api, player, reason))
+        count = {name: sum(getattr(step, name) for step in steps) for name in ("tokens", "withdrawn", "unreadable")}
+        erased.append({"player": steps[0].player, **count})
+        devices, replays = counted(count["tokens"], "device"), counted(count["withdrawn"], "replay")
+        settings.say(f"{steps[0].player} was erased: {devices} logged out, {replays} withdrawn")
+        if count["unreadable"]:
+            settings.say(f"{counted(count['unreadable'], 'replay')} could not be read; the server's log names them")
+    show(settings, {"erased": erased}, ())
+
+
+def _steps(api: AdminApi, player: str, reason: str | None) -> Iterator[_Erased]:
+    after = None
+    while True:
+        step = api.read(api.post("erase", player=player, reason=reason, after=after), _Erased)
+        yield step
+        if (after := step.next) is None:
+            break
+
+
+@admin_command("samedeal admin erased > erased.txt")
+def erased(settings: Settings, api: AdminApi) -> None:
+    """List the public ids of erased people, to erase them again after restoring a backup."""
+    data = api.get("erased")
+    show(settings, data, api.read(data, _ErasedPlayers).players)
