@@ -48,7 +48,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "table": ("samedeal_cli.commands.table:table", "Print the standings over several races."),
         "par": ("samedeal_cli.commands.par:par", "Compare your results with the computer's on the same deal."),
         "solve": ("samedeal_cli.commands.solve:solve", "Say whether a deal can be solved."),
-        "share": ("samedeal_cli.commands.share:share", "Print a race as a line of text and its link."),
+        "share": ("samedeal_cli.commands.par:share", "Print a race as a line of text and its link."),
         "report": ("samedeal_cli.commands.report:report", "Report a player to the administrators."),
         "export": ("samedeal_cli.commands.replays:export", "Convert a replay to another format."),
         "deal": ("samedeal_cli.commands.replays:deal", "Show the cards of a deal code."),

@@ -7,8 +7,7 @@ from contextlib import suppress
 import click
 
 from samedeal_cli.addresses import same_server
-from samedeal_cli.commands.invite import explain_link, qr_option
-from samedeal_cli.commands.output import show, table_lines
+from samedeal_cli.commands.output import explain_link, qr_option, show, table_lines
 from samedeal_cli.commands.parameters import LOGIN, NAME, Login, as_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net import guests

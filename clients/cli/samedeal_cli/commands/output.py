@@ -1,4 +1,4 @@
-"""Output of commands: lines of text, tables, JSON documents and files."""
+"""Output of commands: lines of text, tables, JSON documents, links and files."""
 
 import re
 import shutil
@@ -9,7 +9,9 @@ from typing import Final
 import click
 import msgspec
 
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import Misused
+from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.transcript import in_ascii
 from samedeal_cli.sanitise import print_file
@@ -18,6 +20,8 @@ from samedeal_cli.settings import Settings
 WIDE: Final = 74
 """Minimum terminal width for tables. On narrower terminals, each cell gets its own line."""
 _AMOUNT: Final = re.compile(r"(\d[\d.:]*[ a-z%]*)?")
+
+qr_option = click.option("--qr", is_flag=True, help="Also show the link as a QR code.")
 
 
 def print_line(settings: Settings, line: str) -> None:
@@ -69,3 +73,11 @@ def write_output(settings: Settings, path: Path | None, data: bytes) -> None:
         return
     write_file(path, data)
     settings.say(f"{path}: {len(data)} bytes")
+
+
+def explain_link(settings: Settings, link: str, others: str, *, qr: bool) -> None:
+    """Say if only this machine can open a link. `others` is what else it would be for. With `qr`, draw it."""
+    if is_local(link):
+        settings.say(f"Only this machine can open that link; {others}, use samedeal serve --lan")
+    if qr:
+        click.echo("\n".join(qr_lines(link, ascii=settings.plain, color=settings.colored)), err=True)

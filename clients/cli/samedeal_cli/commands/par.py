@@ -1,9 +1,10 @@
-"""The command ``par``: compares results with the computer's on the same deal."""
+"""The commands ``par`` and ``share``: results, compared with the computer's on the same deal."""
 
 import shutil
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -18,9 +19,9 @@ from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.share.par_chart import LONGEST_ROW, rows, verdict
 from samedeal.wire.documents import RacePar
 from samedeal_cli.commands.output import show, write_output
-from samedeal_cli.commands.parameters import FILE, RACE_OR_DEAL, Deal, Link, Number, variant_option
+from samedeal_cli.commands.parameters import FILE, RACE, RACE_OR_DEAL, Deal, Link, Number, variant_option
 from samedeal_cli.commands.replays import FORMATS, format_of
-from samedeal_cli.failure import Misused, Unreachable
+from samedeal_cli.failure import Declined, Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, Variants, plain
 from samedeal_cli.render.phrases import short_deal
 from samedeal_cli.render.transcript import printable
@@ -28,6 +29,8 @@ from samedeal_cli.settings import Settings, command
 
 POLL_S: Final = 0.2
 """Interval between requests while the server computes a par."""
+PAR_TIMEOUT_S: Final = 20.0
+"""How long ``share`` waits for par, which the text includes."""
 _LETTERS: Final[dict[Square, str]] = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
 _COLORS: Final[dict[Square, str]] = {"solved": "32", "better": "91", "equal": "39", "worse": "94"}
 
@@ -80,6 +83,25 @@ def par(
         write_output(settings, svg, api.download(f"{path}.svg", query=query))
     else:
         show(settings, data, _lines(settings, api.read(data, RacePar if isinstance(what, Link) else Par)))
+
+
+@command("samedeal share calm-otter-42", "samedeal share calm-otter-42 --seat 2")
+@click.argument("race", type=RACE)
+@click.option("--seat", type=Number(1), metavar="N", help="Share the result of this seat.  [default: all results]")
+def share(settings: Settings, race: Link, seat: int | None) -> None:
+    """Print a race as a line of text and its link, for a chat.
+
+    RACE is a link or an id. With --seat, the line has the racer's place and time and, once the deal is public, the pace
+    and how many of the computer's plays did worse.
+    """
+    api = Api(race.server or settings.address)
+    deadline = time.monotonic() + PAR_TIMEOUT_S
+    with suppress(Declined):  # it has none, or keeps it secret
+        for _ in compute_par(api, f"/races/{race.race_id}/par") if seat is not None else ():
+            if time.monotonic() > deadline:
+                break
+    text = api.share_text(race.race_id, seat)
+    show(settings, {"text": text}, text.splitlines())
 
 
 def compute_par(api: Api, path: str, query: dict[str, object] | None = None) -> Iterator[tuple[ParProgress, bytes]]:

@@ -11,9 +11,8 @@ from samedeal.scores.evening import BEST_OF
 from samedeal.share.phrases import result
 from samedeal.wire.documents import Listed, RaceList, RaceSummary, ReplayList
 from samedeal_cli.commands.first_use import open_race
-from samedeal_cli.commands.invite import explain_link, qr_option
 from samedeal_cli.commands.mode import Mode, mode_option
-from samedeal_cli.commands.output import print_line, show, table_lines
+from samedeal_cli.commands.output import explain_link, print_line, qr_option, show, table_lines
 from samedeal_cli.commands.parameters import (
     DEAL,
     DELAY,

@@ -14,8 +14,7 @@ from samedeal_cli.render.table_view import Marks, TableDrawing
 from samedeal_cli.render.text_table import card_text, find_cards, with_cards
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.render.transcript import card_moves, in_ascii, name_with_bot, printable
-from samedeal_cli.state.marks import MarkKind
-from samedeal_cli.state.recording import Track
+from samedeal_cli.state.recording import MarkKind, Track
 from samedeal_cli.state.replay_state import SPEEDS, Player
 
 LIST_FROM: Final = 80

@@ -1,22 +1,50 @@
-"""A finished race for playback: every table of every racer, and its time."""
+"""A finished race for playback: every table of every racer, its time, and marks on the timelines of racers."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import Self
+from itertools import islice, pairwise
+from statistics import mean
+from typing import Final, Literal, NamedTuple, Self
 
 from msgspec.structs import replace
 
 from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
 from samedeal.race.race import Race
-from samedeal.race.run import Run
+from samedeal.race.run import RESTART, UNDO, Run
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.render.phrases import with_unique_names
-from samedeal_cli.state.marks import Mark, Step, marks
+
+MarkKind = Literal["home", "undo", "restart", "think", "turn", "end"]
+"""A marked event of a racer: a card that went home, an undo, a restart, a long think, the turning point, the end."""
+THINK_MS: Final = 2_000
+"""A long think lasts at least this long, and several times as long as the racer's average pause."""
+THINK_TIMES: Final = 3
+
+
+class Step(NamedTuple):
+    """A racer's table after a move; the first step is the deal."""
+
+    n: int
+    """The number of the log entry."""
+    at: int
+    """Milliseconds since the deal."""
+    move: Move
+    game: Game
+    attempt: int
+    best: int
+    """The most cards home in any attempt so far."""
+
+
+class Mark(NamedTuple):
+    """An event on the timeline of a racer."""
+
+    n: int
+    at: int
+    kind: MarkKind
 
 
 @dataclass(frozen=True)
@@ -53,7 +81,7 @@ class Track:
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """All marks, in order."""
-        return tuple(sorted([*marks(self.steps), self.ended], key=lambda mark: mark.n))
+        return tuple(sorted([*_marks(self.steps), self.ended], key=lambda mark: mark.n))
 
     @cached_property
     def times(self) -> tuple[int, ...]:
@@ -131,6 +159,21 @@ class Recording:
     def times(self) -> tuple[int, ...]:
         """The times of all moves, in order."""
         return tuple(sorted({at for track in self.tracks for at in track.times}))
+
+
+def _marks(steps: Sequence[Step]) -> list[Mark]:
+    """Return the marks of a racer's moves, in order."""
+    pauses = [after.at - before.at for before, after in pairwise(steps)]
+    long = max(THINK_MS, THINK_TIMES * mean(pauses)) if pauses else 0
+    found = []
+    for (before, step), pause in zip(pairwise(steps), pauses, strict=True):
+        if pause > long:
+            found.append(Mark(step.n, step.at, "think"))
+        if step.move in (UNDO, RESTART):
+            found.append(Mark(step.n, step.at, "undo" if step.move == UNDO else "restart"))
+        elif step.game.home > before.game.home:
+            found.append(Mark(step.n, step.at, "home"))
+    return found
 
 
 def _step(race: Race, run: Run, move: Move) -> Step:

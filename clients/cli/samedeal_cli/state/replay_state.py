@@ -12,8 +12,7 @@ from samedeal.analysis.analysis import Analysis
 from samedeal.analysis.turning_point import TurningPoint
 from samedeal.proof.outcomes import Outcome
 from samedeal_cli.state import actions
-from samedeal_cli.state.marks import Mark, Step
-from samedeal_cli.state.recording import Recording, Track
+from samedeal_cli.state.recording import Mark, Recording, Step, Track
 from samedeal_cli.timecode import Moment, parse_moment
 
 SPEEDS: Final = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
