@@ -128,7 +128,7 @@ def test_errors_are_one_line(
 
 
 async def test_client_shows_why_it_was_removed(server: Server) -> None:
-    transport = await Transport.open(server.url, "calm-otter-1", "msgpack")
+    transport = await Transport.open(server.url, "calm-otter-1")
     await transport.send(m.Hello(id=1, name="trent"))
     await transport.receive()
     done("ban", "trent", "--reason", "noise", "--for", "1h")
@@ -153,7 +153,7 @@ async def test_client_in_a_banned_network_shows_why(server: Server) -> None:
     done("ban", "127.0.0.1", "--reason", "flood")
     try:
         with pytest.raises(Declined, match=r"UTC: flood \(banned\)"):
-            await Transport.open(server.url, "calm-otter-1", "msgpack")
+            await Transport.open(server.url, "calm-otter-1")
         result = run("ls", "races", "--server", server.url)
         assert (result.exit_code, "UTC: flood (banned)" in result.stderr) == (4, True)
     finally:

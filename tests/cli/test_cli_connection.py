@@ -9,7 +9,6 @@ from msgspec import structs
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from samedeal.codec import Form
 from samedeal.commitments import nonce_commitment
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
@@ -328,13 +327,12 @@ async def test_other_servers_are_unreachable() -> None:
                 pass
 
 
-@pytest.mark.parametrize("form", ["msgpack", "json"])
-async def test_spectator_of_open_tables_has_the_newest_boards(form: Form, redis_url: str) -> None:
+async def test_spectator_of_open_tables_has_the_newest_boards(redis_url: str) -> None:
     with Server(redis_url) as game:
         race = game.create("corners", seed="42", max_racers=1, start_delay_ms=0, spectators="open")
         async with (
             Connection(game.url, race, name="ada") as racer,
-            Connection(game.url, race, name="bo", watch=True, form=form) as onlooker,
+            Connection(game.url, race, name="bo", watch=True) as onlooker,
             asyncio.timeout(50),
         ):
             if (await racer.ready()).stage != "running":

@@ -197,7 +197,7 @@ REMOTE = "http://127.0.0.3:1"
 def failures(server: str) -> list[str]:
     """The error messages of a request and of a WebSocket."""
     messages = []
-    for connect in (Api(server).games, lambda: asyncio.run(Transport.open(server, RACE, "json"))):
+    for connect in (Api(server).games, lambda: asyncio.run(Transport.open(server, RACE))):
         with pytest.raises(Failure) as caught:
             connect()
         messages.append(caught.value.format_message())

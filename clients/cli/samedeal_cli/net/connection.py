@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.codec import Form
 from samedeal.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import RACE_FORMAT, Header
@@ -74,7 +73,6 @@ class Connection(LiveView):
         watch: bool = False,
         bot: bool = False,
         features: tuple[str, ...] = (),
-        form: Form = "msgpack",
         nonces: Nonces | None = None,
         keep_in: Path | None = None,
         on_welcome: Callable[[m.Welcome], None] | None = None,
@@ -92,7 +90,7 @@ class Connection(LiveView):
         self.token = token
         self.welcome: m.Welcome
         self.header: Header
-        self._watch, self._bot, self._form = watch, bot, form
+        self._watch, self._bot = watch, bot
         self._features, self._keep_in = features, keep_in
         self._book: ReceiptBook | None = None  # once the header is known
         self._nonces = nonces or Nonces(token_bytes(32))
@@ -192,7 +190,7 @@ class Connection(LiveView):
 
     async def _join(self) -> None:
         """Open a socket and take the seat."""
-        transport = await Transport.open(self.server, self.race_id, self._form)
+        transport = await Transport.open(self.server, self.race_id)
         try:
             async with asyncio.timeout(GREETING_S):
                 self.welcome = await self._greet(transport)

@@ -98,13 +98,6 @@ class Api:
         self.server, self._timeout = server, timeout
         self._opener: OpenerDirector | None = None
 
-    def answers(self) -> bool:
-        """Return whether the server responds."""
-        with suppress(Failure):
-            self.download("/healthz", base="")
-            return True
-        return False
-
     def games(self) -> Sequence[GameDescription]:
         return self.read(self.fetch("/games"), GameList).games
 

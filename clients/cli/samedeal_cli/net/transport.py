@@ -10,7 +10,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
-from samedeal.codec import Form, encode
+from samedeal.codec import encode
 from samedeal.errors import Malformed, Refused
 from samedeal.version import VERSION
 from samedeal.wire.close_codes import CloseCode
@@ -23,6 +23,7 @@ from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.sanitise import safe_text
 
 PROGRAM: Final = f"samedeal-cli/{VERSION}"
+SUBPROTOCOL: Final = next(Subprotocol(name) for name, form in SUBPROTOCOLS.items() if form == "msgpack")
 READER: Final = f"this client (samedeal {VERSION})"
 CLOSE_S: Final = 1.0
 """Maximum wait for the server's closing handshake."""
@@ -68,30 +69,30 @@ class TemporarilyRefused(Declined):
 class Transport:
     """An open WebSocket."""
 
-    def __init__(self, server: str, race_id: str, form: Form, socket: ClientConnection) -> None:
-        self._server, self._race_id, self._form, self._socket = server, race_id, form, socket
+    def __init__(self, server: str, race_id: str, socket: ClientConnection) -> None:
+        self._server, self._race_id, self._socket = server, race_id, socket
 
     @classmethod
-    async def open(cls, server: str, race_id: str, form: Form) -> Self:
+    async def open(cls, server: str, race_id: str) -> Self:
         """Open a WebSocket for a race. Raises Unreachable, and Declined if the client's address is banned."""
         try:
             try:
-                socket = await _connect(server, f"/ws/{quote(race_id, safe='')}", form)
+                socket = await _connect(server, f"/ws/{quote(race_id, safe='')}")
             except InvalidStatus as refused:
                 _check_ban(refused.response.body)
                 if refused.response.status_code not in _NOT_SERVED:
                     raise
-                socket = await _connect(server, "/ws", form)  # the only URL of earlier servers
+                socket = await _connect(server, "/ws")  # the only URL of earlier servers
         except OSError as error:
             raise Unreachable(server, plain(error), through(server)) from error
         except WebSocketException as error:
             why = f"cannot open a WebSocket connection: {plain(error)}"
             raise Unreachable(server, why, through(server)) from error
-        return cls(server, race_id, form, socket)
+        return cls(server, race_id, socket)
 
     async def send(self, request: Request) -> None:
         """Send a request. Raises ConnectionClosed."""
-        await self._socket.send(encode(request, self._form))
+        await self._socket.send(encode(request, "msgpack"))
 
     async def receive(self) -> tuple[FromServer, dict[str, Any]]:
         """Return the next message of a known type, not sanitised, and the race header as sent, with all its fields.
@@ -102,9 +103,9 @@ class Transport:
             packet = await self._socket.recv()
             data = packet.encode() if isinstance(packet, str) else packet
             try:
-                message = decode_from_server(data, self._form)
+                message = decode_from_server(data, "msgpack")
                 has_header = isinstance(message, View) and message.header
-                return message, header_sent(data, self._form) if has_header else {}
+                return message, header_sent(data, "msgpack") if has_header else {}
             except UnknownMessage:
                 continue  # from a newer server
             except (Malformed, Refused) as error:
@@ -136,7 +137,7 @@ class Transport:
     def _check_version(self, data: bytes) -> None:
         """Raises Declined if a message has a header of this race, which must be from a newer version."""
         with suppress(Malformed, Refused):
-            header = header_sent(data, self._form)
+            header = header_sent(data, "msgpack")
             if header.get("race") == self._race_id:
                 rules = safe_text(str(header.get("rules")))
                 text = f"{self._race_id} uses {rules}, which {READER} cannot read; update samedeal"
@@ -151,11 +152,10 @@ def _check_ban(body: bytes | bytearray | None) -> None:
             raise Declined(problem.code, safe_text(problem.detail))
 
 
-async def _connect(server: str, path: str, form: Form) -> ClientConnection:
-    protocol = next(name for name, its_form in SUBPROTOCOLS.items() if its_form == form)
+async def _connect(server: str, path: str) -> ClientConnection:
     return await _Connect(
         f"ws{server.removeprefix('http')}{path}",
-        subprotocols=[Subprotocol(protocol)],
+        subprotocols=[SUBPROTOCOL],
         compression=None,
         close_timeout=CLOSE_S,
         proxy=proxy_for(server),
