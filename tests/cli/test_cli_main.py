@@ -14,7 +14,7 @@ from samedeal import codec
 from samedeal.games.catalogue import GAMES
 from samedeal.race.standings import Standing
 from samedeal.wire.documents import RaceSummary, ReplayList
-from samedeal_cli.failure import EXIT_CODES, Declined
+from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, GROUPS, main
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
@@ -350,15 +350,6 @@ def test_the_only_name_on_a_server_is_the_default_there(
     for player in known:
         guests.save(guests.Guest("http://a", player, f"p-{player}", "t3"))
     assert guests.default_name(Settings(name=configured), "http://a") == name
-
-
-def test_an_older_server_creates_guests_only_when_they_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetch(*_: object, **__: object) -> bytes:
-        raise Declined("not-found", "Not found.")
-
-    monkeypatch.setattr(Api, "fetch", fetch)
-    assert guests.create("http://a", "ada") is None
-    assert guests.stored() == []
 
 
 def test_nonce_survives_a_restart_and_is_never_reused(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from msgspec import json, msgpack, to_builtins
 from protocol.test_lenient import with_unknown_fields
 from samedeal import codec
 from samedeal.errors import Refused
-from samedeal.race.events import RACE_FORMAT
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Opened
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
@@ -17,7 +16,6 @@ from samedeal_cli.main import main
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file
-from samedeal_cli.net.transport import PROGRAM
 from samedeal_cli.settings import state_dir
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
@@ -95,24 +93,6 @@ async def test_refusal_says_which_version_is_needed() -> None:
         with pytest.raises(Declined, match="needs race format 2 "):
             async with Connection(url, RACE, name="ada"):
                 pass
-
-
-async def test_hello_is_repeated_without_fields_unknown_to_older_servers() -> None:
-    sent: list[bytes] = []
-
-    async def script(peer: Peer) -> None:
-        for _ in range(2):
-            packet = await peer.socket.recv()
-            assert isinstance(packet, bytes)
-            sent.append(packet)
-            await peer.say(m.Problem.of(Refused("bad-message", "Object contains unknown field `format`"), len(sent)))
-
-    async with server(script) as (url, _):
-        with pytest.raises(Declined):
-            async with Connection(url, RACE, name="ada"):
-                pass
-    hello = {"t": "hello", "id": 1, "name": "ada", "client": PROGRAM}
-    assert [msgpack.decode(packet) for packet in sent] == [hello | {"format": RACE_FORMAT}, hello | {"id": 2}]
 
 
 def test_unknown_fields_of_http_responses_are_ignored() -> None:

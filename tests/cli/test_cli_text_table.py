@@ -111,7 +111,7 @@ def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
 
 def test_advice_and_facts_come_from_the_game() -> None:
     board = structs.replace(shown(GAMES["the-edge"].from_seed("1")), guidance=None)
-    assert (advice(board), facts(board)) == ("", ("phase place", "faces 0 of 12"))  # an older server
+    assert (advice(board), facts(board)) == ("", ("phase place", "faces 0 of 12"))
     guided = structs.replace(board, guidance=Guidance(instruction="Place the TC", facts=("face cards 0/12",)))
     assert (advice(guided), facts(guided)) == ("Place the 10♣", ("face cards 0/12",))
     ended = structs.replace(board, guidance=Guidance(ending="No free cell for JS"))

@@ -155,7 +155,11 @@ class Hostile:
         self.answers: Answers = "documents"
         self.replay = replay()
         self.app = Starlette(
-            routes=[WebSocketRoute("/ws", self._socket), Route("/{path:path}", self._http, methods=["GET", "POST"])]
+            routes=[
+                WebSocketRoute("/ws", self._socket),
+                WebSocketRoute("/ws/{race}", self._socket),
+                Route("/{path:path}", self._http, methods=["GET", "POST"]),
+            ]
         )
 
     async def _http(self, request: Request) -> Response:

@@ -217,9 +217,6 @@ class Connection(LiveView):
         hello = replace(hello, token=self.token) if self.token else replace(hello, name=self.name or "guest")
         await transport.send(hello)
         message = await self._receive(transport)
-        if isinstance(message, m.Problem) and message.code == "bad-message":  # an older server
-            await transport.send(replace(hello, id=next(self._ids), format=1, features=()))
-            message = await self._receive(transport)
         if isinstance(message, m.Welcome):
             return message
         if isinstance(message, m.Problem):

@@ -63,11 +63,8 @@ def credentials_of(settings: Settings, server: str, name: str | None, unnamed: s
     return Credentials(name, guest.token if guest else None)
 
 
-def create(server: str, name: str) -> str | None:
-    """Create and store a guest, and return its token; None if an older server only creates guests when they join.
-
-    Raises NameRefused.
-    """
+def create(server: str, name: str) -> str:
+    """Create and store a guest, and return its token. Raises NameRefused."""
     from samedeal_cli.net.http_api import Api
 
     try:
@@ -75,9 +72,7 @@ def create(server: str, name: str) -> str | None:
     except Declined as declined:
         if declined.code == "name-refused":
             raise NameRefused(name, declined.text) from None
-        if declined.code != "not-found":
-            raise
-        return None
+        raise
     save(Guest(server, name, new.player, new.token))
     return new.token
 

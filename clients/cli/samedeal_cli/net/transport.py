@@ -40,8 +40,6 @@ FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
     ),
 }
 """Close codes after which there is no point in reconnecting."""
-_NOT_SERVED: Final = (400, 403, 404)
-"""How servers refuse a handshake at a URL that they do not serve."""
 _CLOSE_REASONS: Final[Mapping[int, str]] = {
     CloseCode.GOING_AWAY: "the server is shutting down",
     CloseCode.INTERNAL_ERROR: "the server had an internal error",
@@ -75,17 +73,21 @@ class Transport:
     @classmethod
     async def open(cls, server: str, race_id: str) -> Self:
         """Open a WebSocket for a race. Raises Unreachable, and Declined if the client's address is banned."""
+        url = f"ws{server.removeprefix('http')}/ws/{quote(race_id, safe='')}"
         try:
-            try:
-                socket = await _connect(server, f"/ws/{quote(race_id, safe='')}")
-            except InvalidStatus as refused:
-                _check_ban(refused.response.body)
-                if refused.response.status_code not in _NOT_SERVED:
-                    raise
-                socket = await _connect(server, "/ws")  # the only URL of earlier servers
+            socket = await _Connect(
+                url,
+                subprotocols=[SUBPROTOCOL],
+                compression=None,
+                close_timeout=CLOSE_S,
+                proxy=proxy_for(server),
+                user_agent_header=PROGRAM,
+            )
         except OSError as error:
             raise Unreachable(server, plain(error), through(server)) from error
         except WebSocketException as error:
+            if isinstance(error, InvalidStatus):
+                _check_ban(error.response.body)
             why = f"cannot open a WebSocket connection: {plain(error)}"
             raise Unreachable(server, why, through(server)) from error
         return cls(server, race_id, socket)
@@ -150,17 +152,6 @@ def _check_ban(body: bytes | bytearray | None) -> None:
         problem = msgspec.json.decode(body or b"", type=_Ban)
         if problem.code == "banned":
             raise Declined(problem.code, safe_text(problem.detail))
-
-
-async def _connect(server: str, path: str) -> ClientConnection:
-    return await _Connect(
-        f"ws{server.removeprefix('http')}{path}",
-        subprotocols=[SUBPROTOCOL],
-        compression=None,
-        close_timeout=CLOSE_S,
-        proxy=proxy_for(server),
-        user_agent_header=PROGRAM,
-    )
 
 
 class _Connect(connect):

@@ -37,13 +37,13 @@ def with_cards(text: str, card: Callable[[str], str] = card_text) -> str:
 
 
 def advice(board: Board, card: Callable[[str], str] = card_text) -> str:
-    """Return what the racer can do, or why the attempt ended; empty from an older server."""
+    """Return what the racer can do, or why the attempt ended; empty without the server's guidance."""
     guidance = board.guidance
     return with_cards(guidance.instruction or guidance.ending, card) if guidance else ""
 
 
 def facts(board: Board) -> Sequence[str]:
-    """Return what the racer knows besides the piles, in words; from an older server, the notes."""
+    """Return what the racer knows besides the piles, in words; without the server's guidance, the notes."""
     texts = board.guidance.facts if board.guidance else [f"{name} {value}" for name, value in board.notes.items()]
     return tuple(map(with_cards, texts))
 

@@ -281,7 +281,7 @@ class RaceTasks(CanvasScreen):
         return await asyncio.to_thread(self._api.fetch, path, query=query, token=token)
 
     async def _fetch_evening(self, race_id: str) -> None:
-        with suppress(Failure):  # an older server has no evenings
+        with suppress(Failure):
             evening = await asyncio.to_thread(self._api.evening, race_id)
             if race_id == self.state.race_id:
                 self._change(evening=evening)
