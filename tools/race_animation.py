@@ -9,7 +9,7 @@ from typing import Final
 
 from samedeal.replays.replay import read
 from samedeal_cli.screen.picture import picture_svg
-from samedeal_cli.state.opened_replay import outcome, player_of
+from samedeal_cli.state.replay_state import outcome, player_of
 from samedeal_cli.timecode import Moment
 
 RACE: Final = Path(__file__).parents[1] / "docs/race.json"

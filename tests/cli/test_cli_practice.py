@@ -19,9 +19,8 @@ from samedeal_cli.screen.race_screen import RaceScreen, practice_screen, practis
 from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.searches import PublicDeal, advice, analysis_of_deal
 from samedeal_cli.settings import Settings
-from samedeal_cli.state.opened_replay import position_of
 from samedeal_cli.state.recording import Recording
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.state.replay_state import Player, position_of
 from support.finished_races import finished
 from support.full_screen import RaceApp, shown
 from support.offline_cli import run, written

@@ -194,7 +194,7 @@ class Session:
         except Failure as error:
             failure = self._with_advice(error)
             if self.settings.json:
-                from samedeal_cli.line.json_lines import print_event
+                from samedeal_cli.line.console import print_event
 
                 code = failure.code if isinstance(failure, Declined) else ""
                 print_event("error", code=code, detail=failure.format_message(), exit_code=failure.exit_code)
@@ -271,7 +271,7 @@ class Session:
     async def _run_line_mode(self) -> None:
         import asyncio
 
-        from samedeal_cli.line.json_lines import print_event, print_message
+        from samedeal_cli.line.console import print_event, print_message
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api

@@ -19,8 +19,8 @@ from samedeal_cli.net.practice_connection import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import load_replay
 from samedeal_cli.searches import PublicDeal
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.opened_replay import player_of, position_of, unverified_if_refused
 from samedeal_cli.state.race_state import first_state
+from samedeal_cli.state.replay_state import player_of, position_of, unverified_if_refused
 from samedeal_cli.timecode import Moment
 
 

@@ -38,9 +38,8 @@ from samedeal_cli.screen.cast import cast
 from samedeal_cli.screen.picture import MAX_TABLES, picture_svg
 from samedeal_cli.screen.replay_view import draw_screen
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.opened_replay import outcome, player_of, unverified_if_refused
 from samedeal_cli.state.recording import Step
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.state.replay_state import Player, outcome, player_of, unverified_if_refused
 
 if TYPE_CHECKING:
     from samedeal_cli.screen.replay_screen import ReplayScreen

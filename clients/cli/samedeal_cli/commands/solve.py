@@ -19,7 +19,7 @@ from samedeal_cli.render.transcript import printable
 from samedeal_cli.running import run
 from samedeal_cli.searches import PublicDeal, analysis_of_deal, analysis_of_race, line_replay
 from samedeal_cli.settings import Settings, command
-from samedeal_cli.state.opened_replay import player_of, unverified_if_refused
+from samedeal_cli.state.replay_state import player_of, unverified_if_refused
 
 
 @command("samedeal solve corners:31", "samedeal solve calm-otter-42", "samedeal solve gallery:31 --watch")

@@ -1,4 +1,4 @@
-"""The console of line mode: lines of output above a prompt, and lines of input that don't block the event loop."""
+"""The console of line mode: output above a prompt or as JSON, and lines of input that don't block the event loop."""
 
 import asyncio
 import os
@@ -11,6 +11,10 @@ from importlib import import_module
 from textwrap import wrap
 from typing import Any, Final
 
+import msgspec
+
+from samedeal import codec
+from samedeal.wire.messages import FromServer, Welcome
 from samedeal_cli.render.text_width import cells
 
 _AHEAD: Final = 64
@@ -153,3 +157,20 @@ def _read() -> bytes:
         return os.read(0, 65_536)
     except OSError:
         return b""
+
+
+def print_message(message: FromServer) -> None:
+    """Print a message as a line of JSON, without the secret token."""
+    if isinstance(message, Welcome) and message.token:
+        message = Welcome(re=message.re, player=message.player, name=message.name, server=message.server)
+    _print_json(codec.encode(message, "json"))
+
+
+def print_event(kind: str, **fields: object) -> None:
+    """Print an event of this program; `kind` is its ``t``."""
+    _print_json(msgspec.json.encode({"t": kind, **fields}))
+
+
+def _print_json(line: bytes) -> None:
+    sys.stdout.write(f"{line.decode()}\n")
+    sys.stdout.flush()

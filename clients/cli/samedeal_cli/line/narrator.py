@@ -9,9 +9,8 @@ from samedeal.race.standings import Standing
 from samedeal.share.phrases import deal_line, headline
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, Reaction, View
-from samedeal_cli.line.console import Console
+from samedeal_cli.line.console import Console, print_event
 from samedeal_cli.line.descriptions import Boards, Descriptions, next_commands
-from samedeal_cli.line.json_lines import print_event
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.render import phrases
 from samedeal_cli.settings import Settings

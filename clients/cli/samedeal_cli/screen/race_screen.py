@@ -28,11 +28,10 @@ from samedeal_cli.screen.texts import text_lines
 from samedeal_cli.searches import line_replay
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
-from samedeal_cli.state.opened_replay import outcome, player_of, position_of
 from samedeal_cli.state.race_actions import working_actions
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
 from samedeal_cli.state.race_state import Notice, RaceState, first_state
-from samedeal_cli.state.replay_state import Player
+from samedeal_cli.state.replay_state import Player, outcome, player_of, position_of
 
 TICK_S: Final = 0.1
 
