@@ -4,10 +4,9 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
-from socket import socketpair
-from threading import Event, Thread, Timer
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from threading import Event, Timer
 from typing import Any, Final, TypeVar
 
 from samedeal_cli.failure import TERMINATED
@@ -32,16 +31,15 @@ class WayOut:
         self._reacted.set()
 
     def request(self, code: int, loop: asyncio.AbstractEventLoop, react: Callable[[], None] = lambda: None) -> None:
-        """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or is requested again meanwhile.
+        """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or, after another request, AGAIN_S.
 
-        Call this in another thread than the event loop's.
+        Call this in another thread than the event loop's, or in a signal handler, which runs while the loop is blocked.
         """
-        if not self._reacted.wait(AGAIN_S):
-            self._leave(code)
+        wait_s = GRACE_S if self._reacted.is_set() else AGAIN_S
         self._reacted.clear()
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._react, react)
-        timer = Timer(GRACE_S, self._leave_if_blocked, (code,))
+        timer = Timer(wait_s, self._leave_if_blocked, (code,))
         timer.daemon = True
         timer.start()
 
@@ -50,11 +48,7 @@ class WayOut:
         react()
 
     def _leave_if_blocked(self, code: int) -> None:
-        if not self._reacted.is_set():
-            self._leave(code)
-
-    def _leave(self, code: int) -> None:
-        if not self._patient:
+        if not (self._patient or self._reacted.is_set()):
             self._restore()
             os._exit(code)
 
@@ -95,39 +89,13 @@ async def _cancel_on_signal(main: Coroutine[Any, Any, T], terminated: asyncio.Ev
         if task:
             task.cancel()
 
-    with _signals_passed_to(lambda: way_out.request(TERMINATED, loop, terminate)):
-        return await main
-
-
-@contextmanager
-def _signals_passed_to(terminate: Callable[[], None]) -> Iterator[None]:
-    """Call `terminate` in a thread for every SIGTERM and SIGHUP.
-
-    The interpreter writes to the wakeup file descriptor in the signal handler itself, so the thread notices a signal
-    even while the main thread, which would run handlers written in Python, is blocked. Windows has no such signals.
-    """
-    if sys.platform == "win32":
-        yield
-        return
-    ending = [each for each in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(each) != signal.SIG_IGN]
-    ours, theirs = socketpair()
-
-    def watch() -> None:
-        while number := ours.recv(1):
-            if number[0] in ending:
-                terminate()
-
-    thread = Thread(target=watch, daemon=True)
-    thread.start()
-    theirs.setblocking(False)
-    fd = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    handlers = {number: signal.signal(number, lambda *_: None) for number in ending}
+    # Windows has no such signals.
+    ending = () if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
+    handlers = {number: signal.getsignal(number) for number in ending if signal.getsignal(number) != signal.SIG_IGN}
+    for number in handlers:
+        signal.signal(number, lambda *_: way_out.request(TERMINATED, loop, terminate))
     try:
-        yield
+        return await main
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        signal.set_wakeup_fd(fd)
-        theirs.close()
-        thread.join()
-        ours.close()
