@@ -11,7 +11,7 @@ from samedeal_cli.commands.output import explain_link, qr_option, show, table_li
 from samedeal_cli.commands.parameters import LOGIN, NAME, Login, as_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net import guests
-from samedeal_cli.net.http_api import Api, LoginCode
+from samedeal_cli.net.http_api import Api, LoggedIn, LoginCode
 from samedeal_cli.settings import Settings, command
 
 
@@ -64,7 +64,7 @@ def log_in(settings: Settings, login: Login | None, force: bool) -> None:
         )
     api = Api(server)
     try:
-        player = api.log_in(login.code)
+        player = api.read(api.fetch("/guests/login", body={"code": login.code}), LoggedIn)
     except Unreachable:
         settings.say("If the code is refused the next time, it was used up: create another one")
         raise

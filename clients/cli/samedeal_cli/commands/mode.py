@@ -31,19 +31,21 @@ mode_option = click.option(
 )
 
 
-def choose_mode(requested: Mode | None, settings: Settings) -> tuple[Mode, str]:
-    """Return the mode, and a notice if it is not the default one. Raises Misused if `tui` is not possible."""
+def choose_mode(requested: Mode | None, settings: Settings) -> Mode:
+    """Return the mode. Say so if it is not the default one. Raises Misused if `tui` is not possible."""
     if requested == "line" or settings.json or (settings.screen_reader and requested is None):
-        return "line", ""
+        return "line"
     why_not = _why_not(requested=requested == "tui")
     if requested == "tui" and why_not:
         raise Misused(f"cannot use the full screen: {why_not}")
     if why_not:
-        return "line", f"using line mode: {why_not}" if at_terminal() else ""
+        if at_terminal():
+            settings.say(f"samedeal: using line mode: {why_not}")
+        return "line"
     if all(os.get_terminal_size(1)):  # the window can change its size
         for name in ("COLUMNS", "LINES"):
             os.environ.pop(name, None)
-    return "tui", ""
+    return "tui"
 
 
 def at_terminal() -> bool:

@@ -178,9 +178,7 @@ class Session:
         """Play or watch to the end. Returns the exit code."""
         state_dir()  # warns, if it cannot be written, before the full screen opens
         requested = "line" if self.boards and self.mode is None else self.mode
-        mode, why = choose_mode(requested, self.settings)
-        if why:
-            self.settings.say(f"samedeal: {why}")
+        mode = choose_mode(requested, self.settings)
         if self.name is None and "SAMEDEAL_TOKEN" in os.environ:
             from samedeal_cli.net.guests import warn_if_token_unused
 

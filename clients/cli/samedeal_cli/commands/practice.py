@@ -64,9 +64,7 @@ def random_deal(game: str) -> Deal:
 
 def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mode: Mode | None) -> int:
     """Play on the full screen or in line mode until the user quits. Return the exit code."""
-    chosen, why = choose_mode(mode, settings)
-    if why:
-        settings.say(f"samedeal: {why}")
+    chosen = choose_mode(mode, settings)
     connection = Practice(deal, moves)
     if chosen == "tui":
         from samedeal_cli.screen.race_screen import practice_screen

@@ -102,14 +102,12 @@ def show_replay(
     **choices: Any,
 ) -> int:
     """Play back a replay, whose server publishes `keys`, in the player or as lines of text. Return the exit code."""
-    chosen, why = choose_mode(mode, settings)
+    chosen = choose_mode(mode, settings)
     player, at, speed = player_of(loaded, plain=settings.plain, **choices), choices.get("at"), choices.get("speed")
     if chosen == "tui":
         known = keys()
         player = replace(player, playing=at is None and speed != 0, analysis=analysis)
         return _play(settings, player, loaded, lambda: outcome(loaded, known))
-    if why:
-        settings.say(f"samedeal: {why}")
     if at is not None:
         _show_at(settings, player)
     else:

@@ -5,23 +5,14 @@ from urllib.parse import quote
 import click
 from msgspec import Struct
 
-from samedeal.names import seat_marks
+from samedeal.wire.messages import View
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import RACE, Link, as_option
 from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
+from samedeal_cli.render.phrases import with_unique_names
 from samedeal_cli.settings import Settings, command
-
-
-class _Standing(Struct, frozen=True):
-    seat: int
-    name: str
-
-
-class _Race(Struct, frozen=True):
-    race: str
-    standings: tuple[_Standing, ...]
 
 
 class _Reported(Struct, frozen=True):
@@ -49,19 +40,17 @@ def report(settings: Settings, race: Link, player: str, reason: str, text: str |
     credentials = guests.credentials_of(settings, api.server, name)
     if not credentials.token:
         raise guests.not_found(credentials.name, api.server)
-    found = api.read(api.fetch(f"/races/{quote(race.race_id, safe='')}"), _Race)
+    found = api.read(api.fetch(f"/races/{quote(race.race_id, safe='')}"), View)
     body: dict[str, object] = {"race": found.race, "seat": _seat(found, player), "reason": reason, "text": text or ""}
     data = api.fetch("/reports", body=body, token=credentials.token)
     show(settings, data, ())
     settings.say(f"The administrators of {api.server} will see your report about {api.read(data, _Reported).name}")
 
 
-def _seat(race: _Race, name: str) -> int:
+def _seat(race: View, name: str) -> int:
     """Return the seat of the player whom a race shows under a name. Raises Misused."""
-    marks = seat_marks({standing.seat: standing.name for standing in race.standings})
-    shown = {standing.seat: f"{standing.name}{marks[standing.seat]}" for standing in race.standings}
-    seats = [seat for seat, text in shown.items() if text == name]
-    if len(seats) != 1:
-        names = ", ".join(shown.values()) or "nobody"
+    seats = {standing.name: standing.seat for standing in with_unique_names(race.standings)}
+    if name not in seats:
+        names = ", ".join(seats) or "nobody"
         raise Misused(f"{name} was not found in {race.race}, where the players are {names}")
-    return seats[0]
+    return seats[name]

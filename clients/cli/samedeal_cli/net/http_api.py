@@ -131,17 +131,9 @@ class Api:
             return self.read(self.fetch("/.well-known/samedeal", base=""), WellKnown).limits.away_seconds
         return None
 
-    def create_guest(self, name: str) -> LoggedIn:
-        """Create a guest."""
-        return self.read(self.fetch("/guests", body={"name": name}), LoggedIn)
-
     def create_login_code(self, token: str) -> bytes:
         """Create a code that logs in another device of the guest with a token. Return a LoginCode as JSON."""
         return self.fetch("/guests/pass", body={}, token=token)
-
-    def log_in(self, code: str) -> LoggedIn:
-        """Use up a code. If this raises Unreachable, it may be used up, too."""
-        return self.read(self.fetch("/guests/login", body={"code": code}), LoggedIn)
 
     def log_out(self, token: str) -> None:
         """Revoke a token."""

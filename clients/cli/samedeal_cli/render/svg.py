@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final
-from xml.sax.saxutils import escape
 
+from samedeal.share.svg_text import escaped
 from samedeal_cli.render.canvas import Canvas, Palette, Span, Style
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import look
-from samedeal_cli.sanitise import safe_text
 from samedeal_cli.settings import Theme
 
 CELL_WIDTH, CELL_HEIGHT = 9, 20
@@ -40,8 +39,8 @@ def canvas_svg(canvas: Canvas, title: str, description: str) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"'
             f' height="{height}" role="img" aria-labelledby="t d">',
-            f'<title id="t">{_text(title)}</title>',
-            f'<desc id="d">{_text(description)}</desc>',
+            f'<title id="t">{escaped(title)}</title>',
+            f'<desc id="d">{escaped(description)}</desc>',
             f"<style>{_css()}</style>",
             f'<rect class="ground" width="{width}" height="{height}" rx="10"/>',
             f'<g transform="translate({MARGIN} {MARGIN})">',
@@ -98,7 +97,7 @@ def _row(row: list[Span], number: int) -> Iterator[str]:
                 x, y = (first + cells(text[: words.start()])) * CELL_WIDTH, (number + 0.75) * CELL_HEIGHT
                 yield (
                     f'<text class="{kind}" x="{x:g}" y="{y:g}" textLength="{cells(words[0]) * CELL_WIDTH}"'
-                    f' lengthAdjust="spacingAndGlyphs">{_text(words[0])}</text>'
+                    f' lengthAdjust="spacingAndGlyphs">{escaped(words[0])}</text>'
                 )
 
 
@@ -146,8 +145,3 @@ def _class(style: Style, *, bold: bool = False) -> str:
 
 def _name(ink: str) -> str:
     return f"i{ink or 'plain'}"
-
-
-def _text(text: str) -> str:
-    """Escape a text for XML."""
-    return escape(safe_text(text))

@@ -56,7 +56,7 @@ def picture_svg(player: Player, tables: int = MAX_TABLES) -> str:
     for track in sorted(recording.tracks, key=lambda track: track.standing.place):
         result = f"{view.score_text(track, player.n, short=False)}, {view.outcome_text(track, player.n)}"
         description += f" {track.standing.place}. {view.racer_name(player, track)}: {result}."
-    title = f"{recording.game.title}, {recording.header.race}"
+    title = f"{recording.game.title}, {printable(recording.header.race)}"
     return canvas_svg(draw_picture(player, tables), title, description)
 
 
