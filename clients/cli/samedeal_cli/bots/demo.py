@@ -57,8 +57,8 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
     async with temporary_server(port) as server:
         delay, limit = min(3_000, round(3_000 / plan.speed)), 30 * 60_000
         race = await BotRace.open(server, plan, start_delay_ms=delay, limit_ms=limit, max_racers=plan.bots)
-        settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
         async with race.seated(NAMES[: plan.bots]):
+            settings.say(f"{race.title}: {race.id} at {server.url}, {plan.bots} bots")
             replay = await race.run(max_moves=ONCE_MOVES)
         for line in (*standing_sentences(replay.standings, plan.game), f"verified: {len(replay.entries)} entries"):
             settings.say(line)

@@ -15,12 +15,11 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Header
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay, read
-from samedeal.wire.messages import View
 from samedeal_cli.bots.bot import RandomPlayer, play
 from samedeal_cli.bots.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
-from samedeal_cli.failure import Failure, Unverified
+from samedeal_cli.failure import Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import race_request
 from samedeal_cli.net.replay_loader import fetch_archived
@@ -48,9 +47,9 @@ class BotRace:
 
     server: Server
     plan: Plan
-    header: Header
+    id: str
     connections: list[Connection] = field(default_factory=list)
-    """The connections of the bots."""
+    """The connections of the bots that have joined."""
     tokens: list[str | None] = field(default_factory=list)
     """The tokens of the bots, if they have raced before."""
     has_bots: bool = False
@@ -60,11 +59,12 @@ class BotRace:
     async def open(cls, server: Server, plan: Plan, **options: int | str) -> "BotRace":
         """Open a race."""
         body = race_request(plan.game, plan.seed, options)
-        return cls(server, plan, (await asyncio.to_thread(server.api.open_race, body)).header)
+        return cls(server, plan, (await asyncio.to_thread(server.api.open_race, body)).race)
 
     @property
-    def id(self) -> str:
-        return self.header.race
+    def header(self) -> Header:
+        """The header, once a bot has joined."""
+        return self.connections[0].header
 
     @property
     def title(self) -> str:
@@ -94,12 +94,9 @@ class BotRace:
         people = [standing for standing in self.standings if not standing.bot]
         return self.stage in ("countdown", "running") and any(not standing.done for standing in people)
 
-    async def rematch(self, race_id: str) -> "BotRace":
+    def rematch(self, race_id: str) -> "BotRace":
         """Return the rematch of the race, for the same bots."""
-        view = self.server.api.read(await asyncio.to_thread(self.server.api.fetch, f"/races/{race_id}"), View)
-        if view.header is None:
-            raise Failure(f"{self.server.url} sent no header of {race_id}")
-        return BotRace(self.server, self.plan, view.header, tokens=[each.token for each in self.connections])
+        return BotRace(self.server, self.plan, race_id, tokens=[each.token for each in self.connections])
 
     @asynccontextmanager
     async def seated(self, names: tuple[str, ...]) -> AsyncIterator[None]:

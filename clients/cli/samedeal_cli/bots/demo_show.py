@@ -81,7 +81,7 @@ class Show:
         next_id: str | None = race.id
         while next_id:
             if next_id != race.id:
-                before, race = race, await race.rematch(next_id)
+                before, race = race, race.rematch(next_id)
                 if self._joined_race is before:
                     self._joined_race = race
             async with race.seated(names):
@@ -147,7 +147,7 @@ class Show:
         self._show_open_race()
 
     def _show_open_race(self) -> None:
-        if race := self._open_race:
+        if (race := self._open_race) and race.connections:
             self._say(*self._invitation(race, f"{self._server.link}/r/{race.id}"))
 
     def _invitation(self, race: BotRace, link: str) -> Iterator[str]:

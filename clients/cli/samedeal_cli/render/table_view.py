@@ -168,8 +168,8 @@ class TableDrawing:
         fan = SLOT + CARD_WIDTH + 8 if plan.boxed else label + 10
         if self._fans:
             needs = tuple((place, fan if place in self._fans else pile) for place in self._places)
-            wanted = tuple((place, pile + 4 * FAN) for place in self._fans)
-            return text_table.spread(self._grid, needs, wanted, self._area.width + 1)
+            most = pile + 4 * FAN - fan
+            return text_table.spread(self._grid, needs, tuple(self._fans), most, self._area.width + 1)
         count = max(map(len, self._grid))
         if self._hanging:
             step = self._hanging_step(plan, self._hanging[0])

@@ -68,20 +68,16 @@ def hangs(row: Row, fanned: Collection[str]) -> bool:
 
 
 @lru_cache(256)  # the same table is drawn after every move
-def spread(rows: Rows, least: Widths, preferred: Widths, width: int) -> Sequence[int]:
+def spread(rows: Rows, least: Widths, growing: Row, most: int, width: int) -> Sequence[int]:
     """Return where each column starts, and the end of the last, so that each place gets the room that it needs.
 
-    The rest of the width goes, cell by cell, to the place that is furthest from its preferred width.
+    The rest of the width goes, cell by cell in turn, to the places in `growing`, at most `most` cells to each.
     """
-    needs, wanted = dict(least), dict(preferred)
-    count, growing = max(map(len, rows), default=1), list(wanted)
+    needs, count = dict(least), max(map(len, rows))
     starts = _starts(rows, needs, count)
-    while growing:
-        place = max(growing, key=lambda place: wanted[place] - needs[place])
+    for place in growing * most:
         wider = {**needs, place: needs[place] + 1}
-        if wanted[place] <= needs[place] or (tried := _starts(rows, wider, count))[-1] > width:
-            growing.remove(place)
-        else:
+        if (tried := _starts(rows, wider, count))[-1] <= width:
             needs, starts = wider, tried
     return starts
 
