@@ -61,7 +61,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "login": ("samedeal_cli.commands.devices:log_in", "Log in with a code from another device."),
         "logout": ("samedeal_cli.commands.devices:log_out", "Log out and forget a name."),
         "config": ("samedeal_cli.commands.config:config", "Show or change the configuration."),
-        "completion": ("samedeal_cli.commands.completion:completion", "Print a shell completion script."),
+        "completion": ("samedeal_cli.commands.config:completion", "Print a shell completion script."),
         "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
     },
     "Bots": {

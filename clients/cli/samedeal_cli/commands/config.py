@@ -1,10 +1,13 @@
-"""The command ``config``."""
+"""The commands ``config`` and ``completion``."""
 
+import os
 import shlex
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Final
 
 import click
+from click.shell_completion import get_completion_class
 
 from samedeal_cli import config_file as file
 from samedeal_cli.commands.output import show, table_lines
@@ -80,3 +83,24 @@ def _list(settings: Settings) -> None:
     }
     rows = ((key, on_or_off(used[key]) or "-", source[key], text) for key, text in texts.items())
     show(settings, {"path": str(file.config_file()), "keys": keys}, table_lines(rows))
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@command(
+    'eval "$(samedeal completion bash)"                       in ~/.bashrc',
+    'eval "$(samedeal completion zsh)"                        in ~/.zshrc, after compinit',
+    "samedeal completion fish > ~/.config/fish/completions/samedeal.fish",
+    instead_of_json="it writes a script",
+    checks=False,
+)
+@click.argument("shell", type=click.Choice(SHELLS), required=False)
+def completion(_settings: Settings, /, shell: str | None) -> None:
+    """Print the completion script for a shell, by default for the current one."""
+    shell = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(shell)
+    if shell not in SHELLS or kind is None:
+        raise Misused(f"name a shell: {', '.join(SHELLS)}")
+    root = click.get_current_context().find_root()
+    click.echo(kind(root.command, {}, root.info_name or "", "_SAMEDEAL_COMPLETE").source())

@@ -273,7 +273,7 @@ class Session:
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
         from samedeal_cli.net.http_api import Api
-        from samedeal_cli.net.verification import verify_race
+        from samedeal_cli.net.replay_loader import verify_race
         from samedeal_cli.render.phrases import evening_phrase
         from samedeal_cli.sanitise import safe
 

@@ -1,4 +1,4 @@
-"""Loads replays in any format from files, standard input and servers."""
+"""Loads replays in any format from files, standard input and servers, and verifies that of a race that has ended."""
 
 import asyncio
 import re
@@ -11,14 +11,19 @@ from io import SEEK_END, BytesIO
 from os import fstat
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from samedeal.errors import Refused
+from samedeal.proof.outcomes import Outcome
+from samedeal.proof.verification import Fact, outcome_of, verify
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
 from samedeal_cli.addresses import race_link, server_address
-from samedeal_cli.failure import Declined, Misused
+from samedeal_cli.failure import Declined, Failure, Misused
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from samedeal_cli.net.connection import Connection
 
 MAX_BYTES_IN_LINES: Final = 2**29
 """Maximum size of a replay with one entry per line. The largest valid one has about 100 MB."""
@@ -115,3 +120,31 @@ def _copy(source: BinaryIO) -> BinaryIO:
         chunk = source.read(_CHUNK)
     copy.seek(0)
     return copy
+
+
+class Verification(NamedTuple):
+    """The result of a verification."""
+
+    outcome: Outcome | None
+    """None if the replay could not be verified."""
+    detail: str = ""
+    """Why it could not be verified, or why it cannot be read."""
+    facts: tuple[Fact, ...] = ()
+
+
+async def verify_race(api: Api, connection: "Connection") -> Verification:
+    """Verify a race that has just ended, with its server's keys and the receipts of a connection.
+
+    A sealed replay cannot be verified.
+    """
+    try:
+        if connection.header.daily and not connection.view.deal:
+            raise Declined("replay-sealed", "the replay is sealed until the deal is revealed")
+        data = await fetch_archived(api, connection.race_id)
+        keys = await asyncio.to_thread(api.keys)
+        facts = await asyncio.to_thread(lambda: verify(read(data), keys, connection.receipts))
+    except Failure as failure:
+        return Verification(None, failure.format_message())
+    except Refused as refused:
+        return Verification(None if refused.code == "unsupported-version" else "refused", refused.text)
+    return Verification(outcome_of(facts, key_known=bool(keys)), facts=facts)

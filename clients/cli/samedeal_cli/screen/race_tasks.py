@@ -21,8 +21,7 @@ from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress, ghost_request, race_request, rematch_request
 from samedeal_cli.net.practice_connection import Practice
-from samedeal_cli.net.replay_loader import fetch_archived
-from samedeal_cli.net.verification import verify_race
+from samedeal_cli.net.replay_loader import fetch_archived, verify_race
 from samedeal_cli.screen.canvas_widget import CanvasScreen
 from samedeal_cli.searches import analysis_of_race
 from samedeal_cli.settings import Settings
