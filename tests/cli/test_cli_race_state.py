@@ -8,6 +8,7 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after
 from samedeal.games.catalogue import GAMES
+from samedeal.wire import messages as m
 from samedeal.wire.messages import Guidance
 from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.screen.running_view import instruction
@@ -155,17 +156,17 @@ def confirmed(state: RaceState, key: str) -> list[Command]:
 
 
 @pytest.mark.parametrize(
-    ("key", "command"), [("!", "resign"), ("ctrl+r", PlayMove("restart"))], ids=["resign", "restart"]
+    ("key", "command"), [("!", m.Resign(id=0)), ("ctrl+r", PlayMove("restart"))], ids=["resign", "restart"]
 )
 def test_resigning_and_restarting_ask_first(key: str, command: Command) -> None:
     assert confirmed(racing("corners"), key) == [command]
 
 
 def test_lobby_keys_toggle_ready_and_give_up_the_seat() -> None:
-    assert keys(lobby("corners"), "r")[1] == ["ready"]
+    assert keys(lobby("corners"), "r")[1] == [m.Ready(id=0)]
     ready = update(lobby("corners"), *now("corners", "open", "ready"))
-    assert keys(ready, "r")[1] == ["unready"]
-    assert confirmed(ready, "!") == ["leave"]
+    assert keys(ready, "r")[1] == [m.Ready(id=0, ready=False)]
+    assert confirmed(ready, "!") == [m.Leave(id=0)]
     assert keys(lobby("corners", watching=True), "r", "!", "y")[1] == ["copy-link"]
 
 

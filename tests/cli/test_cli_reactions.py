@@ -11,7 +11,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from samedeal.wire.messages import Reaction
 from samedeal_cli.screen.race_view import draw_screen
-from samedeal_cli.state.race_commands import Choose, SendReaction
+from samedeal_cli.state.race_commands import Choose
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState, state_of_next_race
 from samedeal_cli.state.race_update import reaction_sent
@@ -49,7 +49,7 @@ def test_reactions_are_chosen_from_a_list_at_every_stage() -> None:
         same, choice = on_key(state, "ctrl+e")
         assert same is state
         assert isinstance(choice, Choose)
-        assert choice.options["well played"](state) == (state, SendReaction("well-played"))
+        assert choice.options["well played"](state) == (state, m.React(id=0, reaction="well-played"))
 
 
 def toggled(state: RaceState) -> RaceState:

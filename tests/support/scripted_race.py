@@ -8,7 +8,7 @@ import msgspec
 
 from samedeal.errors import Refused
 from samedeal.race.events import Header
-from samedeal.wire.messages import View, Welcome
+from samedeal.wire.messages import Request, View, Welcome
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.connection import Lost, News, Restored
 from samedeal_cli.net.http_api import Api
@@ -43,7 +43,7 @@ class ScriptedConnection(LiveView):
     def left_ms(self) -> int | None:
         return self.view.clock_ms
 
-    async def ready(self, _ready: bool = True) -> View:
+    async def request(self, _request: Request) -> View:
         return self.view
 
     async def move(self, _move: str) -> View:

@@ -11,6 +11,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.server_bots import Level
 from samedeal.race.standings import Standing
+from samedeal.wire import messages as m
 from samedeal_cli.line.descriptions import HELP, find_card, outcome_phrase
 from samedeal_cli.line.narrator import Narrator
 from samedeal_cli.render.phrases import change_sentence, clock, reaction_named, waiting_phrase, with_unique_names
@@ -131,7 +132,7 @@ class LineMode(Narrator):
                 if await self._request(self._connection.ready(False)):
                     self._say("you are not ready")
             case "start" if self._connection.view.stage == "open":
-                await self._request(self._connection.start_race())
+                await self._request(self._connection.request(m.Start(id=0)))
             case "bot" if self._connection.view.stage == "open":
                 await self._add_bot(rest.strip())
             case "remove" if self._connection.view.stage == "open":
@@ -192,7 +193,7 @@ class LineMode(Narrator):
         if level and level not in get_args(Level):
             self._refuse(f"there is no {level} bot; type bot and one of: {', '.join(get_args(Level))}")
         else:
-            await self._request(self._connection.add_bot(cast("Level | None", level or None)))
+            await self._request(self._connection.request(m.Bot(id=0, level=cast("Level | None", level or None))))
 
     async def _choose_player(self, name: str) -> None:
         """Remove a player by name."""
@@ -202,7 +203,7 @@ class LineMode(Narrator):
         return await self._confirm(f"remove {player.name}", partial(self._remove, player), "not removed")
 
     async def _remove(self, player: Standing) -> None:
-        if await self._request(self._connection.remove(player.seat)):
+        if await self._request(self._connection.request(m.Remove(id=0, seat=player.seat))):
             self._say(f"you have removed {player.name}")
 
     @property

@@ -16,7 +16,6 @@ from websockets.exceptions import ConnectionClosed
 from samedeal.commitments import nonce_commitment
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import RACE_FORMAT, Header
-from samedeal.race.server_bots import Level
 from samedeal.wire import messages as m
 from samedeal_cli.addresses import canonical_address
 from samedeal_cli.failure import Failure, NameRefused, Unreachable
@@ -139,7 +138,7 @@ class Connection(LiveView):
     # Requests.
 
     async def ready(self, ready: bool = True) -> m.View:
-        return await self.ask(m.Ready(id=next(self._ids), ready=ready), m.View)
+        return await self.request(m.Ready(id=0, ready=ready))
 
     async def move(self, move: str) -> m.View:
         """Make a move on the current table. A move that is lost with the connection is sent again."""
@@ -148,22 +147,11 @@ class Connection(LiveView):
             return await self.ask(m.Move(id=next(self._ids), move=move, ply=ply), m.View)
 
     async def resign(self) -> m.View:
-        return await self.ask(m.Resign(id=next(self._ids)), m.View)
+        return await self.request(m.Resign(id=0))
 
-    async def leave(self) -> m.View:
-        return await self.ask(m.Leave(id=next(self._ids)), m.View)
-
-    async def start_race(self) -> m.View:
-        """As the host, start with the players who are ready."""
-        return await self.ask(m.Start(id=next(self._ids)), m.View)
-
-    async def add_bot(self, level: Level | None = None) -> m.View:
-        """Add a server bot before the countdown, that of a level or the next one."""
-        return await self.ask(m.Bot(id=next(self._ids), level=level), m.View)
-
-    async def remove(self, seat: int) -> m.View:
-        """As the host, remove a player before the countdown."""
-        return await self.ask(m.Remove(id=next(self._ids), seat=seat), m.View)
+    async def request(self, request: m.Request) -> m.View:
+        """Send a request that a view answers. Its id is replaced."""
+        return await self.ask(replace(request, id=next(self._ids)), m.View)
 
     async def react(self, reaction: m.ReactionName) -> m.Reaction:
         return await self.ask(m.React(id=next(self._ids), reaction=reaction), m.Reaction)

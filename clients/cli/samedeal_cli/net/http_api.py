@@ -82,9 +82,11 @@ class ParProgress(Struct, frozen=True):
     of: int = 0
 
 
-class _Problem(Struct, frozen=True):
+class ProblemDocument(Struct, frozen=True):
+    """Why a request was refused."""
+
     code: str
-    title: str
+    title: str = ""
     detail: str = ""
 
 
@@ -201,7 +203,7 @@ class Api:
         if good:
             return data
         try:
-            problem = msgspec.json.decode(_safe_json(data), type=_Problem)
+            problem = msgspec.json.decode(_safe_json(data), type=ProblemDocument)
         except (ValueError, RecursionError) as error:
             status = f"status {response.status}{through(self.server)}"
             text = f"{self.server} answered with {status}; is it a Same Deal server?"

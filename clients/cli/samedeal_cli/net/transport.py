@@ -18,7 +18,7 @@ from samedeal.wire.decoding import SUBPROTOCOLS, UnknownMessage, decode_from_ser
 from samedeal.wire.messages import FromServer, Problem, Request, View
 from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import Declined, Failure, Unreachable
-from samedeal_cli.net.http_api import plain
+from samedeal_cli.net.http_api import ProblemDocument, plain
 from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.sanitise import safe_text
 
@@ -47,13 +47,6 @@ _CLOSE_REASONS: Final[Mapping[int, str]] = {
     CloseCode.TRY_AGAIN_LATER: "the server is busy",
     CloseCode.TOO_SLOW: "this program read too slowly",
 }
-
-
-class _Ban(msgspec.Struct):
-    """The body of a refused handshake, as far as it is used."""
-
-    code: str
-    detail: str = ""
 
 
 class UnknownToken(Declined):
@@ -149,7 +142,7 @@ class Transport:
 def _check_ban(body: bytes | bytearray | None) -> None:
     """Raise Declined if the body of a refused handshake says that the client's address is banned."""
     with suppress(msgspec.DecodeError, UnicodeError):
-        problem = msgspec.json.decode(body or b"", type=_Ban)
+        problem = msgspec.json.decode(body or b"", type=ProblemDocument)
         if problem.code == "banned":
             raise Declined(problem.code, safe_text(problem.detail))
 

@@ -16,6 +16,7 @@ from textual.events import Click, MouseDown, MouseUp, Resize
 from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay, read
+from samedeal.wire import messages as m
 from samedeal_cli.net.practice_connection import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
@@ -29,7 +30,7 @@ from samedeal_cli.searches import line_replay
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
-from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, SendReaction, Step, Text, play
+from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, Step, Text, play
 from samedeal_cli.state.race_state import Notice, RaceState, first_state
 from samedeal_cli.state.replay_state import Player, outcome, player_of, position_of
 
@@ -132,7 +133,7 @@ class RaceScreen(RaceTasks):
                 self._start(self._try(self._advise(hint=command == "hint")))
             case RaceAgain():
                 self._start(self._try(self._race_again(command)))
-            case SendReaction(reaction=reaction):
+            case m.React(reaction=reaction):
                 self._start(self._try(self._react(reaction)))
             case "help" | "rules" | "link" | "checks" | "evening":
                 self._show_text(command)

@@ -15,8 +15,8 @@ from samedeal.errors import Refused
 from samedeal.replays.replay import Replay, read
 from samedeal.scores.tallies import Versus
 from samedeal.solver.solve import SOLVERS
+from samedeal.wire import messages as m
 from samedeal.wire.documents import Daily, Opened, PlayerPage, RacePar
-from samedeal.wire.messages import Reaction, ReactionName
 from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress, ghost_request, race_request, rematch_request
@@ -26,7 +26,7 @@ from samedeal_cli.screen.canvas_widget import CanvasScreen
 from samedeal_cli.searches import analysis_of_race
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys, race_update
-from samedeal_cli.state.race_commands import AddBot, Command, PlayMove, RaceAgain, RemovePlayer, Step
+from samedeal_cli.state.race_commands import Command, PlayMove, RaceAgain, Step
 from samedeal_cli.state.race_state import Check, Notice, RaceState, state_of_next_race
 
 REPLAY_TIMEOUT_S: Final = 10.0
@@ -133,22 +133,13 @@ class RaceTasks(CanvasScreen):
             match command:
                 case PlayMove(move=move):
                     await connection.move(move)
-                case "ready" | "unready":
-                    await connection.ready(command == "ready")
-                case "start":
-                    await connection.start_race()
-                case AddBot(level=level):
-                    await connection.add_bot(level)
-                case RemovePlayer(seat=seat):
-                    await connection.remove(seat)
-                case "resign":
-                    await connection.resign()
-                case "leave":
-                    await connection.leave()
-                    self.left = True
-                    self.app.exit()
+                case m.Request():
+                    await connection.request(command)
                 case _:
                     raise AssertionError(command)
+            if isinstance(command, m.Leave):
+                self.left = True
+                self.app.exit()
         except (Refused, Declined) as refused:
             self._show(race_update.move_refused(self.state, reason(refused)))
             return
@@ -163,7 +154,7 @@ class RaceTasks(CanvasScreen):
         if isinstance(self.connection, Practice) and (advice := await self.connection.advice()):
             self._show(race_update.advised(self.state, advice, hint=hint))
 
-    async def _react(self, reaction: ReactionName) -> None:
+    async def _react(self, reaction: m.ReactionName) -> None:
         if self.connection:
             self._show(race_update.reaction_sent(self.state, await self.connection.react(reaction)))
 
@@ -225,7 +216,7 @@ class RaceTasks(CanvasScreen):
                 self._start(self._fetch_evening(race_id))
             is_alone = connection.header.options.max_racers == 1
             if (self._ready_at_once or is_alone) and self.state.me and self.state.stage == "open":
-                self._start(self._send("ready"))
+                self._start(self._send(m.Ready(id=0)))
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:
                 await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)
@@ -247,7 +238,7 @@ class RaceTasks(CanvasScreen):
 
     async def _receive(self, connection: Connection) -> None:
         async for news in connection:
-            if isinstance(news, Reaction):
+            if isinstance(news, m.Reaction):
                 self._show(race_update.reaction_sent(self.state, news))
                 continue
             if isinstance(news, Lost):

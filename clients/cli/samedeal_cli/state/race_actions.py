@@ -11,11 +11,12 @@ from typing import Any, Final, get_args
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import RESTART, UNDO
 from samedeal.race.server_bots import Level
+from samedeal.wire import messages as m
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.render.phrases import quit_phrase, reaction_phrase
 from samedeal_cli.settings import Cards, Theme
-from samedeal_cli.state import actions, pile_keys, race_commands
-from samedeal_cli.state.race_commands import AddBot, Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
+from samedeal_cli.state import actions, pile_keys
+from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Direction
 
@@ -64,7 +65,7 @@ def _moves_cursor(key: Direction) -> Run:
 
 
 def _ask_to_end(state: RaceState) -> Step:
-    return state, Ask(f"{state.end_verb.capitalize()}? Your best attempt counts.", _does("resign"))
+    return state, Ask(f"{state.end_verb.capitalize()}? Your best attempt counts.", _does(m.Resign(id=0)))
 
 
 def _watch(step: int) -> Run:
@@ -80,7 +81,7 @@ def _watch(step: int) -> Run:
 
 
 def _change_readiness(state: RaceState) -> Step:
-    return state, "unready" if state.me and state.me.outcome == "ready" else "ready"
+    return state, m.Ready(id=0, ready=state.me is None or state.me.outcome != "ready")
 
 
 def _race_again(game: str | None = None, *, ghosts: bool = False) -> Run:
@@ -94,16 +95,14 @@ def _race_again(game: str | None = None, *, ghosts: bool = False) -> Run:
 
 def _choose_player(state: RaceState) -> Step:
     waiting_first = sorted(state.others, key=lambda standing: standing.outcome == "ready")
-    return state, Choose(
-        "Remove whom?", {each.name: _does(race_commands.RemovePlayer(each.seat)) for each in waiting_first}
-    )
+    return state, Choose("Remove whom?", {each.name: _does(m.Remove(id=0, seat=each.seat)) for each in waiting_first})
 
 
 def _choose_reaction(state: RaceState) -> Step:
     shown = not state.reactions
     toggle = _sets(reactions=shown, notice=Notice(f"Reactions: {'shown' if shown else 'hidden'}"))
     names: tuple[ReactionName, ...] = get_args(ReactionName) if state.me else ()
-    options = {reaction_phrase(name): _does(race_commands.SendReaction(name)) for name in names}
+    options = {reaction_phrase(name): _does(m.React(id=0, reaction=name)) for name in names}
     return state, Choose("Reactions", {**options, f"{'show' if shown else 'hide'} reactions": toggle})
 
 
@@ -164,9 +163,9 @@ def _restart(state: RaceState) -> Step:
 
 
 ASK_TO_RESTART: Final = Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))
-ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does("leave"))
+ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does(m.Leave(id=0)))
 CHOOSE_BOT: Final = Choose(
-    "Which bot?", {"any": _does(AddBot()), **{level: _does(AddBot(level)) for level in get_args(Level)}}
+    "Which bot?", {"any": _does(m.Bot(id=0)), **{level: _does(m.Bot(id=0, level=level)) for level in get_args(Level)}}
 )
 CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
@@ -195,7 +194,7 @@ RUNNING: Final = (
 LOBBY: Final = (
     Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
     Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
-    Action("s", "start now", "as the host, start with those who are ready", _does("start"), _is_host),
+    Action("s", "start now", "as the host, start with those who are ready", _does(m.Start(id=0)), _is_host),
     Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
     Action("e", "", "show the scores of the evening, and your own", _does("evening")),
     Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from samedeal.race.server_bots import Level
-from samedeal.wire.messages import ReactionName
+from samedeal.wire import messages as m
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.selection import Selection
 
@@ -14,7 +13,7 @@ Text = Literal["help", "rules", "link", "checks", "evening"]
 
 
 class PlayMove(NamedTuple):
-    """Send a move."""
+    """Send a move from the current position."""
 
     move: str
 
@@ -26,24 +25,6 @@ class RaceAgain(NamedTuple):
     """The slug of another game."""
     ghosts: bool = False
     """Whether to race alone on the same deal, with the racers as ghosts, instead."""
-
-
-class RemovePlayer(NamedTuple):
-    """As the host, remove a player from the lobby."""
-
-    seat: int
-
-
-class AddBot(NamedTuple):
-    """Add the server bot of a level, or the next one."""
-
-    level: Level | None = None
-
-
-class SendReaction(NamedTuple):
-    """Send a reaction to the other racers."""
-
-    reaction: ReactionName
 
 
 class Ask(NamedTuple):
@@ -62,17 +43,14 @@ class Choose(NamedTuple):
 
 Command = (
     PlayMove
+    | m.Request
     | RaceAgain
-    | RemovePlayer
-    | AddBot
-    | SendReaction
     | Text
     | Ask
     | Choose
-    | Literal["ready", "unready", "start", "resign", "leave", "copy-link", "copy-result"]
-    | Literal["type", "open-replay", "open-line", "hint", "verdict", "quit"]
+    | Literal["copy-link", "copy-result", "type", "open-replay", "open-line", "hint", "verdict", "quit"]
 )
-"""What the app does: "leave" gives up the seat and quits, "quit" keeps the seat, "type" opens the move line."""
+"""What the app does: it sends a request, whose id it chooses; "quit" keeps the seat, "type" opens the move line."""
 Step = tuple[RaceState, Command | None]
 """The next state, and a command for the app to run."""
 Run = Callable[[RaceState], Step]
