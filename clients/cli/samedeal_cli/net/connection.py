@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from secrets import token_bytes
@@ -14,14 +15,14 @@ from msgspec.structs import replace
 from websockets.exceptions import ConnectionClosed
 
 from samedeal.commitments import nonce_commitment
+from samedeal.errors import CODES, Refused
 from samedeal.proof.receipts import DigestReceipt, NonceReceipt, Receipts
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.wire import messages as m
 from samedeal_cli.addresses import canonical_address
-from samedeal_cli.failure import Failure, NameRefused, Unreachable
+from samedeal_cli.failure import Declined, Failure, NameRefused, Unreachable
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
-from samedeal_cli.net.pending_requests import PendingRequests
 from samedeal_cli.net.receipts import ReceiptBook
 from samedeal_cli.net.transport import PROGRAM, TRANSIENT_CODES, TemporarilyRefused, Transport, UnknownToken, refusal
 from samedeal_cli.sanitise import safe
@@ -50,6 +51,15 @@ class Restored(NamedTuple):
     """The connection is back. `view` is the current view."""
 
     view: m.View
+
+
+@dataclass
+class _Pending:
+    """A request without an answer yet. It outlives the socket on which it was sent."""
+
+    request: m.Request
+    answer: asyncio.Future[m.FromServer]
+    resent: bool = False
 
 
 News = m.View | m.Progress | m.Reaction | Lost | Restored
@@ -98,7 +108,7 @@ class Connection(LiveView):
         self._seen_open = False  # whether a view before the countdown was received
         self._on_welcome, self._on_message = on_welcome, on_message
         self._ids = count(1)
-        self._pending = PendingRequests()
+        self._pending: dict[int | None, _Pending] = {}
         self._news: asyncio.Queue[News | Exception | None] = asyncio.Queue(_QUEUE_SIZE)
         self._transport: Transport
         self._is_open = False
@@ -157,10 +167,18 @@ class Connection(LiveView):
         return await self.ask(m.React(id=next(self._ids), reaction=reaction), m.Reaction)
 
     async def ask(self, request: m.Request, kind: type[Answer]) -> Answer:
-        """Return the answer to a request. While the connection is lost, this waits for a new one."""
+        """Return the answer to a request. While the connection is lost, this waits for a new one.
+
+        Raises Refused, or Declined for a code that this version lacks.
+        """
         if self._failure:
             raise self._failure
-        answer = await self._pending.answer(request, self._send)
+        pending = self._pending[request.id] = _Pending(request, asyncio.get_running_loop().create_future())
+        try:
+            await self._send(request)
+            answer = await pending.answer
+        finally:
+            del self._pending[request.id]
         if not isinstance(answer, kind):
             raise Unreachable(self.server, "the server sent the wrong kind of answer")
         return answer
@@ -249,7 +267,9 @@ class Connection(LiveView):
         try:
             while True:
                 await self._reveal_nonce()
-                await self._pending.resend(self._send)
+                for pending in tuple(self._pending.values()):
+                    pending.resent = True
+                    await self._send(pending.request)
                 await self._listen()
                 if self.over:
                     self._publish(None)
@@ -267,7 +287,9 @@ class Connection(LiveView):
         finally:
             self._is_open = False
             self._failure = self._failure or Failure("the connection is closed")
-            self._pending.fail(self._failure)
+            for pending in self._pending.values():
+                if not pending.answer.done():
+                    pending.answer.set_exception(self._failure)
 
     async def _listen(self) -> None:
         """Handle messages until the socket closes."""
@@ -290,7 +312,7 @@ class Connection(LiveView):
         match message:
             case m.View():
                 self._apply_view(message)
-                if not self._pending.resolve(message):
+                if not self._resolve(message):
                     self._publish(message)
             case m.Progress():
                 self.apply_standings(message)
@@ -300,9 +322,27 @@ class Connection(LiveView):
             case m.Problem(re=re, code=code):
                 if re is not None and re == self._nonce_id and code in TRANSIENT_CODES:
                     self._tasks.append(asyncio.create_task(self._reveal_nonce_again()))
-                self._pending.refuse(message, self.view)
+                self._refuse(message)
             case _:
-                self._pending.resolve(message)
+                self._resolve(message)
+
+    def _resolve(self, message: m.FromServer) -> bool:
+        """Return whether a message answers a pending request."""
+        pending = self._pending.get(message.re)
+        if pending and not pending.answer.done():
+            pending.answer.set_result(message)
+        return pending is not None
+
+    def _refuse(self, problem: m.Problem) -> None:
+        """Let a pending request fail, unless it was executed when it was first sent, and only its response was lost."""
+        pending = self._pending.get(problem.re)
+        if not pending or pending.answer.done():
+            return
+        if pending.resent and problem.code in ("untimely", "not-playing") and not isinstance(pending.request, m.Move):
+            pending.answer.set_result(self.view)
+        else:
+            error = Refused if problem.code in CODES else Declined
+            pending.answer.set_exception(error(problem.code, problem.detail))
 
     def _apply_view(self, view: m.View) -> None:
         self.apply_view(view)
