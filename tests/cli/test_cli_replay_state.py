@@ -36,7 +36,7 @@ def at_the_fold(state: Player, replay: Replay) -> bool:
     for track in state.recording.tracks:
         run = race.seat(track.standing.seat).run
         step = track.step(state.n)
-        if run is None or (step.game, track.index(state.n), step.attempt, step.best) != (
+        if run is None or (step.game, track.index(state.n), step.standing.attempts, step.standing.home) != (
             run.game,
             len(run.moves),
             run.attempts,
@@ -131,8 +131,8 @@ def test_marks_match_the_log() -> None:
     log.say(Moved(seat=2, move="draw"), 500)
     track = player(races_by_hand.closed(log).replay()).track
     assert [(mark.kind, mark.at) for mark in track.marks] == [("think", 10_000), ("restart", 10_600), ("end", 11_100)]
-    assert track.outcome(track.ended.n - 1) == "playing"
-    assert track.outcome(track.ended.n) == "resigned"
+    assert track.at(track.ended.n - 1).outcome == "playing"
+    assert track.at(track.ended.n).outcome == "resigned"
 
 
 def test_undo_restart_and_home_are_marked() -> None:
@@ -319,7 +319,7 @@ def test_a_race_closed_late_ends_at_its_time_limit() -> None:
     state = player(log.replay())
     assert state.recording.length == 60_000
     assert state.track.ended.at == 60_000
-    assert state.on_key("end").track.outcome(state.on_key("end").n) == "timeout"
+    assert state.track.at(state.on_key("end").n).outcome == "timeout"
 
 
 def test_a_scratched_racer_is_not_shown() -> None:

@@ -94,7 +94,7 @@ def _draw_heading(player: Player, canvas: Canvas) -> None:
 
 def outcome_text(track: Track, n: int) -> str:
     """Return the outcome of a racer, and its time once it is final."""
-    outcome = outcome_phrase(track.outcome(n))
+    outcome = outcome_phrase(track.at(n).outcome)
     return outcome if n < track.ended.n else f"{outcome} {duration(track.ended.at)}"
 
 
@@ -179,7 +179,7 @@ def _move_text(player: Player, track: Track, index: int) -> str:
     if step.move == UNDO:
         return "undone"
     if step.move == RESTART:
-        return f"attempt {step.attempt}"
+        return f"attempt {step.standing.attempts}"
     text = "; ".join(card_moves(before.game, step.game))
     return with_cards(text, lambda card: card_text(card, ascii=player.plain))
 
@@ -293,4 +293,4 @@ def _home(track: Track, n: int, *, short: bool = True) -> str:
 def score_text(track: Track, n: int, *, short: bool = True) -> str:
     """Return the best result in any attempt, which is the score."""
     step = track.step(n)
-    return achieved(step.game.slug, step.best, step.game.goal, step.game.outcome, short=short)
+    return achieved(step.game.slug, step.standing.home, step.game.goal, step.game.outcome, short=short)

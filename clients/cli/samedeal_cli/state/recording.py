@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from samedeal.game import Game, Move
 from samedeal.race.events import Header, Moved, Resigned
 from samedeal.race.race import Race
-from samedeal.race.run import RESTART, UNDO, Run
-from samedeal.race.standings import Standing
+from samedeal.race.run import RESTART, UNDO
+from samedeal.race.standings import Seat, Standing
 from samedeal.replays.replay import Replay
 from samedeal_cli.render.phrases import with_unique_names
 
@@ -34,9 +34,8 @@ class Step(NamedTuple):
     """Milliseconds since the deal."""
     move: Move
     game: Game
-    attempt: int
-    best: int
-    """The most cards home in any attempt so far."""
+    standing: Standing
+    """The racer's standing, without the place and with the name as in the log."""
 
 
 class Mark(NamedTuple):
@@ -64,19 +63,11 @@ class Track:
         """Return the racer's step at a log entry."""
         return self.steps[self.index(n)]
 
-    def outcome(self, n: int) -> str:
-        """Return the racer's outcome at a log entry."""
-        return self.standing.outcome if n >= self.ended.n else self.step(n).game.outcome
-
     def at(self, n: int) -> Standing:
-        """Return the racer's standing at a log entry, with the place at the end."""
-        step, over = self.step(n), n >= self.ended.n
-        reached = next(each.at for each in self.steps if each.best == step.best)
-        progress = 1 if step.game.won else step.best / step.game.goal
-        so_far = {"home": step.best, "progress": progress, "attempts": step.attempt}
-        return replace(
-            self.standing, outcome=self.outcome(n), done=over, ms=self.ended.at if over else reached, **so_far
-        )
+        """Return the racer's standing at a log entry, with the place at the end, and once final, its time."""
+        if n >= self.ended.n:
+            return replace(self.standing, ms=self.ended.at)
+        return replace(self.step(n).standing, place=self.standing.place, name=self.standing.name)
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
@@ -119,11 +110,11 @@ class Recording:
                 continue
             if dealt is None:
                 dealt = race
-                steps = {seat.number: [_step(race, seat.run, "")] for seat in race.roster if seat.run}
+                steps = {seat.number: [_step(race, seat, "")] for seat in race.roster if seat.run}
             if isinstance(entry.event, Moved | Resigned):
                 seat = race.seats[entry.event.seat - 1]
                 if seat.run and isinstance(entry.event, Moved):
-                    steps[seat.number].append(_step(race, seat.run, entry.event.move))
+                    steps[seat.number].append(_step(race, seat, entry.event.move))
                 if seat.run and seat.run.done:
                     ended[seat.number] = Mark(entry.n, entry.at - race.started_at, "end")
         if dealt is None or last is None or dealt.started_at is None or not steps:
@@ -176,5 +167,7 @@ def _marks(steps: Sequence[Step]) -> list[Mark]:
     return found
 
 
-def _step(race: Race, run: Run, move: Move) -> Step:
-    return Step(race.n, race.at - (race.started_at or 0), move, run.game, run.attempts, run.peak)
+def _step(race: Race, seat: Seat, move: Move) -> Step:
+    if seat.run is None or seat.standing is None:
+        raise AssertionError("a racer without a table cannot move")
+    return Step(race.n, race.at - (race.started_at or 0), move, seat.run.game, seat.standing)
