@@ -352,7 +352,8 @@ class TableDrawing:
             most = None if self._is_text else self._area.column + self._area.width - column - slot
             text = text_table.named_pile(place, self._piles[place])
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
-            self._draw_name(place, row, column + slot, column)
+            if not self._is_text:
+                self._draw_name(place, row, column + slot, column)
             self._canvas.spots[place] = Spot(row, column, end - column)
             column = end + 2
 
