@@ -78,9 +78,7 @@ class ParOfDeals:
             return json_response(RacePar(race=race, racers=racers, **structs.asdict(par)), headers=vary)
         return Response(await render("par-chart", msgpack.encode((par, racers))), media_type=MEDIA["svg"], headers=vary)
 
-    @route(
-        "GET", f"{V1}/deals/{{deal:path}}/par", ResponseSpec(kind=Par), IN_PROGRESS, refuses=DEAL_REFUSALS, cost=5
-    )
+    @route("GET", f"{V1}/deals/{{deal:path}}/par", ResponseSpec(kind=Par), IN_PROGRESS, refuses=DEAL_REFUSALS, cost=5)
     async def of_deal(self, deal: Deal, client: str) -> Par | ParProgress:
         """Return the computer's results on a deal. The first request starts the computation."""
         return await self._pars.of_deal(*deal, client)
