@@ -4,6 +4,7 @@ import os
 import re
 import termios
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,16 @@ def colors(widget: Widget) -> tuple[str, str]:
     return str(style.color and style.color.name), str(style.bgcolor and style.bgcolor.name)
 
 
+async def check_colors_of_dialog(app: RaceApp, kind: type[Widget], wanted: tuple[str, str]) -> None:
+    await until(lambda: app.screen.query(kind))
+    await until(lambda: colors(app.screen.query_one(kind)) == wanted)
+    assert colors(app.screen.query_one(Footer)) == wanted
+
+
+def is_closed(app: RaceApp, kind: type[Widget]) -> bool:
+    return not app.screen.query(kind)
+
+
 @pytest.mark.parametrize("theme", THEMES)
 async def test_footer_dialogs_and_palette_have_the_colours_of_the_theme(theme: Theme, live: Server) -> None:
     palette, app = look(theme), solo(live)
@@ -94,11 +105,9 @@ async def test_footer_dialogs_and_palette_have_the_colours_of_the_theme(theme: T
         assert key.name == (palette.color["letter"] if palette.ground else "color(11)")
         for opened, kind in (("question_mark", VerticalScroll), ("ctrl+k", OptionList)):
             await pilot.press(opened)
-            await until(lambda kind=kind: app.screen.query(kind))
-            await until(lambda kind=kind: colors(app.screen.query_one(kind)) == wanted)
-            assert colors(app.screen.query_one(Footer)) == wanted
+            await check_colors_of_dialog(app, kind, wanted)
             await pilot.press("escape")
-            await until(lambda kind=kind: not app.screen.query(kind))
+            await until(partial(is_closed, app, kind))
         await pilot.press("ctrl+p")
         await until(lambda: "Search for commands" in shown(app))
         assert colors(app.screen.query_one(Input)) == wanted
