@@ -97,6 +97,7 @@ def test_example_bot_races(tmp_path: Path) -> None:
     assert "% of matchpoints" in out
 
 
+@pytest.mark.tier(3)
 def test_results_do_not_depend_on_the_number_of_jobs(tmp_path: Path) -> None:
     bots = (program(tmp_path, FIRST), "random", "random", "--games", "corners,gallery", "--deals", "4")
     one, many, other = raced(*bots, "--jobs", "1"), raced(*bots, "--jobs", "3"), raced(*bots, "--seed", "2")

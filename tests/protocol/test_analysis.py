@@ -77,6 +77,7 @@ def disagreement(line: list[Point], budget: int) -> str:
 
 
 @pytest.mark.parametrize("slug", COMPARED)
+@pytest.mark.tier(3)
 def test_bisection_agrees_with_a_search_from_every_position(slug: str) -> None:
     """With a small budget, so that many searches end without a win or a proof."""
     lines = list(lost_plays(slug, 20))

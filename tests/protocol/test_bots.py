@@ -70,6 +70,7 @@ def test_a_play_is_legal_finite_and_reproducible(game: type[Game]) -> None:
 
 
 @every_game
+@pytest.mark.tier(3)
 def test_plays_with_different_numbers_differ(game: type[Game]) -> None:
     assert len({run.moves for run in plays(game, "a friend", range(8))}) > 1
 
@@ -166,6 +167,7 @@ def test_the_levels_have_names_and_differ_from_beginner_on(game: type[Game]) -> 
 
 
 @every_game
+@pytest.mark.tier(3)
 def test_beginners_bring_fewer_cards_home(game: type[Game]) -> None:
     deals = range(10 if game.slug == "corner-stones" else 100)
     beginner, regular = (sum(homes(game.slug, deals, LEVELS[level][game.slug])) for level in ("beginner", "regular"))

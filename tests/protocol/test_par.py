@@ -25,6 +25,7 @@ def test_the_default_numbers_of_plays_match_the_documentation() -> None:
 
 
 @pytest.mark.parametrize("slug", BOTS)
+@pytest.mark.tier(3)
 def test_each_result_is_that_of_a_reproducible_play(slug: str) -> None:
     runs: list[Run] = []
     result = par(GAMES[slug], "a.0", None, 4, runs.append)

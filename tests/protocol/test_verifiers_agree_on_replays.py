@@ -21,6 +21,7 @@ REPLAYS, SEED = int(os.environ.get("AGREE_REPLAYS") or 2 * len(KINDS)), int(os.e
 
 
 @needs_node
+@pytest.mark.tier(3)
 def test_both_verifiers_agree_on_altered_replays() -> None:
     report = compared(SEED, range(-len(EACH_VALUE), REPLAYS))
     assert not report.disagreements, report.described(SEED)
