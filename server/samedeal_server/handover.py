@@ -180,11 +180,11 @@ class HandedOverConnection(LimitedHttpConnection):
 
     def __init__(self, received: bytes, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._received = received
+        self._handed_over = received
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.data_received(self._received)
+        self.data_received(self._handed_over)
 
     def _hand_over(self, early: bytes) -> bool:
         return False
