@@ -8,6 +8,8 @@ from pathlib import Path
 from string import ascii_lowercase, digits
 from typing import Final, NamedTuple
 
+import regex
+
 from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal.race.server_bots import SERVER_BOTS
@@ -44,7 +46,7 @@ class RefusedNames:
         """
         name = normalised(name)
         if mixes_scripts(name):
-            mixed = " and ".join(script.title() for script in scripts(name)[:2])
+            mixed = " and ".join(scripts(name)[:2])
             text = f"A name must be written in one script; this one mixes {mixed}. Use only one of them."
             raise Refused("name-refused", text)
         self._reread()
@@ -112,24 +114,38 @@ def _parse(file: Path, lines: Iterable[str]) -> _Words:
     return _Words(frozenset(whole), tuple(parts))
 
 
-_SCRIPTS: Final = {
-    "ARABIC-INDIC": "ARABIC",
-    "CJK": "HAN",
-    "EXTENDED": "ARABIC",  # extended Arabic-Indic digits
-    "IDEOGRAPHIC": "HAN",
-    "KATAKANA-HIRAGANA": "KATAKANA",
-}
-"""Scripts by the first word of the names of their characters, if it is another one."""
-_COMMON: Final = {"DIGIT", "MODIFIER"}
-"""The first words of the names of digits and letters that belong to no script."""
-_TOGETHER: Final = (
-    {"HAN", "HIRAGANA", "KATAKANA", "LATIN"},
-    {"HAN", "BOPOMOFO", "LATIN"},
-    {"HAN", "HANGUL", "LATIN"},
-    {"ARABIC", "THAANA"},  # they share digits, as the next two do
-    {"BENGALI", "CHAKMA", "SYLOTI"},
-)
+_SCRIPTS: Final = """
+    Latin Arabic Armenian Bengali Bopomofo Cyrillic Devanagari Ethiopic Georgian Greek Gujarati Gurmukhi Han Hangul
+    Hebrew Hiragana Kannada Katakana Khmer Lao Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan
+
+    Adlam Ahom Anatolian_Hieroglyphs Avestan Balinese Bamum Bassa_Vah Batak Beria_Erfe Bhaiksuki Brahmi Buginese Buhid
+    Canadian_Aboriginal Carian Caucasian_Albanian Chakma Cham Cherokee Chorasmian Coptic Cuneiform Cypriot Cypro_Minoan
+    Deseret Dives_Akuru Dogra Duployan Egyptian_Hieroglyphs Elbasan Elymaic Garay Glagolitic Gothic Grantha
+    Gunjala_Gondi Gurung_Khema Hanifi_Rohingya Hanunoo Hatran Imperial_Aramaic Inscriptional_Pahlavi
+    Inscriptional_Parthian Javanese Kaithi Kawi Kayah_Li Kharoshthi Khitan_Small_Script Khojki Khudawadi Kirat_Rai
+    Lepcha Limbu Linear_A Linear_B Lisu Lycian Lydian Mahajani Makasar Mandaic Manichaean Marchen Masaram_Gondi
+    Medefaidrin Meetei_Mayek Mende_Kikakui Meroitic_Cursive Meroitic_Hieroglyphs Miao Modi Mongolian Mro Multani
+    Nabataean Nag_Mundari Nandinagari New_Tai_Lue Newa Nko Nushu Nyiakeng_Puachue_Hmong Ogham Ol_Chiki Ol_Onal
+    Old_Hungarian Old_Italic Old_North_Arabian Old_Permic Old_Persian Old_Sogdian Old_South_Arabian Old_Turkic
+    Old_Uyghur Osage Osmanya Pahawh_Hmong Palmyrene Pau_Cin_Hau Phags_Pa Phoenician Psalter_Pahlavi Rejang Runic
+    Samaritan Saurashtra Sharada Shavian Siddham Sidetic Sogdian Sora_Sompeng Soyombo Sundanese Sunuwar Syloti_Nagri
+    Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tai_Yo Takri Tangsa Tangut Tifinagh Tirhuta Todhri Tolong_Siki
+    Toto Tulu_Tigalari Ugaritic Vai Vithkuqi Wancho Warang_Citi Yezidi Yi Zanabazar_Square
+"""
+"""All scripts with letters, those that are written most first: a character of several scripts is named by the first."""
+_TOGETHER: Final = ("Han Hiragana Katakana Latin", "Han Bopomofo Latin", "Han Hangul Latin")
 """The scripts that are commonly written together: the restriction level "highly restrictive" of Unicode TS 39."""
+
+
+def _letters(scripts: str) -> str:
+    """Return a pattern of characters that belong to one of some scripts."""
+    return "[" + "".join(rf"\p{{Script_Extensions={script}}}" for script in scripts.split()) + "]"
+
+
+_SCRIPT: Final = regex.compile("|".join(f"(?P<{script}>{_letters(script)})" for script in _SCRIPTS.split()))
+_UNMIXED: Final = regex.compile(
+    "|".join(f"{_letters(f'{scripts} Common')}*+" for scripts in (*_SCRIPTS.split(), *_TOGETHER))
+)
 _LETTERS: Final[dict[str, str]] = {
     # Latin letter: letters that Unicode's list of confusable characters maps to it, in lower case without marks, small
     # capitals, and letters with strokes
@@ -174,14 +190,13 @@ _EDGES: Final = re.compile(r"^[!|]+|[!|]+$")
 
 def scripts(name: str) -> list[str]:
     """Return the scripts of the letters and digits of a name."""
-    first_words = (unicodedata.name(each, "").partition(" ")[0] for each in _written(name))
-    return list(dict.fromkeys(_SCRIPTS.get(word, word) for word in first_words if word not in _COMMON))
+    found = (letter.lastgroup.replace("_", " ") for letter in _SCRIPT.finditer(_written(name)))
+    return list(dict.fromkeys(found))
 
 
 def mixes_scripts(name: str) -> bool:
     """Return whether a name mixes scripts that are not commonly written together, so that it can imitate another."""
-    found = set(scripts(name))
-    return len(found) > 1 and not any(found <= together for together in _TOGETHER)
+    return not _UNMIXED.fullmatch(_written(name))
 
 
 def skeleton(word: str) -> str:
