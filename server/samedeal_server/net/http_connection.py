@@ -20,6 +20,9 @@ HTTP_SENT_BYTES = 16_384
 """The kernel's send buffer: enough for several hundred kilobytes per second over intercontinental distances."""
 MAX_URL_BYTES, MAX_PARAMETERS, MAX_ELEMENTS, MAX_HOST_BYTES = 4096, 64, 100, 300
 HEADER_BYTES, MAX_HEADERS = 16_384, 100
+SMALL_BYTES, MAX_SMALL, PAUSE_S = 1024, 10, 0.05
+"""Beyond MAX_SMALL pieces of a body below SMALL_BYTES, reading pauses after each, so that the next arrive together
+and clients that send bytes one by one cost little."""
 LISTS = frozenset(
     {b"accept", b"connection", b"forwarded", b"if-none-match", b"upgrade", b"x-forwarded-for"}
     | {b"sec-websocket-extensions", b"sec-websocket-protocol"}
@@ -88,7 +91,7 @@ class LimitedHttpConnection(Limited, HttpToolsProtocol):
         if self._is_serving:
             self._refuse_limit("pipelined_requests", "Wait for a response before sending the next request.")
             raise HttpParserError("pipelined request")
-        self._head_bytes = 0
+        self._head_bytes = self._small_pieces = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -108,6 +111,9 @@ class LimitedHttpConnection(Limited, HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         self._unparsed = 0
         super().on_body(body)
+        self._small_pieces += len(body) < SMALL_BYTES
+        if self._small_pieces > MAX_SMALL:
+            self.flow.pause_for(PAUSE_S, self.loop)
 
     def on_response_complete(self) -> None:
         self._idle_since = self.loop.time()
@@ -192,6 +198,18 @@ class LimitedHttpConnection(Limited, HttpToolsProtocol):
 class _FlowControl(FlowControl):
     """uvicorn's flow control, without resuming a transport that is closing: uvloop raises an error for that."""
 
+    _is_held = False  # whether reading remains paused
+
+    def pause_for(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._is_held:
+            self._is_held = True
+            self.pause_reading()
+            loop.call_later(seconds, self._release)
+
+    def _release(self) -> None:
+        self._is_held = False
+        self.resume_reading()
+
     def resume_reading(self) -> None:
-        if not self._transport.is_closing():
+        if not self._is_held and not self._transport.is_closing():
             super().resume_reading()
