@@ -61,8 +61,9 @@ async def back_up(settings: Settings, target: Path, *, with_keys: bool, say: Say
 async def verify_file(settings: Settings, file: Path, say: Say) -> Report:
     """Verify a backup file. Errors as in ``back_up``."""
     with tempfile.TemporaryDirectory(prefix="samedeal-verify-") as name:
-        manifest, included = backup_file.extract(file, Path(name)), Path(name) / "master.key"
-        key = bytes.fromhex(included.read_text()) if included.exists() else existing_keys(settings).get("master.key")
+        manifest, included = backup_file.extract(file, Path(name))
+        master_key = included.get("master.key")
+        key = bytes.fromhex(master_key.decode()) if master_key else existing_keys(settings).get("master.key")
         async with private_store(Path(name), manifest, say) as (store, keys):
             verified = await verify_store(store, key, progress(say, "Verified", "races"))
         return Report(f"{file}", manifest, keys, verified)

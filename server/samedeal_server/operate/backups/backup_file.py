@@ -23,6 +23,7 @@ from samedeal_server.store.schema import SCHEMA
 MANIFEST, DATA = "manifest.json", "data.rdb"
 KEYS: Final = ("master.key", "signing.key")
 _FORMAT: Final = 2
+_LARGEST_MANIFEST, _LARGEST_KEY = 2**16, 2**10  # bytes
 _COMPRESSION: Final = 3  # stored replays are already compressed
 _BASE: Final = "appendonly.aof.1.base.rdb"
 Say = Callable[[str], object]
@@ -72,21 +73,39 @@ def write(output: IO[bytes], manifest: Manifest, data: Path, keys: Mapping[str, 
     os.fsync(output.fileno())
 
 
-def extract(file: Path, folder: Path) -> Manifest:
-    """Extract a backup file of this schema into a folder, and return its manifest. Raises BackupError."""
+def extract(file: Path, folder: Path) -> tuple[Manifest, Mapping[str, bytes]]:
+    """Extract the data of a backup file into a folder. Return its manifest and the included keys by file name.
+
+    Raises BackupError, also for a backup of another schema.
+    """
+    manifest: Manifest | None = None
+    data, keys = folder / DATA, dict[str, bytes]()
     try:
         with tarfile.open(file, "r:gz") as archive:
             for member in archive:
-                if member.name in (MANIFEST, DATA, *KEYS) and (content := archive.extractfile(member)):
-                    with (folder / member.name).open("xb") as output:
+                if (content := archive.extractfile(member)) is None:
+                    continue
+                if member.name == MANIFEST:
+                    manifest = json.decode(content.read(_LARGEST_MANIFEST), type=Manifest)
+                    _check_readable(manifest)
+                elif member.name == DATA and manifest:
+                    with data.open("xb") as output:
                         shutil.copyfileobj(content, output)
-        if missing := [name for name in (MANIFEST, DATA) if not (folder / name).exists()]:
-            raise BackupError(f"{file} is not a backup: it has no {missing[0]}.")
-        manifest = json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+                elif member.name in KEYS:
+                    keys[member.name] = content.read(_LARGEST_KEY)
     except (tarfile.TarError, EOFError, zlib.error, DecodeError, UnicodeError) as error:
         raise BackupError(f"{file} is damaged, or not a backup: {error}.") from error
     except OSError as error:
         raise BackupError(f"{file} cannot be read: {error.strerror or error}.") from error
+    if manifest is None or not data.exists():
+        raise BackupError(f"{file} is not a backup: it has no {DATA if manifest else MANIFEST}.")
+    if digest(data) != manifest.sha256:
+        raise BackupError(f"{file} is damaged: its data does not match the digest in its manifest.")
+    return manifest, keys
+
+
+def _check_readable(manifest: Manifest) -> None:
+    """Raise BackupError if this version of the program cannot read a backup."""
     if manifest.format != _FORMAT or manifest.schema != SCHEMA:
         is_older = (manifest.format, manifest.schema) < (_FORMAT, SCHEMA)
         advice = "restore it with the version that made it" if is_older else "install that version or a newer one"
@@ -94,9 +113,6 @@ def extract(file: Path, folder: Path) -> Manifest:
             f"The backup has format {manifest.format} and schema {manifest.schema} of version {manifest.version}, and"
             f" this version of Same Deal reads only format {_FORMAT} and schema {SCHEMA}: {advice}."
         )
-    if digest(folder / DATA) != manifest.sha256:
-        raise BackupError(f"{file} is damaged: its data does not match the digest in its manifest.")
-    return manifest
 
 
 @asynccontextmanager

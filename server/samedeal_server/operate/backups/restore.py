@@ -3,14 +3,16 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from samedeal_server.operate.backups import backup_file
-from samedeal_server.operate.backups.backup_file import KEYS, BackupError, Manifest, Say, private_store, progress
+from samedeal_server.operate.backups.backup_file import BackupError, Manifest, Say, private_store, progress
 from samedeal_server.settings import Settings, existing_keys
 from samedeal_server.store.checks import fingerprint
 from samedeal_server.store.cluster import store_at
@@ -42,7 +44,7 @@ async def restore(settings: Settings, file: Path, *, replace: bool, say: Say) ->
     Raises BackupError, StoreError, SettingsError, UnfitStoreError, Refused, OSError.
     """
     with tempfile.TemporaryDirectory(prefix="samedeal-restore-") as name:
-        manifest, replaced = backup_file.extract(file, Path(name)), None
+        (manifest, included), replaced = backup_file.extract(file, Path(name)), None
         if settings.redis_url:
             if replace:
                 raise BackupError("--replace is only for data directories: empty the store yourself, with FLUSHDB.")
@@ -50,28 +52,32 @@ async def restore(settings: Settings, file: Path, *, replace: bool, say: Say) ->
             keys, expired = await _fill(settings.redis_url, Path(name), manifest, say)
         else:
             target = f"{settings.data_dir}"
-            keys, expired, replaced = await _restore_embedded(settings, Path(name), manifest, replace=replace, say=say)
+            fill = partial(_fill, extracted=Path(name), manifest=manifest, say=say)
+            keys, expired, replaced = await _restore_embedded(settings.data_dir, fill, included, replace=replace)
     key, wanted = existing_keys(settings).get("master.key"), manifest.master_key
     missing = None if wanted is None or (key and fingerprint(key) == wanted) else wanted
     return Restored(target, keys, expired, replaced, missing)
 
 
 async def _restore_embedded(
-    settings: Settings, extracted: Path, manifest: Manifest, *, replace: bool, say: Say
+    folder: Path,
+    fill: Callable[[str], Awaitable[tuple[int, int]]],
+    included: Mapping[str, bytes],
+    *,
+    replace: bool,
 ) -> tuple[int, int, str | None]:
     """Build the new data in a folder inside the data directory, which alone may be writable, then exchange them.
 
-    Return how many keys there are now and how many have expired, and the folder with what was there before.
+    `fill` fills the empty store at a URL, and returns how many keys there are now, and how many have expired. Return
+    these, and the folder with what was there before.
     """
-    folder, included = settings.data_dir, [name for name in KEYS if (extracted / name).exists()]
     with reserved(folder):
         if (folder / _DATA).exists() and not replace:
             raise BackupError(f"{folder} has a store already: use --replace to move it aside, or another --data-dir.")
-        for interrupted in folder.glob(f"{_NEW}*"):
-            shutil.rmtree(interrupted)
+        _delete_unfinished(folder)
         with tempfile.TemporaryDirectory(prefix=_NEW, dir=folder) as name:
             async with EmbeddedStore(Path(name), say=lambda text: None) as store:
-                keys, expired = await _fill(store.url, extracted, manifest, say)
+                keys, expired = await fill(store.url)
             old = [path for path in (folder / each for each in (_DATA, *_LOGS, *included)) if path.exists()]
             aside = folder / f"replaced-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
             if old:
@@ -79,10 +85,16 @@ async def _restore_embedded(
             for path in old:
                 path.replace(aside / path.name)
             (Path(name) / _DATA).replace(folder / _DATA)
-        for key in included:
+        for key, content in included.items():
             with os.fdopen(os.open(folder / key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
-                output.write((extracted / key).read_bytes())
+                output.write(content)
     return keys, expired, f"{aside}" if old else None
+
+
+def _delete_unfinished(folder: Path) -> None:
+    """Delete what interrupted restores have left in a data directory."""
+    for interrupted in folder.glob(f"{_NEW}*"):
+        shutil.rmtree(interrupted)
 
 
 async def _fill(url: str, extracted: Path, manifest: Manifest, say: Say) -> tuple[int, int]:

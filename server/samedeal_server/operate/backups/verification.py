@@ -10,6 +10,7 @@ from msgspec import Struct, msgpack
 from samedeal.errors import Refused
 from samedeal.race.race import Race
 from samedeal_server.live.opening import secret_of
+from samedeal_server.net.supervised import cancelled
 from samedeal_server.store import stored_replays
 from samedeal_server.store.checks import fingerprint, used_master_key
 from samedeal_server.store.connection import Store
@@ -65,7 +66,11 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
         finally:
             await jobs.stop()
 
-    await asyncio.gather(*(verify_some() for _ in range(min(MOST_PROCESSES, os.cpu_count() or 1))))
+    tasks = [asyncio.create_task(verify_some()) for _ in range(min(MOST_PROCESSES, os.cpu_count() or 1))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        await cancelled(tasks)
     return Verified(
         replays=len(replays),
         live_races=len(live),
