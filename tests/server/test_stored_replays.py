@@ -256,6 +256,8 @@ async def test_an_unreadable_race_does_not_keep_others_from_being_listed(
                 await reading
             assert error.value.code == "unsupported-version"
         assert redis.get(key) == damage(data)
+        redis.set(key, data)
+        assert len(await parts.archive.search(Search(limit=4), 2**53)) == 4
 
 
 def test_a_decompression_bomb_is_refused() -> None:

@@ -244,16 +244,21 @@ class Connections:
     async def ask_all(self, commands: Sequence[Sequence[Word]]) -> list[Any]:
         """Send commands once, in one round trip, and return the replies, among them errors. Raises one of AWAY.
 
-        TIMEOUT_S applies to the wait for a connection, and to each reply.
+        TIMEOUT_S applies to the wait for a connection, to connecting with the first reply, and to each further reply.
         """
         connection: Any = None
         try:
             async with asyncio.timeout(TIMEOUT_S) as deadline, self._free:
                 connection = self._idle.pop() if self._idle else self.open()
+                deadline.reschedule(asyncio.get_running_loop().time() + TIMEOUT_S)
                 try:
                     return await self._replies(connection, commands, deadline)
-                except BaseException:  # its next reply would belong to these commands
+                except asyncio.CancelledError:
+                    await connection.disconnect(nowait=True)  # its next reply would belong to these commands
+                    raise
+                except BaseException:
                     await connection.disconnect(nowait=True)
+                    await self.close()  # the others may be lost, too
                     raise
                 finally:
                     self._idle.append(connection)
@@ -263,7 +268,8 @@ class Connections:
             raise
 
     async def close(self) -> None:
-        for connection in self._idle:
+        """Close the connections that are not in use. They are opened again when they are needed."""
+        for connection in tuple(self._idle):
             await connection.disconnect(nowait=True)
 
     async def _replies(
@@ -290,12 +296,13 @@ class Connections:
 async def node_configuration(connections: Connections, names: Sequence[str]) -> Mapping[str, str] | None:
     """Return configuration parameters of a node, or None if it does not allow reading them. Raises Refused."""
     try:
-        values: Mapping[bytes, bytes] = await connections.ask("CONFIG", "GET", *names)
+        values = await connections.ask("CONFIG", "GET", *names)
     except ResponseError:
         return None
     except AWAY as error:
         raise unavailable() from error
-    return {name.decode(): value.decode() for name, value in values.items()}
+    pairs = values.items() if isinstance(values, dict) else zip(values[::2], values[1::2], strict=True)  # RESP2
+    return {name.decode(): value.decode() for name, value in pairs}
 
 
 def description(about: Mapping[str, Any], kind: str = "") -> str:

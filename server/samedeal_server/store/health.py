@@ -5,7 +5,9 @@ import logging
 import os
 import socket
 import ssl
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from redis import exceptions
@@ -56,12 +58,14 @@ class Health:
         self._failing: dict[tuple[str, str], str] = {}
         self._logged: set[tuple[str, str]] = set()
         self._failed_at = 0.0
+        self._tracing: Any = sys.modules.get("opentelemetry.trace")  # loaded by OpenTelemetry's launcher
 
     async def watch(self, answer: Awaitable[Any], command: str, node: str = "") -> Any:
-        """Await the reply to a command and record the outcome. Raises one of AWAY."""
+        """Await the reply to a command and record the outcome, with a span in traces. Raises one of AWAY."""
         command = "EVALSHA" if command == "EVAL" else command
         try:
-            reply = await answer
+            with self._span(command):
+                reply = await answer
         except (NoScriptError, AskError):  # includes MovedError; handled by the caller
             raise
         except AWAY as error:
@@ -70,6 +74,14 @@ class Health:
         if self._failing:
             self.record_success(command, node)
         return reply
+
+    def _span(self, command: str) -> AbstractContextManager[object]:
+        if self._tracing is None:
+            return nullcontext()
+        span: AbstractContextManager[object] = self._tracing.get_tracer("samedeal").start_as_current_span(
+            command, kind=self._tracing.SpanKind.CLIENT
+        )
+        return span
 
     def record_failure(self, error: Exception, command: str, node: str = "") -> None:
         """Record that a command failed, and log the cause once."""

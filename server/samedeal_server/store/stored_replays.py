@@ -182,7 +182,9 @@ async def summaries(store: Store, race_ids: Sequence[str]) -> dict[str, Summary 
     for race_id, start in zip(race_ids, starts, strict=True):
         try:
             if start:
-                found[race_id] = summary(start) or summary(await data(store, race_id) or b"")
+                found[race_id] = summary(start)
+            if start and not found[race_id] and (whole := await data(store, race_id)):
+                found[race_id] = summary(whole) or Refused("unsupported-version", "The stored replay is cut off.")
         except Refused as refused:
             if refused.code == "store-unavailable":
                 raise
