@@ -242,3 +242,14 @@ def test_both_transports_use_the_proxy_of_http(monkeypatch: pytest.MonkeyPatch) 
     named = f"through the proxy {proxy.url} (http_proxy)"
     assert http == f"{REMOTE} answered with status 502 {named}; is it a Same Deal server?"
     assert f"{REMOTE} cannot be reached {named}: cannot open a WebSocket" in websocket
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_an_error_of_another_program_is_not_shown_as_one_of_ours() -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(404)
+        handler.end_headers()
+        handler.wfile.write(b'{"code":"route_not_found","message":"No route"}')
+
+    with site(answer) as gateway, pytest.raises(Failure, match="answered with status 404; is it a Same Deal server"):
+        Api(gateway.url).games()

@@ -143,6 +143,8 @@ def test_standings_with_equal_names_show_seats() -> None:
 def test_standings_fit_the_width() -> None:
     for width in (58, 80):
         assert max(map(cells, standings_lines(_standings(), width=width))) <= width
+    roomy, narrow = (standings_lines(_standings(), width=width) for width in (60, 24))
+    assert [line.split()[-1] for line in narrow] == [line.split()[-1] for line in roomy]
 
 
 def test_the_time_of_a_racer_without_cards_home_is_shown_once_there_is_one() -> None:

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from threading import Event, Timer
+from threading import Timer
 from typing import Any, Final, TypeVar
 
 from samedeal_cli.failure import TERMINATED
@@ -27,16 +27,15 @@ class WayOut:
         however long it is blocked, so that what is running can delete its files.
         """
         self._restore, self._patient = restore, patient
-        self._reacted = Event()
-        self._reacted.set()
+        self._reacted = True  # not an Event: a signal handler that waits for its lock could wait for ever
 
     def request(self, code: int, loop: asyncio.AbstractEventLoop, react: Callable[[], None] = lambda: None) -> None:
         """Call `react` in the event loop, or exit with `code` if that takes GRACE_S or, after another request, AGAIN_S.
 
         Call this in another thread than the event loop's, or in a signal handler, which runs while the loop is blocked.
         """
-        wait_s = GRACE_S if self._reacted.is_set() else AGAIN_S
-        self._reacted.clear()
+        wait_s = GRACE_S if self._reacted else AGAIN_S
+        self._reacted = False
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._react, react)
         timer = Timer(wait_s, self._leave_if_blocked, (code,))
@@ -44,11 +43,11 @@ class WayOut:
         timer.start()
 
     def _react(self, react: Callable[[], None]) -> None:
-        self._reacted.set()
+        self._reacted = True
         react()
 
     def _leave_if_blocked(self, code: int) -> None:
-        if not (self._patient or self._reacted.is_set()):
+        if not (self._patient or self._reacted):
             self._restore()
             os._exit(code)
 

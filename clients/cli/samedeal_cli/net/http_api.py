@@ -86,7 +86,7 @@ class ProblemDocument(Struct, frozen=True):
     """Why a request was refused."""
 
     code: str
-    title: str = ""
+    title: str  # without one, another program answered
     detail: str = ""
 
 

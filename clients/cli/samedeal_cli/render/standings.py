@@ -6,7 +6,7 @@ from typing import Final
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved, duration, outcome_phrase
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot
+from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Spot
 from samedeal_cli.render.phrases import bot_mark
 from samedeal_cli.render.text_width import cells, fitted
 
@@ -68,7 +68,7 @@ def standings_lines(
     ascii: bool = False,  # noqa: A002
 ) -> list[str]:
     """Draw standings as lines of text."""
-    canvas = Canvas(width, len(racers))
+    canvas = Canvas(max(width, LEAST[0]), len(racers))  # a terminal that is too narrow wraps the lines
     draw_standings(canvas, Spot(0, 0, width, len(racers)), racers, game=game, seat=seat, levels=levels)
     if ascii:
         canvas.in_ascii()

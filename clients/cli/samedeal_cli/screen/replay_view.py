@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from samedeal.game import Game
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.run import RESTART, UNDO
@@ -262,6 +264,8 @@ def _draw_racers(player: Player, canvas: Canvas, row: int, rows: int) -> None:
         return
     first = max(0, min(player.watched - rows // 2, len(tracks) - rows))
     shown = [track.at(player.n) for track in tracks[first : first + rows]]
+    if player.plain:
+        shown = [replace(standing, name=in_ascii(standing.name)) for standing in shown]
     area, watched = Spot(row, 0, canvas.width, rows), player.track.standing.seat
     draw_standings(canvas, area, shown, game=player.recording.game.slug, watched=watched)
 
