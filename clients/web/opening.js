@@ -14,11 +14,14 @@ let isOpening = false;
 export async function createRace(body, problem, seat = {}) {
   if (isOpening) return;
   isOpening = true;
-  const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
-  isOpening = false;
-  if (!opened) return;
-  if (body.game) saveLastGame(body.game);
-  goToRace(opened.race, seat);
+  try {
+    const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
+    if (!opened) return;
+    if (body.game) saveLastGame(body.game);
+    goToRace(opened.race, seat);
+  } finally {
+    isOpening = false;
+  }
 }
 
 /** Opens a race with the user as its host, and returns the response. Before their first race with others, this asks

@@ -7,6 +7,7 @@ import { showClock, showWatching, StandingsList, withLevels } from "./standings.
 
 const TICK_MS = 200;
 const RETRY_MS = 1000;
+const REFUSED_MS = 15_000;
 const MAX_RACERS = 8;
 const MAX_TABLES = 4;
 const THEMES = ["dark", "light", "plain"];
@@ -46,7 +47,7 @@ export class OverlayPage {
       for await (const message of fetchLines(`/races/${this.raceId}/events`)) this.receive(message);
     };
     while (!["over", "cancelled"].includes(this.view.stage)) {
-      await attempt(() => keepTrying(request, () => {}));
+      await attempt(() => keepTrying(request, () => {}), () => sleep(REFUSED_MS));
       await sleep(RETRY_MS);
     }
   }

@@ -35,7 +35,7 @@ export class PracticePage extends TablePage {
     document.title = `Practise ${game.title} · Same Deal`;
     fillHeader(h("span", { class: "what" }, `${game.title} · practice`));
     this.createTable(game, { play: (move) => this.move(move), question: "Restart this deal?" });
-    this.text = h("p", { class: "practice", role: "status" });
+    this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
     this.notes = h("p", { class: "note" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
@@ -65,7 +65,7 @@ export class PracticePage extends TablePage {
     this.table.show(board);
     markPiles(this.table);
     this.updateButtons(board);
-    fill(this.text, INTRODUCTION);
+    if (this.text.textContent !== INTRODUCTION) fill(this.text, INTRODUCTION);
     this.hintButton.disabled = board.outcome !== "playing";
     this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
     const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];

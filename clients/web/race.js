@@ -70,7 +70,10 @@ export class RacePage {
     const isWaiting = () => PANELS[this.connection?.view?.stage] === null;
     const showProblem = ({ message }) => isWaiting() && fill(this.main, waitText(`${message} Trying again…`));
     const load = async (path, panels) => {
-      const refused = ({ code }) => (this.isOutdated = code === "outdated");
+      const refused = ({ code }) => {
+        this.isOutdated ||= code === "outdated";
+        return {};
+      };
       const module = await attempt(() => keepTrying(() => loadModule(path), showProblem), refused);
       const wasWaiting = isWaiting();
       Object.assign(PANELS, panels(module));
@@ -135,7 +138,8 @@ export class RacePage {
     this.header = connection.header ?? this.header;
     this.checkVersion(connection.status);
     if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
-    if (this.isOutdated && !(this.isRacing && PANELS[view.stage])) return this.reload();
+    // Once: while servers are upgraded one by one, another version of the page can be answered again.
+    if (this.isOutdated && !history.state?.reloaded && !(this.isRacing && PANELS[view.stage])) return this.reload();
     if (view.stage === "open" && view.seat) this.getReady();
     this.announceChanges();
     const Panel = PANELS[view.stage];
@@ -181,7 +185,7 @@ export class RacePage {
   async checkVersion(status) {
     const wasLost = this.lost;
     this.lost = status !== "up";
-    if (!wasLost || this.lost || !(await attempt(isOutdated))) return;
+    if (!wasLost || this.lost || !(await isOutdated().catch(() => false))) return;
     this.isOutdated = true;
     this.onChange();
   }
@@ -189,6 +193,7 @@ export class RacePage {
   reload() {
     saveReceipts(this.raceId, this.connection.receipts);
     this.connection.close();
+    history.replaceState({ reloaded: true }, "");
     location.reload();
   }
 

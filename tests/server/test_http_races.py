@@ -85,8 +85,16 @@ INVALID_BODIES: list[tuple[dict[str, Any], str]] = [
     ({"game": "gallery", "variant": []}, "$.variant"),
     ({"game": "corners", "options": []}, "$.options"),
     ({"game": "corners", "options": {"colour": "red"}}, "`colour`"),
+    ({"game": "corners", "options": {"limit_ms": "5000"}}, "$.options.limit_ms"),
     ({"game": "corners", "options": {"limit_ms": 999}}, "$.options.limit_ms"),
+    ({"game": "corners", "options": {"limit_ms": 7_200_001}}, "$.options.limit_ms"),
+    ({"game": "corners", "options": {"max_racers": 0}}, "$.options.max_racers"),
+    ({"game": "corners", "options": {"max_racers": 33}}, "$.options.max_racers"),
+    ({"game": "corners", "options": {"start_delay_ms": -1}}, "$.options.start_delay_ms"),
+    ({"game": "corners", "options": {"start_delay_ms": 60_001}}, "$.options.start_delay_ms"),
     ({"game": "corners", "options": {"undo": 1}}, "$.options.undo"),
+    ({"game": "corners", "options": {"attempts": -1}}, "$.options.attempts"),
+    ({"game": "corners", "options": {"spectators": "all"}}, "$.options.spectators"),
 ]
 
 
@@ -146,9 +154,17 @@ def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> Non
     "query",
     [
         "limit=0",
+        "limit=101",
+        "limit=-1",
+        "limit=",
         "limit=ten",
+        f"limit={'9' * 3000}",
+        "limit=%00",
         "limit=1&colour=red",
         "stage=lost",
+        "stage=",
+        "stage=null",
+        "stage=%ff",
         "%00=1",
     ],
 )

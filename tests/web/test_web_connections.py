@@ -133,6 +133,22 @@ async def test_page_reconnects_when_the_device_is_back_online(server: Server, pa
     await wait_for_ply(page, 1)
 
 
+async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser) -> None:
+    async with Proxy(server.url) as network, open_page(chromium) as watched:
+        page = watched.page
+        await page.goto(f"{network.url}/r/{server.create('corners')}")
+        await page.fill("#name", "ada")
+        await page.click("button:text-is('Join')")
+        await page.wait_for_selector("#ready")
+        network.cut()
+        await page.wait_for_selector("text=Reconnecting")
+        network.mend()
+        await page.wait_for_selector(".dot.up")
+        await page.click("#ready")
+        await page.wait_for_selector("button:text-is('Not ready')")
+        assert await page.locator(".standings li").count() == 1
+
+
 async def test_page_reconnects_at_once_when_the_phone_wakes_up(server: Server, chromium: Browser) -> None:
     race_id = solo(server, "corners")
     async with Proxy(server.url) as network, open_page(chromium) as watched:
