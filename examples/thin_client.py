@@ -17,6 +17,7 @@ from urllib.request import Request, urlopen
 
 import msgpack
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 MAX_MOVES = 400
 
@@ -44,7 +45,7 @@ def play(server: str, race: str) -> None:
     """Take a seat, race, and print the standings."""
     nonce, ids, asked = secrets.token_hex(32), count(1), -1
     url = f"{server.replace('http', 'ws', 1)}/ws/{race}"
-    with connect(url, subprotocols=["samedeal.v1.msgpack"], proxy=None) as socket:  # type: ignore[list-item]
+    with connect(url, subprotocols=[Subprotocol("samedeal.v1.msgpack")], proxy=None) as socket:
 
         def send(kind: str, **fields: object) -> None:
             socket.send(msgpack.packb({"t": kind, "id": next(ids), **fields}))
