@@ -1,11 +1,11 @@
 """Practice: on the full screen by keys, in line mode, and from a replay."""
 
 import asyncio
-from asyncio.subprocess import Process, create_subprocess_exec
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import pytest
@@ -179,17 +179,20 @@ async def test_advice_on_an_earlier_position_is_dropped() -> None:
         await practice.resign()
 
 
-async def test_a_cancelled_search_ends_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    started = list[Process]()
+@pytest.mark.parametrize("cancellations", [1, 2])
+async def test_a_cancelled_search_ends_its_process(monkeypatch: pytest.MonkeyPatch, cancellations: int) -> None:
+    started = list[Popen[bytes]]()
 
-    async def remembering(*arguments: Any, **options: Any) -> Process:
-        started.append(await create_subprocess_exec(*arguments, **options))
+    def remembering(*arguments: Any, **options: Any) -> Popen[bytes]:
+        started.append(Popen(*arguments, **options))
         return started[-1]
 
-    monkeypatch.setattr("samedeal_cli.searches.create_subprocess_exec", remembering)
+    monkeypatch.setattr("samedeal_cli.searches.Popen", remembering)
     task = asyncio.create_task(advice(PublicDeal("corner-stones", "1"), ()))
     await until(lambda: started)
-    task.cancel()
+    for _ in range(cancellations):
+        task.cancel()
+        await asyncio.sleep(0)
     with pytest.raises(asyncio.CancelledError):
         await task
     await until(lambda: started[0].returncode not in (0, None))

@@ -3,11 +3,12 @@
 As a program, this module reads a question from standard input and writes the answer to standard output.
 """
 
+import asyncio
 import os
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, create_subprocess_exec
 from collections.abc import Callable
 from contextlib import suppress
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Final, NamedTuple, TypeVar
 
 from msgspec import msgpack
@@ -75,17 +76,20 @@ def line_replay(analysis: Analysis) -> Replay:
 
 async def _answer(kind: str, question: bytes, answer: type[T]) -> T:
     """Return the answer of another process, which ends with this task."""
-    program = (sys.executable, "-P", "-m", __name__, kind)
-    process = await create_subprocess_exec(*program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)
+    process = _started(kind)
     try:
-        data, _ = await process.communicate(question)
+        # A thread waits for the process, and goes on when this task is cancelled again or the event loop ends.
+        data, _ = await asyncio.to_thread(process.communicate, question)
     finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        process.kill()
     if process.returncode:
         raise Failure("the search for a winning line failed")
     return msgpack.decode(data, type=answer)
+
+
+def _started(kind: str) -> Popen[bytes]:
+    program = (sys.executable, "-P", "-m", __name__, kind)
+    return Popen(program, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True)  # noqa: S603 (our own)
 
 
 def _deal(question: bytes) -> Analysis:
