@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 
 from samedeal.race.race import Race
-from samedeal_server.live.recovery import Recovered, Recovery
+from samedeal_server.live import recovery
+from samedeal_server.live.recovery import Recovered
 from samedeal_server.live.room import Room
-from samedeal_server.socket.session import Session
+from samedeal_server.socket.participant import Participant
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.race_store import RaceStore
 from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
 from support.simulation import simulate
 from support.store_model import Script, append
@@ -69,16 +72,16 @@ def test_same_seed_gives_the_same_history(seed: str) -> None:
 
 def _unfenced(patch: pytest.MonkeyPatch) -> None:
     """A connection that lost its seat continues to act for it."""
-    patch.setattr(Session, "_owns_seat", lambda self, race: True)
+    patch.setattr(Participant, "owns_seat", lambda self, race: True)
 
 
 def _unrepaired(patch: pytest.MonkeyPatch) -> None:
     """Entries that the store lost are not written again."""
 
-    async def nothing(self: Recovery, race: Race, *_: object) -> Recovered:
-        return Recovered(race, ())
+    async def nothing(store: RaceStore, host: Guest | None, race: Race, *_: object) -> Recovered:
+        return Recovered(race)
 
-    patch.setattr(Recovery, "_restore_log", nothing)
+    patch.setattr(recovery, "_restore_log", nothing)
 
 
 def _early(patch: pytest.MonkeyPatch) -> None:
@@ -87,7 +90,7 @@ def _early(patch: pytest.MonkeyPatch) -> None:
     under_way = set[Any]()
 
     async def append(self: RaceLog, race: str, before: str, entries: Any) -> None:
-        writing = asyncio.get_running_loop().create_task(written(self, race, before, entries))
+        writing = asyncio.ensure_future(written(self, race, before, entries))
         if type(entries[0].event).__name__ == "Moved":
             under_way.add(writing)
         else:

@@ -224,10 +224,10 @@ async def test_a_player_cannot_return_with_a_join_that_waits_while_the_host_remo
         async def before_the_removal(race_id: str, player: str) -> bool:
             barred = await is_barred(race_id, player)
             if not removals:
-                queued = len(room._commands._queue)
+                queued = len(room._commands.queue)
                 removal = submit_as_host(room, host, m.Remove(id=1, seat=2), live, "")
                 removals.append(asyncio.create_task(removal))
-                while len(room._commands._queue) == queued:  # noqa: ASYNC110 - only until the command waits in the queue
+                while len(room._commands.queue) == queued:  # noqa: ASYNC110 - only until the command waits in the queue
                     await asyncio.sleep(0)
             return barred
 

@@ -277,7 +277,8 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
                 assert await searched(other.archive, other.clock) == [room.race.id]
                 assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
                 assert await listed(other) == []
-        room._task.cancel()
+        assert room._waiting_for
+        room._waiting_for.cancel()
         here.registry._rooms.clear()
 
 
@@ -303,7 +304,8 @@ async def test_a_race_is_archived_by_another_process_if_its_own_dies_once_it_is_
             await until(lambda: room.race.id in other.registry._rooms)
             await until(lambda: other.registry._rooms[room.race.id].is_archived)
             assert await searched(other.archive, other.clock) == [room.race.id]
-        room._task.cancel()
+        assert room._waiting_for
+        room._waiting_for.cancel()
         here.registry._rooms.clear()
 
 

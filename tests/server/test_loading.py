@@ -10,7 +10,7 @@ from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.live import room as rooms
-from samedeal_server.live.loading import Loaded
+from samedeal_server.live.room_parts import RaceState
 from samedeal_server.net.limits import RequestLimit
 from samedeal_server.settings import Settings
 from samedeal_server.store.guest_tokens import Guests
@@ -64,10 +64,10 @@ async def test_nobody_waits_for_the_delay_or_the_queue_of_another_client(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(redis_url) as parts:
-        race = Loaded((await opened(parts)).race)
+        race = RaceState((await opened(parts)).race)
         may_load, clients = asyncio.Event(), list[str]()
 
-        async def gated(race_id: str, client: str) -> Callable[[], Loaded]:
+        async def gated(race_id: str, client: str) -> Callable[[], RaceState]:
             clients.append(client)
             if client == "greedy":
                 await may_load.wait()
@@ -89,7 +89,7 @@ async def test_all_clients_share_the_loading_of_a_live_race(redis_url: str, monk
     async with process(redis_url) as parts:
         live, loaded = parts.registry._loader.live, list[str]()
 
-        async def counted(race_id: str) -> Loaded:
+        async def counted(race_id: str) -> RaceState:
             loaded.append(race_id)
             return await live(race_id)
 
@@ -125,10 +125,10 @@ async def test_a_race_is_loaded_again_if_a_player_is_erased_meanwhile(
     redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(redis_url) as parts:
-        loaded = [Loaded((await opened(parts)).race) for _ in range(2)]
+        loaded = [RaceState((await opened(parts)).race) for _ in range(2)]
         results = iter(loaded)
 
-        async def finished(race_id: str, client: str) -> Callable[[], Loaded]:
+        async def finished(race_id: str, client: str) -> Callable[[], RaceState]:
             if (result := next(results)) is loaded[0]:
                 parts.registry.forget_player("0" * 16)
             return lambda: result
@@ -145,7 +145,7 @@ async def test_nobody_waits_for_a_race_that_somebody_else_is_loading(
     async with process(redis_url) as parts:
         live, is_loading, may_load = parts.registry._loader.live, asyncio.Event(), asyncio.Event()
 
-        async def gated(race_id: str) -> Loaded:
+        async def gated(race_id: str) -> RaceState:
             is_loading.set()
             await may_load.wait()
             return await live(race_id)

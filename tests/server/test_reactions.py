@@ -10,9 +10,13 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal_server.live.reactions import INTERVAL_MS, MAX_AGE_MS, Reactions
+from samedeal_server.live.broadcast import MAX_REACTION_AGE_MS, REACTION_INTERVAL_MS, Broadcast
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.connection import Store
 from support.servers import Racer, Server, racers
-from support.stores import until
+from support.stores import Heard, store, until
+
+__all__ = ["store"]
 
 pytestmark = pytest.mark.tier(2)
 
@@ -156,20 +160,31 @@ async def test_only_racers_with_a_seat_react(pair: tuple[Server, Server]) -> Non
         await again.close()
 
 
-def test_interval_is_exact_and_old_or_repeated_reactions_are_dropped() -> None:
-    reactions, got = Reactions(), list[m.Reaction]()
-    reactions.add(got.append)
+class Got(Heard):
+    """A listener that records reactions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reactions = list[m.Reaction]()
+
+    def on_reaction(self, reaction: m.Reaction) -> None:
+        self.reactions.append(reaction)
+
+
+def test_interval_is_exact_and_old_or_repeated_reactions_are_dropped(store: Store) -> None:
+    broadcast, got = Broadcast(Clock(store)), Got()
+    broadcast.add(got)
     wave = m.Reaction(race="calm-otter-1", seat=1, reaction="wave")
-    reactions.check(1, 10_000)
-    reactions.publish(wave, 10_000, 10_000)
-    reactions.publish(wave, 10_000, 10_001)
-    assert got == [wave]
+    broadcast.check_reaction(1, 10_000)
+    broadcast.publish_reaction(wave, 10_000, 10_000)
+    broadcast.publish_reaction(wave, 10_000, 10_001)
+    assert got.reactions == [wave]
     with pytest.raises(Refused, match="one reaction per second"):
-        reactions.check(1, 10_000 + INTERVAL_MS - 1)
-    reactions.check(2, 10_000)
-    reactions.check(1, 10_000 + INTERVAL_MS)
-    reactions.publish(wave, 20_000, 20_001 + MAX_AGE_MS)
-    assert got == [wave]
-    reactions.remove(got.append)
-    reactions.publish(wave, 30_000, 30_000)
-    assert got == [wave]
+        broadcast.check_reaction(1, 10_000 + REACTION_INTERVAL_MS - 1)
+    broadcast.check_reaction(2, 10_000)
+    broadcast.check_reaction(1, 10_000 + REACTION_INTERVAL_MS)
+    broadcast.publish_reaction(wave, 20_000, 20_001 + MAX_REACTION_AGE_MS)
+    assert got.reactions == [wave]
+    broadcast.remove(got)
+    broadcast.publish_reaction(wave, 30_000, 30_000)
+    assert got.reactions == [wave]

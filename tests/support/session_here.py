@@ -12,7 +12,7 @@ from samedeal_server.live.opening import Quotas
 from samedeal_server.live.rematches import Rematches
 from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
-from samedeal_server.socket.session import Session
+from samedeal_server.socket.session import Session, SessionServices
 from samedeal_server.store.guest_tokens import Guests
 from support.stores import Process
 
@@ -57,7 +57,8 @@ async def session(
     socket, settings = DeafSocket(), Settings()
     limits = RateLimits(settings)
     rematches = Rematches(parts.registry, Quotas(parts.registry.opener, limits, settings))
-    session = Session(socket, "json", parts.registry, rematches, guests, limits, slots or {}, settings)
+    services = SessionServices(parts.registry, rematches, guests, limits, settings, slots or {})
+    session = Session(socket, "json", services)
     task = asyncio.create_task(session.run())
     yield Running(session, socket, task)
     task.cancel()

@@ -23,7 +23,7 @@ from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
 from samedeal_server.socket import session
 from samedeal_server.socket.outbox import Socket
-from samedeal_server.socket.session import Session
+from samedeal_server.socket.session import Session, SessionServices
 from samedeal_server.store import clock
 from samedeal_server.store import guest_tokens as guests
 from samedeal_server.store.announcements import Announcements
@@ -102,13 +102,14 @@ class Process(Owner):
         self.connections: list[Connection] = []
         self.sessions: list[asyncio.Task[None]] = []
         store = ClientStore(Client(world, self))
-        self.archive, self.clock, self._guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
+        self.archive, self.clock, guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
         self.log = RaceLog(store)
         races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock, Announcements(store))
         self.registry = Registry(races, KEY, away_s=world.away_s)
         slots: dict[type, asyncio.Semaphore] = {Hello: asyncio.Semaphore(24), Join: asyncio.Semaphore(24)}
-        self._entry_slots, self._rate_limits = slots, RateLimits(SETTINGS)
-        self._rematches = Rematches(self.registry, Quotas(self.registry.opener, self._rate_limits, SETTINGS))
+        rate_limits = RateLimits(SETTINGS)
+        rematches = Rematches(self.registry, Quotas(self.registry.opener, rate_limits, SETTINGS))
+        self._services = SessionServices(self.registry, rematches, guests, rate_limits, SETTINGS, slots)
 
     async def start(self) -> None:
         try:
@@ -123,8 +124,7 @@ class Process(Owner):
         self.sessions.append(self.world.loop.create_task(self._serve(connection)))
 
     async def _serve(self, connection: "Connection") -> None:
-        parts = "msgpack", self.registry, self._rematches, self._guests, self._rate_limits, self._entry_slots, SETTINGS
-        session = _Session(len(self.sessions), ServerSocket(self.world, connection), *parts)
+        session = _Session(len(self.sessions), ServerSocket(self.world, connection), "msgpack", self._services)
         try:
             await session.run()
         finally:

@@ -11,6 +11,7 @@ from redis import Redis
 from samedeal.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
+from samedeal.wire.messages import Reaction
 from samedeal_server.live.commands import Proposal
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
@@ -110,6 +111,10 @@ class Heard:
 
     def on_progress(self, race: Race) -> None:
         """Races in these tests have no ghosts and nobody who watches."""
+        raise AssertionError
+
+    def on_reaction(self, reaction: Reaction) -> None:
+        """Nobody reacts in these tests."""
         raise AssertionError
 
     def on_dropped(self) -> None:

@@ -50,7 +50,7 @@ DEFENCES = {
         ),
     ),
     "fence": Defence(
-        SERVER + "socket/session.py",
+        SERVER + "socket/participant.py",
         "return seat is not None and seat.taken == self._taken",
         "return seat is not None",
         (
@@ -66,7 +66,7 @@ DEFENCES = {
     ),
     "tail": Defence(
         SERVER + "live/recovery.py",
-        "            await self._store.log.append(race.id, last_digest, lost)\n",
+        "        await store.log.append(race.id, last_digest, lost)\n",
         "",
         (
             "server/test_room_recovery.py::test_a_lost_tail_is_written_again_from_memory",
@@ -75,13 +75,13 @@ DEFENCES = {
     ),
     "order": Defence(
         SERVER + "live/room.py",
-        "await self._store.log.append(self.race.id, self.race.digest, entries)",
-        "asyncio.ensure_future(self._store.log.append(self.race.id, self.race.digest, entries))",
+        "        self._step_after(written(self.race.id, self.race.digest, entries), publish)\n",
+        "        asyncio.ensure_future(written(self.race.id, self.race.digest, entries))\n        publish()\n",
         ("server/test_room.py::test_listeners_get_entries_only_after_they_are_in_the_log",),
     ),
     "doubt": Defence(
         SERVER + "live/room.py",
-        "                if self._needs_resync:\n                    await self._resync()\n",
+        "        if self._needs_resync:\n            await self._resync()\n",
         "",
         (
             "server/test_room_recovery.py::test_after_a_failure_the_room_reads_the_log",

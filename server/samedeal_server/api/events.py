@@ -13,7 +13,7 @@ from samedeal import codec
 from samedeal.race.events import Entry, Moved
 from samedeal.race.race import Race
 from samedeal.wire import views
-from samedeal.wire.messages import View
+from samedeal.wire.messages import Reaction, View
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update
 from samedeal_server.live.registry import Registry
@@ -91,6 +91,9 @@ class _Spectator:
     def on_progress(self, race: Race) -> None:
         self._update = self._update or "progress"
         self._wakeup.set()
+
+    def on_reaction(self, reaction: Reaction) -> None:
+        """Streams have no reactions."""
 
     def on_dropped(self) -> None:
         self._is_dropped = True

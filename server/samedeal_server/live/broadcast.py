@@ -1,16 +1,22 @@
-"""Broadcast: notifies a race's listeners of new entries, and caches the encodings that they share."""
+"""Broadcast: notifies a race's listeners of new entries and reactions, and caches the encodings that they share."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, Protocol
 
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
+from samedeal.wire.messages import Reaction
+from samedeal_server.net.limits import too_many
 from samedeal_server.store.clock import Clock
 
 PROGRESS_EVERY_S = 0.25
 """Minimum interval between updates that only report the progress of others (s)."""
 MAX_STALENESS_MS = 50
 """Maximum clock staleness in an encoded view that spectators share (ms)."""
+REACTION_INTERVAL_MS = 1_000
+"""Minimum interval between the reactions of a seat (ms)."""
+MAX_REACTION_AGE_MS = 5_000
+"""Reactions that arrive later than this from another process are dropped (ms)."""
 
 Update = Literal["progress", "view"]
 
@@ -32,6 +38,9 @@ class Listener(Protocol):
     def on_progress(self, race: Race) -> None:
         """Handle a change of a ghost or of the number of watchers. Must return immediately and must not raise."""
 
+    def on_reaction(self, reaction: Reaction) -> None:
+        """Handle a racer's reaction. Must return immediately and must not raise."""
+
     def on_dropped(self) -> None:
         """Handle the end of updates: this process cannot continue the race. Must return immediately."""
 
@@ -39,13 +48,14 @@ class Listener(Protocol):
 class Broadcast:
     """The listeners of one race."""
 
-    __slots__ = ("_clock", "_encodings", "_encodings_key", "_listeners")
+    __slots__ = ("_clock", "_encodings", "_encodings_key", "_listeners", "_reacted_at")
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._listeners = dict[Listener, str | None]()
         self._encodings: dict[Hashable, bytes] = {}
         self._encodings_key: tuple[str, int] | None = None
+        self._reacted_at = dict[int, int]()  # when each seat sent its newest reaction (ms)
 
     @property
     def has_listeners(self) -> bool:
@@ -81,6 +91,22 @@ class Broadcast:
         self._encodings_key = None
         for listener in tuple(self._listeners):
             listener.on_progress(race)
+
+    def check_reaction(self, seat: int, now: int) -> None:
+        """Raise Refused("too-many") if a seat has sent a reaction within REACTION_INTERVAL_MS before ``now`` (ms)."""
+        if now < self._reacted_at.get(seat, now - REACTION_INTERVAL_MS) + REACTION_INTERVAL_MS:
+            raise too_many("reactions", "Send at most one reaction per second.")
+
+    def publish_reaction(self, reaction: Reaction, sent_at: int, now: int) -> None:
+        """Pass on a reaction that was sent at ``sent_at`` (ms), unless it is old or was passed on before.
+
+        Reactions are not in the log, and can be lost.
+        """
+        if now - sent_at > MAX_REACTION_AGE_MS or sent_at <= self._reacted_at.get(reaction.seat, -1):
+            return
+        self._reacted_at[reaction.seat] = sent_at
+        for listener in tuple(self._listeners):
+            listener.on_reaction(reaction)
 
     def drop(self) -> None:
         """Tell all listeners that there are no more updates."""

@@ -36,58 +36,52 @@ class Command(Struct, eq=False):
 
 
 class Commands:
-    """The commands of one race that have no outcome yet, and some that have one."""
+    """The commands of one race: those of the round in progress, and those that wait for the next one."""
 
-    __slots__ = ("_all", "_loop", "_on_timeout", "_queue", "_timer")
+    __slots__ = ("_loop", "_on_timeout", "_timer", "current", "queue")
 
     def __init__(self, on_timeout: Callable[[], None]) -> None:
         """`on_timeout` is called when a command takes too long."""
         self._on_timeout = on_timeout
-        self._queue: list[Command] = []
-        self._all = list[Command]()  # oldest first; an empty deque takes 0.7 KiB more
+        self.queue: list[Command] = []
+        self.current: list[Command] = []
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether all commands have an outcome."""
-        return all(command.is_done for command in self._all)
 
     def add(self, proposal: Proposal, on_done: Callable[[Outcome], None]) -> Command:
         """Queue a command."""
         command = Command(proposal, on_done, self._loop.time() + TIMEOUT_S)
-        self._queue.append(command)
-        while self._all and self._all[0].is_done:
-            del self._all[0]
-        self._all.append(command)
+        self.queue.append(command)
         if self._timer is None:
             self._timer = self._loop.call_at(command.deadline, self._expire)
         return command
 
-    def take(self) -> list[Command]:
-        """Remove and return the queue."""
-        queue, self._queue = self._queue, []
-        return queue
+    def start_round(self) -> None:
+        """Make the queued commands the current ones."""
+        self.current, self.queue = self.queue, []
+
+    def fail(self, error: Exception) -> None:
+        """Resolve the current commands with an error."""
+        for command in self.current:
+            command.resolve(error)
 
     def close(self) -> None:
         """Fail what is queued, and stop the timer."""
-        for command in self.take():
-            command.resolve(Refused("store-unavailable"))
+        self.start_round()
+        self.fail(Refused("store-unavailable"))
         if self._timer:
             self._timer.cancel()
 
     def _expire(self) -> None:
         """Fail the commands whose deadline has passed. All share one timer, since hardly any ever expires."""
         self._timer = None
-        while self._all:
-            command = self._all[0]
-            if not command.is_done:
-                if command.deadline > self._loop.time():
-                    self._timer = self._loop.call_at(command.deadline, self._expire)
-                    return
-                self._on_timeout()
-                command.resolve(Refused("store-unavailable"))
-            del self._all[0]
+        pending = [command for command in (*self.current, *self.queue) if not command.is_done]
+        for command in pending:  # oldest first
+            if command.deadline > self._loop.time():
+                self._timer = self._loop.call_at(command.deadline, self._expire)
+                return
+            self._on_timeout()
+            command.resolve(Refused("store-unavailable"))
 
 
 def set_outcome(result: "asyncio.Future[Race]", outcome: Outcome) -> None:

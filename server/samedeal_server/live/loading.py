@@ -1,35 +1,18 @@
 """Loading: reads races from the store, live or finished, with everything else that their rooms need."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
 from samedeal.errors import Refused
-from samedeal.race.events import Entry
 from samedeal.race.race import Race
-from samedeal.wire.messages import Rematch
 from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.rematch_lobbies import RematchLobbies
-from samedeal_server.store.guest_tokens import Guest
+from samedeal_server.live.room_parts import RaceState
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work import finished_race
 from samedeal_server.work.pool import JobFailed
 from samedeal_server.work.renderings import Renderings
-
-
-class Loaded(NamedTuple):
-    """A race and everything else that its room needs."""
-
-    race: Race
-    entries: Sequence[Entry] = ()
-    """The log of a live race; empty for an archived one."""
-    behind_ms: int = 0
-    """How far the store's clock is ahead of the race's, if known."""
-    archived: bool = False
-    rematch: Rematch | None = None
-    host: Guest | None = None
-    rejoining: AwaitedPlayers | None = None
 
 
 class RaceLoader:
@@ -42,7 +25,7 @@ class RaceLoader:
         self._renderings, self._rematch_lobbies = renderings, rematch_lobbies
         self._folding = asyncio.Lock()  # every thread that computes delays the event loop
 
-    async def finished(self, race_id: str, client: str) -> Callable[[], Loaded] | None:
+    async def finished(self, race_id: str, client: str) -> Callable[[], RaceState] | None:
         """Return a function that decodes a race from the archive, if it is there. A long race takes 10 ms.
 
         `client` is the client's network or address, or empty.
@@ -55,9 +38,9 @@ class RaceLoader:
         except JobFailed as error:
             raise Refused("internal") from error
         rematch = await self._rematch_lobbies.successor(race_id)
-        return lambda: Loaded(finished_race.decode(folded), archived=True, rematch=rematch)
+        return lambda: RaceState(finished_race.decode(folded), archived=True, rematch=rematch)
 
-    async def live(self, race_id: str) -> Loaded:
+    async def live(self, race_id: str) -> RaceState:
         """Return a race that is not in the archive. Raises Refused("not-found").
 
         Look in the archive first: a race there is over even if the store has lost the end of its log.
@@ -70,5 +53,5 @@ class RaceLoader:
         opened = Race.opened(header, self._opener.secret(header))
         async with self._folding:
             race = await asyncio.to_thread(opened.after_all, entries)  # a long log takes seconds
-        rejoining = await self._rematch_lobbies.rejoining(header) if race.stage == "open" else None
-        return Loaded(race, entries, behind_ms, host=host, rejoining=rejoining)
+        rejoining = await self._rematch_lobbies.rejoining(header) if race.stage == "open" else AwaitedPlayers()
+        return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

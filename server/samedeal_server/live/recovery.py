@@ -5,7 +5,7 @@ are written again: clients may have received acknowledgements for them.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from samedeal.errors import Refused
@@ -23,62 +23,58 @@ class Recovered(NamedTuple):
     """What the log contains beyond the memory."""
 
     race: Race
-    entries: Sequence[Entry]
+    entries: Sequence[Entry] = ()
     """The entries after those in memory that lead to `race`; all entries if they replace the memory."""
     replaces_memory: bool = False
+    restored: bool = False
+    """Whether the store had lost something, which has been written again."""
 
 
-class Recovery:
-    """Reconciles one race. All methods raise Refused, Behind or Lost; then memory and log may still differ."""
+async def reconcile(store: RaceStore, host: Guest | None, race: Race, entries: Sequence[Entry]) -> Recovered:
+    """Return what the log has beyond the memory, and write again what it has lost.
 
-    def __init__(self, store: RaceStore, host: Guest | None, on_recreated: Callable[[], None]) -> None:
-        """`host` is the race's.
+    `host` is the race's, and `entries` are those that lead to `race`; more may be appended during the call. Raises
+    Refused, Behind or Lost; then memory and log may still differ.
+    """
+    n, digest = await store.log.head(race.id)
+    if n < race.n:
+        return await _restore_log(store, host, race, entries, n, digest)
+    if n > race.n:
+        news = await store.log.read(race.id, after=race.n)
+        try:
+            return Recovered(race.after_all(news), news)
+        except Refused:
+            return await _reload(store, race)
+    return Recovered(race) if digest == race.digest else await _reload(store, race)
 
-        `on_recreated` is called when the race was missing from the store and its log has been created again.
-        """
-        self._store, self._host, self._on_recreated = store, host, on_recreated
 
-    async def reconcile(self, race: Race, entries: Sequence[Entry]) -> Recovered:
-        """Return what the log has beyond the memory, and write again what it has lost.
+async def _restore_log(
+    store: RaceStore, host: Guest | None, race: Race, entries: Sequence[Entry], n: int, digest: str
+) -> Recovered:
+    """Handle a log that ends at entry `n`, before the memory does; -1 if the race has no log.
 
-        `entries` are those that lead to `race`; more may be appended during the call.
-        """
-        n, digest = await self._store.log.head(race.id)
-        if n < race.n:
-            return await self._restore_log(race, entries, n, digest)
-        if n > race.n:
-            news = await self._store.log.read(race.id, after=race.n)
-            try:
-                return Recovered(race.after_all(news), news)
-            except Refused:
-                return await self._reload(race)
-        return Recovered(race, ()) if digest == race.digest else await self._reload(race)
+    Either another process has archived the race, or the store lost the tail of the log.
+    """
+    initial = Race.opened(race.header, race.secret)
+    if n < 0:
+        if replay := await store.archive.replay(race.id):
+            news = replay.entries[race.n :]
+            return Recovered(race.after_all(news), news)
+        await store.log.create(race.header, initial.digest, host)
+        await store.live.add_to_deal(race.header)
+        n, digest = 0, initial.digest
+    last_digest = entries[n - 1].h if n else initial.digest
+    if digest != last_digest:
+        return await _reload(store, race)
+    logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=race.id))
+    if lost := entries[n:]:
+        metrics.LOST_ENTRIES.inc(len(lost))
+        await store.log.append(race.id, last_digest, lost)
+    return Recovered(race, restored=True)
 
-    async def _restore_log(self, race: Race, entries: Sequence[Entry], n: int, digest: str) -> Recovered:
-        """Handle a log that ends at entry `n`, before the memory does; -1 if the race has no log.
 
-        Either another process has archived the race, or the store lost the tail of the log.
-        """
-        initial = Race.opened(race.header, race.secret)
-        if n < 0:
-            if replay := await self._store.archive.replay(race.id):
-                news = replay.entries[race.n :]
-                return Recovered(race.after_all(news), news)
-            await self._store.log.create(race.header, initial.digest, self._host)
-            await self._store.live.add_to_deal(race.header)
-            n, digest = 0, initial.digest
-            self._on_recreated()
-        last_digest = entries[n - 1].h if n else initial.digest
-        if digest != last_digest:
-            return await self._reload(race)
-        logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=race.id))
-        if lost := entries[n:]:
-            metrics.LOST_ENTRIES.inc(len(lost))
-            await self._store.log.append(race.id, last_digest, lost)
-        return Recovered(race, ())
-
-    async def _reload(self, race: Race) -> Recovered:
-        """Read the whole log. Another writer, which did not have this memory's tail, has continued it."""
-        logger.error("another writer has continued the log from an older entry", extra=about(race=race.id))
-        entries = await self._store.log.read(race.id)
-        return Recovered(Race.opened(race.header, race.secret).after_all(entries), entries, replaces_memory=True)
+async def _reload(store: RaceStore, race: Race) -> Recovered:
+    """Read the whole log. Another writer, which did not have this memory's tail, has continued it."""
+    logger.error("another writer has continued the log from an older entry", extra=about(race=race.id))
+    entries = await store.log.read(race.id)
+    return Recovered(Race.opened(race.header, race.secret).after_all(entries), entries, replaces_memory=True)

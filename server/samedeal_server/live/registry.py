@@ -16,12 +16,13 @@ from samedeal_server.live.days import Days
 from samedeal_server.live.deal_finder import DealFinder
 from samedeal_server.live.ghosts import GhostLoader
 from samedeal_server.live.hosting import unseat
-from samedeal_server.live.loading import Loaded, RaceLoader
+from samedeal_server.live.loading import RaceLoader
 from samedeal_server.live.opening import RaceOpener
-from samedeal_server.live.presence import AWAY_S, Presence
+from samedeal_server.live.presence import AWAY_S
 from samedeal_server.live.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES_EVERY_S
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room import Room
+from samedeal_server.live.room_parts import RaceState, Services
 from samedeal_server.live.watcher_counts import INTERVAL_S as COUNT_WATCHERS_EVERY_S
 from samedeal_server.live.watcher_counts import WatcherCounts
 from samedeal_server.net.limits import RequestLimit
@@ -73,11 +74,16 @@ class Registry:
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self._bot_jobs = Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots")
         self.days = Days(store.archive.daily)
-        self._ghosts = GhostLoader(store.archive, self.days, self.renderings, store.clock)
         self.opener = RaceOpener(store, master_key, open_races)
-        self._away_ms, self._ready_ms = round(1000 * away_s), round(1000 * ready_s)
+        self._services = Services(
+            store,
+            self.deal_finder,
+            GhostLoader(store.archive, self.days, self.renderings, store.clock),
+            bot_jobs=Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots"),
+            away_ms=round(1000 * away_s),
+            ready_ms=round(1000 * ready_s),
+        )
         self._rooms: dict[str, Room] = {}
         self._watchers = WatcherCounts(self._rooms, store.announcements, store.clock)
         self.rematch_lobbies = RematchLobbies(self._rooms, self.room, store)
@@ -129,7 +135,7 @@ class Registry:
         await asyncio.gather(*(room.close() for room in (*self._rooms.values(), *self._dropped)))
         await self.deal_finder.stop()
         await self.renderings.stop()
-        await self._bot_jobs.stop()
+        await self._services.bot_jobs.stop()
 
     async def create(
         self,
@@ -158,19 +164,19 @@ class Registry:
     async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
         """Prepare the opening of a race, which may then fail. Arguments and errors as in ``create``."""
         self.check_open()
-        await self.opener.claim(header, owners=owners, away_ms=self._away_ms)
+        await self.opener.claim(header, owners=owners, away_ms=self._services.away_ms)
 
     async def open(self, header: Header, host: Guest | None = None) -> Room | None:
         """Open the race that was claimed with this header, or return None if its id is taken. Safe to repeat."""
-        opened = await self.opener.open(header, host, away_ms=self._away_ms)
+        opened = await self.opener.open(header, host, away_ms=self._services.away_ms)
         if opened is None:
             return None
         race, due_at = opened
         logger.info("opened a race of %s", header.game, extra=about(race=race.id))
         rejoining = await self.rematch_lobbies.rejoining(header)
         if race.id not in self._rooms:  # a client may have found it in a list and joined already
-            self._rooms[race.id] = self._room(Loaded(race, host=host, rejoining=rejoining))
-            self._rooms[race.id].mark_saved(due_at)
+            state = RaceState(race, host=host, rejoining=rejoining, due_at=due_at)
+            self._rooms[race.id] = Room(state, self._services)
         return self._rooms[race.id]
 
     def wake(self, race_id: str) -> None:
@@ -184,8 +190,8 @@ class Registry:
         Raises Refused("too-many").
         """
         now = self.clock.now()
-        room.reactions.check(reaction.seat, now)
-        room.reactions.publish(reaction, now, now)
+        room.broadcast.check_reaction(reaction.seat, now)
+        room.broadcast.publish_reaction(reaction, now, now)
         self._store.announcements.post_soon(Announcement(reaction.race, reaction=reaction, sent_at=now))
 
     async def room(self, race_id: str, client: str = "", tokens: int = 0) -> Room:
@@ -274,24 +280,7 @@ class Registry:
                 return
             loaded = archived() if archived else await self._loader.live(race_id)
         if race_id not in self._rooms:  # it may have been created meanwhile
-            self._rooms[race_id] = self._room(loaded)
-
-    def _room(self, loaded: Loaded) -> Room:
-        store = self._store.timed(loaded.race, loaded.behind_ms)
-        return Room(
-            loaded.race,
-            loaded.entries,
-            store,
-            self.deal_finder,
-            Presence(store, self._away_ms),
-            self._ghosts,
-            self._bot_jobs,
-            archived=loaded.archived,
-            rematch=loaded.rematch,
-            host=loaded.host,
-            ready_ms=self._ready_ms,
-            rejoining=loaded.rejoining,
-        )
+            self._rooms[race_id] = Room(loaded, self._services)
 
     # Background loops.
 
@@ -329,7 +318,7 @@ class Registry:
                     if announcement.next:
                         room.announce(announcement.next)
                     if announcement.reaction:
-                        room.reactions.publish(announcement.reaction, announcement.sent_at, self.clock.now())
+                        room.broadcast.publish_reaction(announcement.reaction, announcement.sent_at, self.clock.now())
         except Refused:  # the store is unavailable, which the sweep logs
             await asyncio.sleep(SWEEP_EVERY_S / 10)
         except Exception:
@@ -369,7 +358,9 @@ class Registry:
         try:
             room = await self.room(race_id)
             if room.is_archived and await room.is_persisted():
-                await room.finish_archiving()
+                # The process that archived the race may have died before the steps that follow.
+                await self.archive.index(room.race)
+                await self._store.remove_live(room.race)
             elif room.is_abandoned and await self._store.log.delete_empty(race_id):
                 await self._drop(race_id)
                 await self.live.remove_from_deal(room.race.header)

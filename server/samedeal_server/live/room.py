@@ -1,12 +1,12 @@
-"""Room: the actor that owns a live race in this process.
+"""Room: the owner of a live race in this process.
 
-One task does all the writing: it applies commands to the race, commits the new entries to the log, and then publishes
-them. Nothing is acknowledged or published before the log has it.
+It applies commands to the race, writes the new entries to the log, and then publishes them. Nothing is acknowledged or
+published before the log has it.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -17,23 +17,16 @@ from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
 from samedeal.wire.requests import check_entries
 from samedeal.wire.views import progress, view
-from samedeal_server.live.awaited_players import AwaitedPlayers
-from samedeal_server.live.bot_moves import BotMoves
 from samedeal_server.live.broadcast import Broadcast
 from samedeal_server.live.commands import Command, Commands, Outcome, Proposal, set_outcome
-from samedeal_server.live.deal_finder import DealFinder, DealSearch
-from samedeal_server.live.ghosts import GhostLoader, Ghosts
-from samedeal_server.live.presence import Presence
-from samedeal_server.live.reactions import Reactions
-from samedeal_server.live.recovery import Recovery
+from samedeal_server.live.ghosts import Ghosts
+from samedeal_server.live.recovery import reconcile
+from samedeal_server.live.room_parts import RaceState, Services
 from samedeal_server.live.schedule import Schedule
 from samedeal_server.net.logs import about
 from samedeal_server.net.waiting import Flag
 from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.group_commits import Behind, Lost
-from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.race_store import RaceStore
-from samedeal_server.work.pool import Jobs
 
 logger = logging.getLogger(__name__)
 
@@ -48,57 +41,33 @@ class Room:
     """A live race with its log so far and its listeners."""
 
     __slots__ = (
-        "_bot_moves", "_closing", "_commands", "_entries", "_ghosts", "_loop", "_needs_resync", "_pins", "_presence",
-        "_recovery", "_schedule", "_store", "_task", "_wakeup", "broadcast", "deal_search", "host", "is_archived",
-        "is_writing", "race", "reactions", "rejoining", "rematch", "watching",
+        "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop", "_needs_resync",
+        "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search", "host", "is_archived",
+        "is_writing", "race", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        race: Race,
-        entries: Sequence[Entry],
-        store: RaceStore,
-        deal_finder: DealFinder,
-        presence: Presence,
-        ghosts: GhostLoader,
-        bot_jobs: Jobs,
-        *,
-        archived: bool = False,
-        rematch: Rematch | None = None,
-        host: Guest | None = None,
-        ready_ms: int = 0,
-        rejoining: AwaitedPlayers | None = None,
-    ) -> None:
-        """`race` is the race after `entries`, which are the whole log; none if the race is `archived`.
-
-        `ready_ms` is how long players have to get ready once enough others are; 0 for no limit.
-        """
-        self.race = race
-        self.rematch, self.host = rematch, host
-        self.rejoining = rejoining = rejoining or AwaitedPlayers()
+    def __init__(self, state: RaceState, services: Services) -> None:
+        self.race = race = state.race
+        self.rematch, self.host, self.is_archived = state.rematch, state.host, state.archived
+        self.rejoining = state.rejoining
         self.is_writing = False
         """Whether a write to the log is in progress. If another process has written first, the write reports it."""
         self.watching = 0
         """The number of connections in all processes that watch the race without a seat."""
+        self._store = store = services.store.timed(race, state.behind_ms)
         self.broadcast = Broadcast(store.clock)
-        self.reactions = Reactions()
-        self.deal_search = DealSearch(deal_finder, self.wake)
-        self._bot_moves = BotMoves(bot_jobs, self.wake)
-        self._ghosts = Ghosts(lambda: self.race, ghosts, store.clock, self.broadcast)
-        self._entries = CompactLog(race.secret, entries)
-        self._store, self._presence = store, presence
-        self._schedule = Schedule(
-            race, store, presence, self.deal_search, self._bot_moves, self.wake, ready_ms=ready_ms, rejoining=rejoining
-        )
-        self._recovery = Recovery(store, host, self._schedule.forget_saved)
-        self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
-        self.is_archived = archived
-        self._closing = False
-        self._pins = 0
+        self._ghosts = Ghosts(lambda: self.race, services.ghosts, store.clock, self.broadcast)
+        self._entries = CompactLog(race.secret, state.entries)
+        self._schedule = Schedule(state, store, services, self.wake)
+        self._presence, self.deal_search = self._schedule.presence, self._schedule.deal_search
         self._commands = Commands(self._schedule.extend_nonce_grace)
-        self._wakeup = Flag()
+        self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
+        self._pins = 0
+        self._is_busy = False  # whether a round is in progress, or about to start
+        self._is_woken = False  # whether another round is to follow
+        self._waiting_for: asyncio.Future[None] | None = None  # keeps a task from being garbage collected
+        self._closing, self._closed = False, Flag()
         self._loop = asyncio.get_running_loop()
-        self._task = self._loop.create_task(self._work())
         self.wake()
 
     async def submit(self, proposal: Proposal) -> Race:
@@ -120,7 +89,7 @@ class Room:
         if self._closing:
             raise Refused("race-over" if self.race.closed else "store-unavailable")
         command = self._commands.add(proposal, on_done)
-        self._wakeup.set()
+        self.wake()
         return command
 
     def view(
@@ -144,7 +113,7 @@ class Room:
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),
-            host=self._public_host(),
+            host=self._public_host() if self.race.stage == "open" else None,
             ready_by=self.starts_at,
             awaited=self.awaited,
             watching=self.watching,
@@ -183,8 +152,11 @@ class Room:
         self._ghosts.load()
 
     def wake(self) -> None:
-        """Check whether anything is due."""
-        self._wakeup.set()
+        """Check whether anything is due, soon or after the round in progress."""
+        self._is_woken = True
+        if not self._is_busy and not self._closing:
+            self._is_busy = True
+            self._loop.call_soon(self._start_round)
 
     def connect(self, seat: int, taken: int) -> None:
         """Mark a seat as connected to this process, by the connection that took it with the entry ``taken``."""
@@ -221,7 +193,7 @@ class Room:
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        if self._pins or self.broadcast.has_listeners or not self._commands.is_empty:
+        if self._pins or self.broadcast.has_listeners or self._is_busy:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)
@@ -247,82 +219,111 @@ class Room:
             self.wake()
         return persisted
 
-    def mark_saved(self, due_at: int) -> None:
-        """Remember that the store's lists already have the race, due at `due_at`."""
-        self._schedule.mark_saved(self.race, due_at)
-
-    async def finish_archiving(self) -> None:
-        """Repeat the steps that follow archiving: the process that archived the race may have died in between."""
-        await self._store.archive.index(self.race)
-        await self._remove_live()
-
     async def close(self) -> None:
-        """Stop the room after the write in progress, which is never cancelled."""
+        """Stop the room after the round in progress, which is never cancelled."""
         self._closing = True
-        self.wake()
-        await self._task
-        self._schedule.cancel_timer()
-        await self._ghosts.close()
-        await self._bot_moves.close()
-        await self.deal_search.close()
-
-    # The room's task.
-
-    async def _work(self) -> None:
-        while not self._closing:
-            await self._wakeup.wait()
-            self._wakeup.clear()
-            commands = self._commands.take()
-            try:
-                await self._commit(commands)
-            except Exception as error:
-                if not isinstance(error, Refused):
-                    logger.exception("internal error", extra=about(race=self.race.id))
-                self._needs_resync = True
-                self._schedule.extend_nonce_grace()
-                for command in commands:
-                    command.resolve(error)
-            if self.race.stage != "countdown":
-                self.deal_search.end()
-            if self.is_archived:
-                self._schedule.cancel_timer()
-            else:
-                self._schedule.set_timer(self.race, failed=self._needs_resync)
-            del commands  # they keep races in memory, and the next wakeup may be far away
+        if self._is_busy:
+            await self._closed.wait()
         self._commands.close()
+        await self._ghosts.close()
+        await self._schedule.close()
 
-    async def _commit(self, commands: Sequence[Command]) -> None:
-        """Apply commands and whatever is due, write the entries, publish them, and resolve the commands."""
-        while True:
+    # Rounds. One at a time, each applies commands and what is due, writes the new entries, and then publishes them.
+    # A step that needs the store is followed by the next one when the store has replied; no task waits for a move.
+
+    def _start_round(self) -> None:
+        self._is_woken = False
+        self._commands.start_round()
+        self._step(self._prepare)
+
+    def _step(self, step: Callable[[], None], replied: "asyncio.Future[None] | None" = None) -> None:
+        """Take a step of the round, after the reply of the store that it needs. An error ends the round."""
+        self.is_writing = False
+        if replied and replied.cancelled():
+            return  # with the process
+        try:
             try:
-                if self._needs_resync:
-                    await self._resync()
-                if self._schedule.releases_seat(self.race):
-                    await self._presence.note(self.race)  # another process may have seen the player
-                commands = [command for command in commands if not command.is_done]
-                race, entries, outcomes = self._apply(commands)
-                if entries:
-                    if race.closed:  # if this process dies before it archives the race, another one does
-                        self._schedule.forget_saved()
-                        clock = self._store.clock
-                        await self._store.live.set_due(race.id, clock.now() + clock.behind_ms)
-                    self.is_writing = True
-                    await self._store.log.append(self.race.id, self.race.digest, entries)
+                if replied:
+                    replied.result()
+                step()
             except (Behind, Lost):
                 self._needs_resync = True
-            else:
-                break
-            finally:
-                self.is_writing = False
+                self._prepare()
+        except Exception as error:
+            if not isinstance(error, Refused):
+                logger.exception("internal error", extra=about(race=self.race.id))
+            self._needs_resync = True
+            self._schedule.extend_nonce_grace()
+            self._commands.fail(error)
+            self._end_round()
+
+    def _step_after(self, reply: Awaitable[None], step: Callable[[], None]) -> None:
+        self._waiting_for = asyncio.ensure_future(reply)
+        self._waiting_for.add_done_callback(partial(self._step, step))
+
+    def _prepare(self) -> None:
+        """Read from the store what decides what can be written, if anything does."""
+        if self._needs_resync or self._schedule.releases_seat(self.race):
+            self._step_after(self._read(), self._write)
+        else:
+            self._write()
+
+    def _write(self) -> None:
+        """Apply the commands and what is due, and write the new entries."""
+        commands = [command for command in self._commands.current if not command.is_done]
+        race, entries, outcomes = self._apply(commands)
+        publish = partial(self._publish, race, entries, commands, outcomes)
+        if not entries:
+            publish()
+            return
+        self.is_writing = True
+        written = self._write_end if race.closed else self._store.log.append
+        self._step_after(written(self.race.id, self.race.digest, entries), publish)
+
+    def _publish(
+        self, race: Race, entries: Sequence[Entry], commands: Sequence[Command], outcomes: Sequence[Outcome]
+    ) -> None:
+        """Publish what the log has, resolve the commands, and then update what the store has besides the log."""
         if entries:
             self._advance(race, entries)
             self._log_events(entries)
         for command, outcome in zip(commands, outcomes, strict=True):
             command.resolve(outcome)
-        if not self.race.closed:
-            await self._schedule.save(self.race, watched=self.broadcast.has_listeners)
-        elif not self.is_archived:
-            await self._archive_race()
+        is_watched = self.broadcast.has_listeners
+        if self.race.closed and not self.is_archived:
+            self._step_after(self._archive_race(), self._end_round)
+        elif not self.race.closed and not self._schedule.is_saved(self.race, watched=is_watched):
+            self._step_after(self._schedule.save(self.race, watched=is_watched), self._end_round)
+        else:
+            self._end_round()
+
+    def _end_round(self) -> None:
+        self._commands.current = []  # they keep races in memory, and the next round may be far away
+        self._waiting_for = None
+        if self.race.stage != "countdown":
+            self.deal_search.end()
+        if self.is_archived:
+            self._schedule.cancel_timer()
+        else:
+            self._schedule.set_timer(self.race, failed=self._needs_resync)
+        self._is_busy = False
+        if self._closing:
+            self._closed.set()
+        elif self._is_woken:
+            self.wake()
+
+    async def _read(self) -> None:
+        if self._needs_resync:
+            await self._resync()
+        if self._schedule.releases_seat(self.race):
+            await self._presence.note(self.race)  # another process may have seen the player
+
+    async def _write_end(self, race_id: str, before: str, entries: Sequence[Entry]) -> None:
+        """Write the last entries. If this process dies before it archives the race, another one does."""
+        self._schedule.forget_saved()
+        clock = self._store.clock
+        await self._store.live.set_due(race_id, clock.now() + clock.behind_ms)
+        await self._store.log.append(race_id, before, entries)
 
     def _apply(self, commands: Sequence[Command]) -> tuple[Race, list[Entry], list[Outcome]]:
         """Return the race after all commands that succeed and whatever is due, the new entries, and the outcomes."""
@@ -367,7 +368,9 @@ class Room:
 
     async def _resync(self) -> None:
         """Make memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
-        recovered = await self._recovery.reconcile(self.race, self._entries)
+        recovered = await reconcile(self._store, self.host, self.race, self._entries)
+        if recovered.restored:
+            self._schedule.forget_saved()
         if recovered.replaces_memory:
             self.race = Race.opened(self.race.header, self.race.secret)
             self._entries = CompactLog(self.race.secret)
@@ -376,14 +379,8 @@ class Room:
 
     async def _archive_race(self) -> None:
         await self._store.archive.add(self.race, self._entries)
-        await self._remove_live()
+        await self._store.remove_live(self.race)
         self.is_archived = True
-
-    async def _remove_live(self) -> None:
-        """Remove everything that the store has about the live race, once it is archived and indexed."""
-        await self._store.log.discard(self.race.id)
-        await self._store.live.remove_from_deal(self.race.header)
-        await self._store.live.forget(self.race.id)
 
     def _log_events(self, entries: Sequence[Entry]) -> None:
         """Write the names of events to the server's log."""

@@ -7,10 +7,10 @@ from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, complete_by, deal_at, due
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race
 from samedeal.wire.requests import closing_event
-from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.bot_moves import BotMoves
 from samedeal_server.live.deal_finder import DealSearch
 from samedeal_server.live.presence import Presence
+from samedeal_server.live.room_parts import RaceState, Services
 from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.race_store import RaceStore
 
@@ -22,32 +22,22 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_deal_search", "_presence", "_reachable_from", "_ready_ms", "_rejoining", "_saved_behind_ms",
-        "_saved_due_at", "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until",
+        "_bot_moves", "_reachable_from", "_ready_ms", "_rejoining", "_saved_behind_ms", "_saved_due_at",
+        "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        race: Race,
-        store: RaceStore,
-        presence: Presence,
-        deal_search: DealSearch,
-        bot_moves: BotMoves,
-        wake: Callable[[], None],
-        *,
-        ready_ms: int,
-        rejoining: AwaitedPlayers,
-    ) -> None:
-        """`wake` is called when something may be due. For `ready_ms` see `ready_by`."""
-        self._ready_ms = ready_ms
-        self._store, self._presence, self._deal_search, self._wake = store, presence, deal_search, wake
-        self._bot_moves = bot_moves
+    def __init__(self, state: RaceState, store: RaceStore, services: Services, wake: Callable[[], None]) -> None:
+        """`store` has the race's clock. `wake` is called when something may be due."""
+        race = state.race
+        self._store, self._ready_ms, self._rejoining, self._wake = store, services.ready_ms, state.rejoining, wake
+        self.presence = Presence(store, services.away_ms)
+        self.deal_search = DealSearch(services.deal_finder, wake)
+        self._bot_moves = BotMoves(services.bot_jobs, wake)
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
-        self._rejoining = rejoining
         self._watched_until = 0
         self._saved_behind_ms = 0
-        self._saved_due_at: int | None = None
-        self._saved_summary: tuple[str, int] | None = None
+        self._saved_due_at = state.due_at
+        self._saved_summary = None if state.due_at is None else (race.stage, len(race.roster))
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_at: int | None = None
 
@@ -64,12 +54,12 @@ class Schedule:
         number = None
         in_countdown = race.stage == "countdown" and not race.finished(now)
         if in_countdown and (race.has_all_nonces or now >= deal_at(race, self._reachable_from)):
-            number = self._deal_search.number(race)
+            number = self.deal_search.number(race)
         timed = due(
             race,
             now,
-            seen=self._presence.seen(race, now),
-            away_ms=self._presence.away_ms,
+            seen=self.presence.seen(race, now),
+            away_ms=self.presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
@@ -92,30 +82,36 @@ class Schedule:
         """Return whether an empty race may be deleted."""
         return not race.n and self._due_at(race, {}) <= self._store.clock.now()
 
+    def is_saved(self, race: Race, *, watched: bool) -> bool:
+        """Return whether ``save`` would change nothing."""
+        note_in_s = self.presence.note_in_s(race)
+        return (
+            (race.stage, len(race.roster)) == self._saved_summary
+            and self._due_at(race, self.presence.last_seen) + self._store.clock.behind_ms == self._saved_due_at
+            and (note_in_s is None or note_in_s > 0)
+            and not (watched and self.is_expired(race))
+        )
+
     async def save(self, race: Race, *, watched: bool) -> None:
         """Update the store's notes about a live race where they have changed. Raises Refused("store-unavailable").
 
         `watched` keeps a race that nobody has joined from being deleted.
         """
-        now, note_in_s = self._store.clock.now(), self._presence.note_in_s(race)
+        now, note_in_s = self._store.clock.now(), self.presence.note_in_s(race)
         if note_in_s is not None and note_in_s <= 0:
-            await self._presence.note(race)
+            await self.presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
         behind_ms = self._store.clock.behind_ms
         if abs(behind_ms - self._saved_behind_ms) > STEP_MS:
             await self._store.live.set_behind(race.id, behind_ms)
             self._saved_behind_ms = behind_ms
-        at = self._due_at(race, self._presence.last_seen) + behind_ms
+        at = self._due_at(race, self.presence.last_seen) + behind_ms
         if (race.stage, len(race.roster)) != self._saved_summary:
             await self._store.live.update(race, at)
         elif at != self._saved_due_at:
             await self._store.live.set_due(race.id, at)
-        self.mark_saved(race, at)
-
-    def mark_saved(self, race: Race, due_at: int) -> None:
-        """Remember that the store has this about the race, so that ``save`` does not write it again."""
-        self._saved_summary, self._saved_due_at = (race.stage, len(race.roster)), due_at
+        self._saved_summary, self._saved_due_at = (race.stage, len(race.roster)), at
 
     def forget_saved(self) -> None:
         """Make ``save`` write everything again, because the store has lost it."""
@@ -123,12 +119,12 @@ class Schedule:
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""
-        due_at = self._due_at(race, self._presence.seen(race, self._store.clock.now()))
-        if race.stage == "running" and not failed and self._timer and due_at == self._timer_due_at:
+        if race.stage == "running" and not failed and self._timer and race.ends_at == self._timer_due_at:
             return
+        due_at = self._due_at(race, self.presence.seen(race, self._store.clock.now()))
         self.cancel_timer()
         wait_s = max(0.0, (due_at - self._store.clock.now()) / 1000)
-        if (note_in_s := self._presence.note_in_s(race)) is not None:
+        if (note_in_s := self.presence.note_in_s(race)) is not None:
             wait_s = max(0.0, min(wait_s, note_in_s))
         if failed or race.closed or (wait_s == 0 and (race.stage == "countdown" or not race.n)):
             wait_s, due_at = RETRY_S, 0
@@ -140,6 +136,12 @@ class Schedule:
             self._timer.cancel()
             self._timer = None
 
+    async def close(self) -> None:
+        """Stop the timer, the search for the deal and the choice of bots' moves."""
+        self.cancel_timer()
+        await self._bot_moves.close()
+        await self.deal_search.close()
+
     def _on_timer(self) -> None:
         self._timer = None
         self._wake()
@@ -148,7 +150,7 @@ class Schedule:
         at = due_at(
             race,
             seen=seen,
-            away_ms=self._presence.away_ms,
+            away_ms=self.presence.away_ms,
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,

@@ -21,7 +21,7 @@ class Login:
     def __init__(self, guests: Guests, rate_limits: RateLimits, connection: str, address: str, bearer: str | None):
         """`bearer` is the token from the handshake's Authorization header."""
         self._guests, self._bans, self._rate_limits = guests, guests.bans, rate_limits
-        self._connection, self._address, self._bearer = connection, address, bearer
+        self.connection, self._address, self._bearer = connection, address, bearer
         self._token_digest = ""
         self._is_new = False
         self.guest: Guest | None = None
@@ -59,7 +59,7 @@ class Login:
             self.waits_for_store = refused.code == "store-unavailable"
             raise
         self.guest, self.format, self.features = guest, hello.format, frozenset(hello.features)
-        logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self._connection))
+        logger.debug("%s says hello with %r", guest.player, hello.client, extra=about(connection=self.connection))
         return Welcome(re=hello.id, player=guest.player, name=guest.name, token=new_token, server=PROGRAM)
 
     async def keep(self) -> None:

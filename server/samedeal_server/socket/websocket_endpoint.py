@@ -20,7 +20,7 @@ from samedeal_server.net.requests import bearer_token, route_path
 from samedeal_server.net.responses import problem_response
 from samedeal_server.net.websocket_connection import OFFERED, SENT_NOW
 from samedeal_server.settings import Settings
-from samedeal_server.socket.session import Session
+from samedeal_server.socket.session import Session, SessionServices
 from samedeal_server.store.guest_tokens import Guests
 
 MAX_ENTERING = 24
@@ -40,14 +40,10 @@ class WebSocketEndpoint:
         connections: Count,
         settings: Settings,
     ) -> None:
-        self._registry, self._rematches, self._guests = registry, rematches, guests
-        self._rate_limits, self._connections, self._settings = rate_limits, connections, settings
         into_races = asyncio.Semaphore(MAX_ENTERING)
-        self._entry_slots: dict[type, asyncio.Semaphore] = {
-            m.Hello: asyncio.Semaphore(MAX_ENTERING),
-            m.Join: into_races,
-            m.Watch: into_races,
-        }
+        entry_slots = {m.Hello: asyncio.Semaphore(MAX_ENTERING), m.Join: into_races, m.Watch: into_races}
+        self._services = SessionServices(registry, rematches, guests, rate_limits, settings, entry_slots)
+        self._connections = connections
         self._sessions = set[Session]()
 
     def close_revoked(self, token_digests: Collection[str]) -> None:
@@ -71,7 +67,7 @@ class WebSocketEndpoint:
         offered: list[str] = scope.get("subprotocols", [])
         subprotocol = next((name for name in SUBPROTOCOLS if name in offered), None)
         try:
-            self._registry.check_open()
+            self._services.registry.check_open()
             path = route_path(scope)
             if path != "/ws" and not RACE_ID.fullmatch(path.removeprefix("/ws/")):
                 raise Refused("bad-request", "The URL is /ws, or /ws/ and the name of a race.")
@@ -95,12 +91,7 @@ class WebSocketEndpoint:
         session = Session(
             connection,
             form,
-            self._registry,
-            self._rematches,
-            self._guests,
-            self._rate_limits,
-            self._entry_slots,
-            self._settings,
+            self._services,
             address=socket.client.host if socket.client else "",
             request_id=socket.scope.get(REQUEST_ID, ""),
             bearer=bearer,

@@ -1,7 +1,7 @@
 """The race log in Redis: one stream per race, appended to at its end and read from any entry on."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
@@ -67,13 +67,13 @@ class RaceLog:
             if len(lines) < READ_AT_ONCE:
                 return entries
 
-    async def append(self, race_id: str, before: str, entries: Sequence[Entry]) -> None:
-        """Append entries after the one with the digest `before`, and return when the log has them.
+    def append(self, race_id: str, before: str, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Append entries after the one with the digest `before`. The result is there when the log has them.
 
-        Raises Behind or Lost if the log does not end there, Refused("store-unavailable") if it is unknown whether the
-        entries were written.
+        It raises Behind or Lost if the log does not end there, Refused("store-unavailable") if it is unknown whether
+        the entries were written.
         """
-        await self._commits.append(race_id, before, entries)
+        return self._commits.append(race_id, before, entries)
 
     async def follow(
         self, known: Callable[[], Mapping[str, int]], wait_s: float = BLOCK_S

@@ -27,3 +27,9 @@ class RaceStore(NamedTuple):
         clock = RaceClock(self.clock, behind_ms or self.clock.stepped_since(race.at))
         clock.reach(race.at)
         return self._replace(clock=clock)
+
+    async def remove_live(self, race: Race) -> None:
+        """Remove everything about a live race, once it is archived and indexed. Raises Refused("store-unavailable")."""
+        await self.log.discard(race.id)
+        await self.live.remove_from_deal(race.header)
+        await self.live.forget(race.id)
