@@ -44,7 +44,7 @@ from samedeal_server.net import metrics
 from samedeal_server.net.limits import Count, RateLimits
 from samedeal_server.net.request_log import RequestLog
 from samedeal_server.net.requests import add_root_path, route_path
-from samedeal_server.net.responses import problem_response
+from samedeal_server.net.responses import json_response, problem_response
 from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.settings import Keys, Settings
 from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint
@@ -63,7 +63,7 @@ from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.refused_names import RefusedNames
 from samedeal_server.store.revocations import Revocations
-from samedeal_server.work.stored_results import StoredResults
+from samedeal_server.work.stored_results import InProgress, StoredResults
 
 NO_UPGRADE: Final = (
     "This URL is for WebSockets, but the request is not a WebSocket handshake. If a client of this server sent it, a"
@@ -235,6 +235,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     administration = endpoints(Administration(admin_log, registry, guests, revocations, reports, erasure))
     exception_handlers: dict[Any, Any] = {
         Refused: refusal,
+        InProgress: _in_progress,
         HTTPException: http_exception,
         ClientDisconnect: _client_disconnected,
         Exception: _internal_error,
@@ -256,6 +257,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     app.state.drain = registry.drain
     app.state.documented = declared
     return app
+
+
+async def _in_progress(request: Request, computing: InProgress) -> Response:
+    return json_response(computing.progress, 202, {"Retry-After": "1"})
 
 
 def _without_slash(request: Request) -> Response | None:

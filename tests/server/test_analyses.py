@@ -18,13 +18,13 @@ from samedeal.race.events import Resigned
 from samedeal.replays.replay import read
 from samedeal.solver.solution import Solution
 from samedeal.wire import messages as m
-from samedeal_server.live.analyses import SLOW, AnalysisProgress, AnalysisService
+from samedeal_server.live.analyses import SLOW, AnalysisService
 from samedeal_server.work.pool import Jobs, LimitExceeded
-from samedeal_server.work.stored_results import Question, StoredResults
+from samedeal_server.work.stored_results import JobProgress, Question, StoredResults
 from support.child_processes import computing
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
-from support.par_requests import computed, finished_race
+from support.par_requests import computed, finished_race, progress_of, settled
 from support.rooms import opened
 from support.servers import Server, racers
 from support.sixth_game import sixth_game
@@ -237,7 +237,7 @@ async def test_a_question_that_takes_too_long_is_refused(redis_url: str, monkeyp
     async with process(redis_url) as parts:
         results = StoredResults(parts.store)
         question = Question("advice:slow", "advice", b"", None)
-        assert await results.result(question) == 0
+        assert await progress_of(results.result(question)) == JobProgress(0)
         await until(lambda: not results._done)
         with pytest.raises(Refused, match="more computing") as refused:
             await results.result(question)
@@ -290,11 +290,6 @@ async def test_a_prepared_solution_is_used(redis_url: str) -> None:
         await until(lambda: room.is_archived)
         replay = await parts.archive.render_input(room.race.id, parts.clock.now())
         assert replay
-        async with asyncio.timeout(50):
-            while True:
-                analysis = await service.of_race(room.race.id, replay)
-                if not isinstance(analysis, AnalysisProgress):
-                    break
-                await asyncio.sleep(0.02)
+        analysis = await settled(lambda: service.of_race(room.race.id, replay))
         assert analysis.positions == 12_345
         await asyncio.gather(service.stop(), results.stop())

@@ -16,12 +16,12 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay, read
 from samedeal.replays.signature import public_key
-from samedeal_server.live.pars import ParProgress, ParService
-from samedeal_server.work.stored_results import MAX_PENDING, MAX_PENDING_PER_ADDRESS, StoredResults
+from samedeal_server.live.pars import ParService
+from samedeal_server.work.stored_results import MAX_PENDING, MAX_PENDING_PER_ADDRESS, JobProgress, StoredResults
 from support.child_processes import computing, halted, runs
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
-from support.par_requests import SIGNING_KEY, address, computed, par_json, par_keys, settled
+from support.par_requests import SIGNING_KEY, address, computed, par_json, par_keys, progress_of, settled
 from support.servers import Server, racers
 from support.stores import process, until
 
@@ -132,14 +132,14 @@ async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: 
         results = StoredResults(parts.store)
         service = ParService(results, parts.registry)
         edge = GAMES["the-edge"]
-        assert await service.of_deal(GAMES["gallery"], "halted", {}) == ParProgress(0, 200)
+        assert await progress_of(service.of_deal(GAMES["gallery"], "halted", {})) == JobProgress(0, 200)
         pid = await halted(os.getpid())
         for number in range(1, MAX_PENDING):
-            assert await service.of_deal(edge, f"queued {number}", {}) == ParProgress(0, 60)
+            assert await progress_of(service.of_deal(edge, f"queued {number}", {})) == JobProgress(0, 60)
         with pytest.raises(Refused, match="Too many") as refused:
             await service.of_deal(edge, "one more", {})
         assert refused.value.code == "too-many"
-        assert await service.of_deal(edge, "queued 1", {}) == ParProgress(0, 60)
+        assert await progress_of(service.of_deal(edge, "queued 1", {})) == JobProgress(0, 60)
         assert computing(os.getpid()) == [pid]
         os.kill(pid, signal.SIGCONT)
         last = await settled(lambda: service.of_deal(edge, f"queued {MAX_PENDING - 1}", {}))

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+import pytest
 from redis import Redis
 
 from samedeal.computer.par import Par
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from samedeal_server.live.pars import ParProgress
+from samedeal_server.work.stored_results import InProgress, JobProgress
 from support.http_api import problem
 from support.logged_server import Answer, request
 from support.servers import Server, racers
@@ -38,13 +40,20 @@ async def computed(server: Server, target: str, **headers: str) -> tuple[Answer,
             await asyncio.sleep(0.02)
 
 
-async def settled(ask: Callable[[], Awaitable[T | ParProgress]]) -> T:
+async def settled(ask: Callable[[], Awaitable[T]]) -> T:
     """Wait for a computation and return its result."""
     async with asyncio.timeout(LIMIT_S):
         while True:
-            if not isinstance(result := await ask(), ParProgress):
-                return result
+            with suppress(InProgress):
+                return await ask()
             await asyncio.sleep(0.02)
+
+
+async def progress_of(asking: Awaitable[object]) -> JobProgress:
+    """Return the progress of a computation."""
+    with pytest.raises(InProgress) as caught:
+        await asking
+    return caught.value.progress
 
 
 async def all_sealed(*targets: tuple[Server, str]) -> bool:

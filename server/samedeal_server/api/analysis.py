@@ -16,16 +16,16 @@ from samedeal.wire.messages import Board
 from samedeal_server.api.deal_codes import Deal
 from samedeal_server.api.endpoint import (
     DEAL_REFUSALS,
+    IN_PROGRESS,
     RACE_REFUSALS,
     V1,
     BodySpec,
     Render,
     ResponseSpec,
-    in_progress,
     route,
 )
 from samedeal_server.api.replays import FORMS, archived, parse_suffix
-from samedeal_server.live.analyses import AnalysisProgress, AnalysisService, check_has_solver
+from samedeal_server.live.analyses import AnalysisService, check_has_solver
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.responses import MEDIA, gzip_response
 
@@ -34,7 +34,6 @@ MAX_MOVES: Final = 1_000
 MAX_BYTES: Final = 128 * 2**10
 """The maximum size of a request with moves."""
 REFUSALS: Final = (*RACE_REFUSALS, "replay-sealed", "deal-sealed")
-IN_PROGRESS: Final = in_progress(AnalysisProgress, "The computer is still searching; try again later.")
 
 
 class Line(Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,14 +78,12 @@ class Analyses:
     @route(
         "GET", f"{V1}/races/{{race}}/analysis", ResponseSpec(kind=RaceAnalysis), IN_PROGRESS, refuses=REFUSALS, cost=10
     )
-    async def of_race(self, race: str, client: str) -> RaceAnalysis | AnalysisProgress:
+    async def of_race(self, race: str, client: str) -> RaceAnalysis:
         """Return whether a finished race's deal could be won, and until when each racer could have won.
 
         The first request starts the computation.
         """
         analysis = await self._analysis(race, client)
-        if isinstance(analysis, AnalysisProgress):
-            return analysis
         fields = {name: getattr(analysis, name) for name in ("deal", "outcome", "positions", "text")}
         racers = tuple(RacerAnalysis(**structs.asdict(racer), text=racer.described()) for racer in analysis.racers)
         return RaceAnalysis(race=race, moves=len(analysis.line), racers=racers, **fields)
@@ -99,15 +96,13 @@ class Analyses:
         refuses=(*REFUSALS, "not-acceptable"),
         cost=10,
     )
-    async def solution(self, request: Request, client: str, render: Render) -> Response | AnalysisProgress:
+    async def solution(self, request: Request, client: str, render: Render) -> Response:
         """Return a winning line of a finished race's deal as a replay, in the form of the suffix or by Accept.
 
         Not found if none is known.
         """
         race_id, form = parse_suffix(request, "replay")
         analysis = await self._solved(race_id, client)
-        if isinstance(analysis, AnalysisProgress):
-            return analysis
         data = await render("solution-replay", msgpack.encode((analysis, self._signing_key, form)))
         return Response(data, media_type=MEDIA[form], headers={"Vary": "Accept"})
 
@@ -119,13 +114,9 @@ class Analyses:
         refuses=REFUSALS,
         cost=10,
     )
-    async def solution_steps(
-        self, request: Request, race: str, client: str, render: Render
-    ) -> Response | AnalysisProgress:
+    async def solution_steps(self, request: Request, race: str, client: str, render: Render) -> Response:
         """Return the tables of a winning line, one after another, for clients that do not know the rules."""
         analysis = await self._solved(race, client)
-        if isinstance(analysis, AnalysisProgress):
-            return analysis
         zipped = await render("solution-steps", msgpack.encode((analysis, self._signing_key)))
         return await gzip_response(request, zipped, MEDIA["json"], {})
 
@@ -150,7 +141,7 @@ class Analyses:
         refuses=(*DEAL_REFUSALS, "illegal-move"),
         cost=20,
     )
-    async def advice(self, deal: Deal, body: Line, client: str, render: Render) -> Advice | AnalysisProgress:
+    async def advice(self, deal: Deal, body: Line, client: str, render: Render) -> Advice:
         """Return whether the game can be won after moves from a deal, whether the last one was a mistake, and a hint.
 
         The first request starts the computation.
@@ -158,19 +149,19 @@ class Analyses:
         check_has_solver(deal.game)
         position = await self._position(deal, body)
         await render("board", position)  # refuses illegal moves
-        return await self._analyses.advice(position, client) or AnalysisProgress(0)
+        return await self._analyses.advice(position, client)
 
     async def _position(self, deal: Deal, line: Line) -> bytes:
         """Return a deal and moves for a job. Raises Refused if the deal is not public."""
         await self._registry.check_public(deal.game, deal.seed)
         return msgpack.encode((deal.game.slug, deal.seed, deal.variant, line.moves))
 
-    async def _analysis(self, race_id: str, client: str) -> Analysis | AnalysisProgress:
+    async def _analysis(self, race_id: str, client: str) -> Analysis:
         replay = await archived(self._registry, race_id, client)
         return await self._analyses.of_race(race_id, replay, client)
 
-    async def _solved(self, race_id: str, client: str) -> Analysis | AnalysisProgress:
+    async def _solved(self, race_id: str, client: str) -> Analysis:
         analysis = await self._analysis(race_id, client)
-        if isinstance(analysis, Analysis) and not analysis.line:
+        if not analysis.line:
             raise Refused("not-found", analysis.text)
         return analysis

@@ -28,6 +28,7 @@ from samedeal_server.net.responses import MEDIA, json_response
 from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.work.pool import Task
 from samedeal_server.work.renderings import Renderings
+from samedeal_server.work.stored_results import JobProgress
 
 V1: Final = "/api/v1"
 """The prefix of paths for programs."""
@@ -78,11 +79,10 @@ class ResponseSpec:
 
 
 UNCHANGED: Final = ResponseSpec(304, media=(), description="The client's copy is current.")
-
-
-def in_progress(kind: Any, description: str) -> ResponseSpec:
-    """Return the response while something is computed, with its progress."""
-    return ResponseSpec(202, kind, description=description, headers=("Retry-After",))
+IN_PROGRESS: Final = ResponseSpec(
+    202, JobProgress, description="The computer is still working; try again later.", headers=("Retry-After",)
+)
+"""The response to InProgress."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,9 @@ class Endpoint:
     path: str
     """In Starlette's syntax; ``{deal:path}`` may contain slashes."""
     handler: Handler
-    """Returns a response, None if it has no body, or a struct to send as JSON. Raises Refused."""
+    """Returns a response, or the body of the first of `responses`: None, or a struct to send as JSON. Raises Refused,
+    and InProgress if IN_PROGRESS is among them.
+    """
     parameters: Mapping[str, Any]
     """The types of the handler's parameters."""
     body: BodySpec | None
@@ -133,10 +135,8 @@ class Endpoint:
         result = await self.handler(**arguments)
         if isinstance(result, Response):
             return result
-        spec = next((each for each in self.responses if each.kind is type(result)), self.responses[0])
-        if result is None:
-            return Response(status_code=spec.status)
-        return json_response(result, spec.status, {"Retry-After": "1"} if spec.status == 202 else {})
+        status = self.responses[0].status
+        return Response(status_code=status) if result is None else json_response(result, status)
 
     async def _argument(self, name: str, request: Request) -> object:
         match name:

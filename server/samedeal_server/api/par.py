@@ -14,9 +14,9 @@ from samedeal.race.events import SeatNumber
 from samedeal.replays.replay import Replay
 from samedeal.wire.documents import RacePar
 from samedeal_server.api.deal_codes import Deal
-from samedeal_server.api.endpoint import DEAL_REFUSALS, RACE_REFUSALS, V1, Render, ResponseSpec, in_progress, route
+from samedeal_server.api.endpoint import DEAL_REFUSALS, IN_PROGRESS, RACE_REFUSALS, V1, Render, ResponseSpec, route
 from samedeal_server.api.replays import FORMS, parse_suffix
-from samedeal_server.live.pars import ParProgress, ParService, check_has_bot
+from samedeal_server.live.pars import ParService, check_has_bot
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.responses import MEDIA, json_response, negotiate
 
@@ -30,7 +30,6 @@ class SeatQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """The seat of one racer; by default, all racers."""
 
 
-IN_PROGRESS: Final = in_progress(ParProgress, "The computer is still playing; try again later.")
 REFUSALS: Final = (*RACE_REFUSALS, "deal-sealed")
 PAR_FORMS: Final = {"json": (MEDIA["json"],), "svg": (MEDIA["svg"],)}
 
@@ -58,18 +57,13 @@ class ParOfDeals:
         refuses=REFUSALS,
         cost=10,
     )
-    async def of_race(
-        self, request: Request, race: str, query: SeatQuery, client: str, render: Render
-    ) -> Response | ParProgress:
+    async def of_race(self, request: Request, race: str, query: SeatQuery, client: str, render: Render) -> Response:
         """Return the computer's results on a race's deal, compared with the racers, once the deal is public.
 
         As JSON or, by suffix or Accept, as a picture.
         """
         is_picture = request.url.path.endswith(".svg") or negotiate(request, PAR_FORMS) == "svg"
-        result = await self._pars.of_race(race, client)
-        if isinstance(result, ParProgress):
-            return result
-        par, racers = result
+        par, racers = await self._pars.of_race(race, client)
         racers = tuple(racer for racer in racers if query.seat in (None, racer.seat))
         if query.seat is not None and not racers:
             raise Refused("not-found", f"Nobody played in seat {query.seat}.")
@@ -79,7 +73,7 @@ class ParOfDeals:
         return Response(await render("par-chart", msgpack.encode((par, racers))), media_type=MEDIA["svg"], headers=vary)
 
     @route("GET", f"{V1}/deals/{{deal:path}}/par", ResponseSpec(kind=Par), IN_PROGRESS, refuses=DEAL_REFUSALS, cost=5)
-    async def of_deal(self, deal: Deal, client: str) -> Par | ParProgress:
+    async def of_deal(self, deal: Deal, client: str) -> Par:
         """Return the computer's results on a deal. The first request starts the computation."""
         return await self._pars.of_deal(*deal, client)
 

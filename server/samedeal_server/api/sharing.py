@@ -16,9 +16,10 @@ from samedeal_server.api.endpoint import RACE_REFUSALS, V1, Render, ResponseSpec
 from samedeal_server.api.par import SeatQuery
 from samedeal_server.api.replays import FOR_AN_HOUR
 from samedeal_server.live.analyses import AnalysisService
-from samedeal_server.live.pars import ParProgress, ParService
+from samedeal_server.live.pars import ParService
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.responses import MEDIA, TEXT, if_none_match_matches
+from samedeal_server.work.stored_results import InProgress
 
 LIVE: Final = {"Cache-Control": "public, max-age=30"}
 """A card is soon out of date, unless it shows the turning points of a finished race."""
@@ -89,10 +90,10 @@ class Sharing:
     async def _boast(self, race: Race, seat: int, address: str) -> str:
         """Return how a result compares with the computer's, or "" if that is not known, not public or no boast."""
         try:
-            par = await self._pars.of_race(race.id, address)
-        except Refused:
+            _, racers = await self._pars.of_race(race.id, address)
+        except (Refused, InProgress):
             return ""
-        return "" if isinstance(par, ParProgress) else next((each.boast for each in par[1] if each.seat == seat), "")
+        return next((each.boast for each in racers if each.seat == seat), "")
 
     async def _replay(self, race: Race) -> bytes | None:
         """Return the stored replay, or None if it is not stored yet or not public."""

@@ -7,7 +7,7 @@ memory until the race is over.
 from hashlib import sha256
 from typing import Final
 
-from msgspec import Struct, msgpack
+from msgspec import msgpack
 
 from samedeal import codec
 from samedeal.analysis.advice import Advice
@@ -30,13 +30,6 @@ ADVICE_EXPIRE_S: Final = 86_400
 """Advice takes at most a few seconds to compute again."""
 
 
-class AnalysisProgress(Struct, frozen=True):
-    """The computer is still searching."""
-
-    done: int
-    """The number of racers whose turning points are known."""
-
-
 class AnalysisService:
     """Answers requests about deals and positions."""
 
@@ -50,8 +43,8 @@ class AnalysisService:
         """End the process that searches ahead. Call it when ``prepare`` is not running."""
         await self._ahead.stop()
 
-    async def of_race(self, race_id: str, replay: bytes, address: str = "") -> Analysis | AnalysisProgress:
-        """Return the analysis of a finished race, given its stored replay, or the progress of its computation.
+    async def of_race(self, race_id: str, replay: bytes, address: str = "") -> Analysis:
+        """Return the analysis of a finished race, given its stored replay. Raises InProgress while it is computed.
 
         Raises Refused("deal-sealed") while a race on the deal is live, Refused("not-found") for a race that was
         cancelled before the deal or a game without a solver, and Refused("too-many") if the queue is full.
@@ -63,7 +56,7 @@ class AnalysisService:
         await self._registry.check_public(race.game, race.seed)
         content = msgpack.encode((replay, self._prepared.get(_deal(race))))
         result = await self._results.result(Question(_key(race_id), "analysis", content, self._expire_s), address)
-        return AnalysisProgress(result) if isinstance(result, int) else codec.decode(result, "json", Analysis)
+        return codec.decode(result, "json", Analysis)
 
     async def known(self, race: Race) -> Analysis | None:
         """Return the analysis of a finished race, or None if it has not been computed or is not public."""
@@ -72,14 +65,14 @@ class AnalysisService:
         result = await self._results.stored(_key(race.id))
         return None if result is None else codec.decode(result, "json", Analysis)
 
-    async def advice(self, question: bytes, address: str = "") -> Advice | None:
-        """Return advice on a position of a public deal, or None while it is computed. The question is for the worker.
+    async def advice(self, question: bytes, address: str = "") -> Advice:
+        """Return advice on a position of a public deal, given the question for the worker.
 
-        Raises Refused("too-many") if the queue is full.
+        Raises InProgress while it is computed, and Refused("too-many") if the queue is full.
         """
         key = f"advice:{sha256(question).hexdigest()}"
         result = await self._results.result(Question(key, "advice", question, ADVICE_EXPIRE_S), address)
-        return None if isinstance(result, int) else codec.decode(result, "json", Advice)
+        return codec.decode(result, "json", Advice)
 
     async def prepare(self) -> None:
         """Search the deals of live races, one at a time, where that takes long."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from msgspec import Struct, msgpack
+from msgspec import msgpack
 
 from samedeal import codec
 from samedeal.computer.bots import BOTS
@@ -16,21 +16,14 @@ EXPIRE_S: Final = 30 * 86_400
 """Computing a par again takes about a second."""
 
 
-class ParProgress(Struct, frozen=True):
-    """How many plays of a deal the computer has finished."""
-
-    done: int
-    of: int
-
-
 class ParService:
     """Answers requests for par."""
 
     def __init__(self, results: StoredResults, registry: Registry) -> None:
         self._results, self._registry = results, registry
 
-    async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par | ParProgress:
-        """Return the par of a deal, or the progress of its computation, which the first request starts.
+    async def of_deal(self, game: type[Game], seed: str, variant: Variant, address: str = "") -> Par:
+        """Return the par of a deal. Raises InProgress while it is computed, which the first request starts.
 
         `address` is the client's; empty if unknown. Raises Refused("not-found") for a game that the computer does not
         play, Refused("deal-sealed") while a race on the deal is live, Refused("too-many") if the queue is full.
@@ -39,11 +32,11 @@ class ParService:
         await self._registry.check_public(game, seed)
         return await self._par(game, seed, variant, address)
 
-    async def of_race(self, race_id: str, address: str = "") -> tuple[Par, tuple[Compared, ...]] | ParProgress:
-        """Return the par of a race's deal and each racer's comparison with it, in order of place; or as ``of_deal``.
+    async def of_race(self, race_id: str, address: str = "") -> tuple[Par, tuple[Compared, ...]]:
+        """Return the par of a race's deal and each racer's comparison with it, in order of place.
 
-        Also raises Refused("deal-sealed") before the race is over or its daily deal is public, and Refused("not-found")
-        if the race was cancelled before the deal.
+        Raises as ``of_deal``, and Refused("deal-sealed") before the race is over or its daily deal is public, and
+        Refused("not-found") if the race was cancelled before the deal.
         """
         race = (await self._registry.room(race_id, address)).race
         check_has_bot(race.game)
@@ -55,20 +48,16 @@ class ParService:
             raise Refused("deal-sealed", f"{race_id} was on a daily deal that others can still play.")
         await self._registry.check_public(race.game, race.seed)
         par = await self._par(race.game, race.seed, race.header.variant, address)
-        if isinstance(par, ParProgress):
-            return par
         dealt_to = [standing for standing in race.standings() if race.seat(standing.seat).run]
         return par, tuple(
             compared(par, standing.seat, standing.name, standing.home, standing.outcome == "won")
             for standing in dealt_to
         )
 
-    async def _par(self, game: type[Game], seed: str, variant: Variant, address: str) -> Par | ParProgress:
-        question = Question(_key(game, seed, variant), "par", msgpack.encode((game.slug, seed, variant)), EXPIRE_S)
-        result = await self._results.result(question, address)
-        if isinstance(result, int):
-            return ParProgress(result, BOTS[game.slug].par_plays)
-        return codec.decode(result, "json", Par)
+    async def _par(self, game: type[Game], seed: str, variant: Variant, address: str) -> Par:
+        content, plays = msgpack.encode((game.slug, seed, variant)), BOTS[game.slug].par_plays
+        question = Question(_key(game, seed, variant), "par", content, EXPIRE_S, of=plays)
+        return codec.decode(await self._results.result(question, address), "json", Par)
 
 
 def check_has_bot(game: type[Game]) -> None:

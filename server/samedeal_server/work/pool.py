@@ -96,7 +96,6 @@ class Jobs:
         self.turns = Turns(limit, limit_per_address, full, queue=queue)
         self.cpu_s, self.memory, self._niceness, self._only_when_idle = cpu_s, memory, niceness, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
-        self._processes = set[asyncio.subprocess.Process]()  # some may have ended
         self._jobs_left = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
@@ -135,9 +134,8 @@ class Jobs:
         """End the process. Call it when no job is pending."""
         if self._idle_timer:
             self._idle_timer.cancel()
-        for process in self._processes:
-            _kill(process)
-        await asyncio.gather(*(process.wait() for process in self._processes))
+        if process := self._end():
+            await process.wait()
 
     async def _start(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
@@ -148,7 +146,6 @@ class Jobs:
         except OSError as error:
             raise JobFailed(f"cannot start a process: {error}") from error
         lower_priority(process.pid, self._niceness, only_when_idle=self._only_when_idle)
-        self._processes = {known for known in self._processes if known.returncode is None} | {process}
         logger.debug("started worker process %d", process.pid)
         return process
 
@@ -172,10 +169,12 @@ class Jobs:
             failure = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed
             raise failure(f"the job {task!r} was ended: its process {_description(status)}") from error
 
-    def _end(self) -> None:
-        if process := self._process:
-            self._process = None
+    def _end(self) -> asyncio.subprocess.Process | None:
+        """Kill the process if it is idle, and return it."""
+        process, self._process = self._process, None
+        if process:
             _kill(process)
+        return process
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

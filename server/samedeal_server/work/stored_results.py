@@ -11,8 +11,7 @@ from samedeal.errors import Refused
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import Place, Queue
 from samedeal_server.net.supervised import cancelled
-from samedeal_server.store.connection import Store
-from samedeal_server.store.job_results import JobResults
+from samedeal_server.store.connection import Store, Word
 from samedeal_server.work.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
 from samedeal_server.work.process import LATER
 
@@ -36,6 +35,25 @@ class Question(Struct, frozen=True):
     content: bytes
     expire_s: int | None
     """How long the result is kept; None keeps it forever."""
+    of: int | None = None
+    """Up to what number the job reports its progress, if that is known."""
+
+
+class JobProgress(Struct, frozen=True, omit_defaults=True):
+    """How much of a computation is done."""
+
+    done: int
+    """The number of plays of the computer, or of racers whose turning points are known."""
+    of: int | None = None
+    """The number of plays in total."""
+
+
+class InProgress(Exception):
+    """The result is being computed. Ask again later."""
+
+    def __init__(self, progress: JobProgress) -> None:
+        super().__init__(progress)
+        self.progress = progress
 
 
 class StoredResults:
@@ -47,7 +65,7 @@ class StoredResults:
 
     def __init__(self, store: Store, cpu_s: int = CPU_S, *, queue: Queue = "par") -> None:
         """Each job may use `cpu_s` CPU seconds. `queue` is the name in the metrics."""
-        self._results = JobResults(store)
+        self._store = store
         self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, niceness=LATER, cpu_s=cpu_s, queue=queue)
         self._too_large: dict[str, None] = {}  # the keys of jobs that exceeded their limits, oldest first
         self._done: dict[str, int] = {}  # the progress that each pending job has reported, by key
@@ -58,8 +76,8 @@ class StoredResults:
         await cancelled(tuple(self._tasks))
         await self.jobs.stop()
 
-    async def result(self, question: Question, address: str = "") -> bytes | int:
-        """Return the result, or the progress of its computation, which the first request starts.
+    async def result(self, question: Question, address: str = "") -> bytes:
+        """Return the result. Raises InProgress while it is computed, which the first request starts.
 
         `address` is the client's; empty if unknown. Raises Refused("too-many") if the queue is full, and
         Refused("too-large") if the computation has exceeded its limits here.
@@ -68,16 +86,16 @@ class StoredResults:
         if key in self._too_large:
             raise Refused("too-large", TOO_LARGE)
         if key not in self._done:
-            result = await self._results.get(key)
-            if result is not None:
+            if (result := await self.stored(key)) is not None:
                 return result
             if key not in self._done:  # no other request was faster
                 self._start(question, self.jobs.turns.place(address))
-        return self._done[key]
+        raise InProgress(JobProgress(self._done[key], question.of))
 
     async def stored(self, key: str) -> bytes | None:
         """Return a result that has been computed, or None."""
-        return await self._results.get(key)
+        result: bytes | None = await self._store.ask("GET", key)
+        return result
 
     def _start(self, question: Question, place: Place) -> None:
         self._done[question.key] = 0
@@ -89,7 +107,7 @@ class StoredResults:
         key, task = question.key, question.task
         try:
             async with place.turn():
-                if await self._results.has(key):  # another process was faster
+                if await self._store.ask("EXISTS", key):  # another process was faster
                     return
                 try:
                     result = await self.jobs.run_now(task, question.content, partial(self._done.__setitem__, key))
@@ -101,7 +119,8 @@ class StoredResults:
                     metrics.RESULTS.labels(task, "failed").inc()
                     raise
             metrics.RESULTS.labels(task, "found").inc()
-            await self._results.put(key, result, question.expire_s)
+            expiry: tuple[Word, ...] = () if question.expire_s is None else ("EX", question.expire_s)
+            await self._store.retry("SET", key, result, *expiry)
         except Refused as refused:
             logger.warning("%s: %s", key, refused.text)
         except Exception:
