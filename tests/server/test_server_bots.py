@@ -144,8 +144,8 @@ async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(redis_
         opener = RaceOpener(stored_races(parts), bytes.fromhex(MASTER_KEY), 0)
         options = Options(limit_ms=300_000)
         header = await opener.new_header(GAMES["corners"], {}, None, options, follows="calm-otter-1")
-        await opener.claim(header, owners=None, away_ms=30_000)
-        assert await opener.open(header, None, away_ms=30_000)
+        await opener.claim(header)
+        assert await opener.open(header, None)
     with Server(redis_url) as server:
         async with racers(server, "Ada") as (ada,):
             assert viewed(await ada.join(header.race)).seat == 1

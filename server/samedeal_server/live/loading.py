@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 
 from samedeal.errors import Refused
-from samedeal.race.race import Race
 from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.rematch_lobbies import RematchLobbies
@@ -50,8 +49,7 @@ class RaceLoader:
         entries, host = await self._store.log.read(race_id), await self._store.log.host(race_id)
         if behind_ms := await self._store.live.behind_ms(race_id):
             await self._store.clock.measure()  # another process may have noticed first that the clock was set
-        opened = Race.opened(header, self._opener.secret(header))
         async with self._folding:
-            race = await asyncio.to_thread(opened.after_all, entries)  # a long log takes seconds
+            race = await asyncio.to_thread(self._opener.opened(header).after_all, entries)  # a long log takes seconds
         rejoining = await self._rematch_lobbies.rejoining(header) if race.stage == "open" else AwaitedPlayers()
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

@@ -19,6 +19,7 @@ from samedeal.race.due import due_at
 from samedeal.race.events import Header, Options
 from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
+from samedeal_server.live.room_parts import RaceState
 from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
 from samedeal_server.store.archive import Archive
@@ -167,50 +168,8 @@ class RaceOpener:
             game.from_seed(seed or "", **variant)
         except ValueError as error:
             raise Refused("bad-request", f"{error}.") from error
-        while True:
-            header = self._new_header(game, variant, seed, options, daily=daily, follows=follows, ghosts=ghosts)
-            if not (await self._store.archive.has(header.race) or await self._store.log.header(header.race)):
-                return header
-
-    async def claim(self, header: Header, *, owners: Mapping[str, int] | None, away_ms: int) -> None:
-        """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create."""
-        race = Race.opened(header, self.secret(header))
-        due = due_at(race, seen={}, away_ms=away_ms)
-        await self._store.live.claim(race.id, due, limit=self._max_open_races, owners=owners)
-
-    async def open(self, header: Header, host: Guest | None, *, away_ms: int) -> tuple[Race, int] | None:
-        """Open the claimed race in the store. Return it, and when something is due in it, or None if its id is taken.
-
-        Safe to repeat. Raises Refused("store-unavailable").
-        """
-        race = Race.opened(header, self.secret(header))
-        due = due_at(race, seen={}, away_ms=away_ms)
-        await self._store.live.add_to_deal(header)
-        if not await self._store.log.create(header, race.digest, host):
-            return None
-        await self._store.live.update(race, due)
-        return race, due
-
-    def secret(self, header: Header) -> bytes:
-        """Return the secret of a race that this server opened."""
-        return secret_of(self._master_key, header)
-
-    def address_owner(self, address: str) -> str:
-        """Return the name under which races opened from an address are counted. It does not reveal the address."""
-        return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
-
-    def _new_header(
-        self,
-        game: type[Game],
-        variant: dict[str, str | bool],
-        seed: str | None,
-        options: Options,
-        *,
-        daily: bool,
-        follows: str | None,
-        ghosts: tuple[str, ...],
-    ) -> Header:
-        race_id, salt = _new_race_id(unlisted=options.unlisted), token_hex(16)
+        while await self._exists(race_id := _new_race_id(unlisted=options.unlisted)):
+            pass
         # Unique in this process, because lists are sorted by it.
         now, last = self._store.clock.now(), self._last_opened_at
         opened_at = self._last_opened_at = now if last > now + STEP_MS else max(now, last + 1)
@@ -220,6 +179,7 @@ class RaceOpener:
             secret = commitments.daily_secret(self._master_key, game.slug, date)
             commitment = commitments.daily_commitment(game.slug, date, secret)
         else:
+            salt = token_hex(16)
             secret = commitments.secret(self._master_key, race_id, salt)
             commitment = commitments.commitment(race_id, secret)
         return Header(
@@ -236,6 +196,35 @@ class RaceOpener:
             follows=follows,
             ghosts=ghosts,
         )
+
+    async def claim(self, header: Header, owners: Mapping[str, int] | None = None) -> None:
+        """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create."""
+        limit, due = self._max_open_races, _first_due_at(self.opened(header))
+        await self._store.live.claim(header.race, due, limit=limit, owners=owners)
+
+    async def open(self, header: Header, host: Guest | None) -> RaceState | None:
+        """Open the claimed race in the store, or return None if its id is taken.
+
+        Safe to repeat. Raises Refused("store-unavailable").
+        """
+        race = self.opened(header)
+        due = _first_due_at(race)
+        await self._store.live.add_to_deal(header)
+        if not await self._store.log.create(header, race.digest, host):
+            return None
+        await self._store.live.update(race, due)
+        return RaceState(race, host=host, due_at=due)
+
+    def opened(self, header: Header) -> Race:
+        """Return a race that this server opened, before its first entry."""
+        return Race.opened(header, secret_of(self._master_key, header))
+
+    def address_owner(self, address: str) -> str:
+        """Return the name under which races opened from an address are counted. It does not reveal the address."""
+        return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
+
+    async def _exists(self, race_id: str) -> bool:
+        return await self._store.archive.has(race_id) or await self._store.log.header(race_id) is not None
 
 
 class Quotas:
@@ -290,6 +279,10 @@ def checked_game(slug: str) -> type[Game]:
     if slug not in GAMES:
         raise Refused("not-found", f"Unknown game {slug!r}. The games are {', '.join(sorted(GAMES))}.")
     return GAMES[slug]
+
+
+def _first_due_at(race: Race) -> int:
+    return due_at(race, seen={}, away_ms=0)
 
 
 def secret_of(master_key: bytes, header: Header) -> bytes:

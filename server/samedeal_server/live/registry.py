@@ -22,7 +22,7 @@ from samedeal_server.live.presence import AWAY_S
 from samedeal_server.live.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES_EVERY_S
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room import Room
-from samedeal_server.live.room_parts import RaceState, Services
+from samedeal_server.live.room_parts import Services
 from samedeal_server.live.watcher_counts import INTERVAL_S as COUNT_WATCHERS_EVERY_S
 from samedeal_server.live.watcher_counts import WatcherCounts
 from samedeal_server.net.limits import RequestLimit
@@ -164,20 +164,17 @@ class Registry:
     async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
         """Prepare the opening of a race, which may then fail. Arguments and errors as in ``create``."""
         self.check_open()
-        await self.opener.claim(header, owners=owners, away_ms=self._services.away_ms)
+        await self.opener.claim(header, owners)
 
     async def open(self, header: Header, host: Guest | None = None) -> Room | None:
         """Open the race that was claimed with this header, or return None if its id is taken. Safe to repeat."""
-        opened = await self.opener.open(header, host, away_ms=self._services.away_ms)
-        if opened is None:
+        if (opened := await self.opener.open(header, host)) is None:
             return None
-        race, due_at = opened
-        logger.info("opened a race of %s", header.game, extra=about(race=race.id))
-        rejoining = await self.rematch_lobbies.rejoining(header)
-        if race.id not in self._rooms:  # a client may have found it in a list and joined already
-            state = RaceState(race, host=host, rejoining=rejoining, due_at=due_at)
-            self._rooms[race.id] = Room(state, self._services)
-        return self._rooms[race.id]
+        logger.info("opened a race of %s", header.game, extra=about(race=header.race))
+        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header))
+        if header.race not in self._rooms:  # a client may have found it in a list and joined already
+            self._rooms[header.race] = Room(state, self._services)
+        return self._rooms[header.race]
 
     def wake(self, race_id: str) -> None:
         """Let a race's room, if it has one here, check whether anything is due."""
