@@ -15,9 +15,10 @@ from samedeal.race.due import NEVER, REJOIN_MS
 from samedeal.race.events import Left
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
+from samedeal_server.live.attendance import LIFETIME_MS, Attendance
 from samedeal_server.live.awaited_players import AWAY_MS, AwaitedPlayers
 from samedeal_server.live.rematch_lobbies import RematchLobbies
-from samedeal_server.store.announcements import Announcement, Present
+from samedeal_server.store.announcements import Announcement, Attending
 from support.finished_races import Logged
 from support.races_by_hand import joined, opened, running
 from support.rooms import finished
@@ -105,16 +106,18 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
     async with process(redis_url) as parts:
         room = await finished(parts)
         header = structs.replace(room.race.header, follows=room.race.id)
-        lobbies = RematchLobbies({room.race.id: room}, parts.registry.room, stored_races(parts))
+        rooms, races = {room.race.id: room}, stored_races(parts)
+        attendance = Attendance(rooms, races.announcements, parts.clock)
+        lobbies = RematchLobbies(rooms, parts.registry.room, attendance, races)
         awaited_players = await lobbies.rejoining(header)
         assert NEVER not in awaited_players.until().values()
-        present = Present("another process", ("player-2",))
-        lobbies.receive(Announcement(room.race.id, present=present, sent_at=parts.clock.now()))
+        attending = Attending("another process", players=("player-2",))
+        attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now()))
         assert awaited_players.until()["player-2"] == NEVER
-        lobbies.receive(Announcement(room.race.id, present=present, sent_at=parts.clock.now() - AWAY_MS))
+        attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now() - LIFETIME_MS))
         assert awaited_players.until()["player-2"] < NEVER
-        await lobbies.update()
-        assert lobbies._elsewhere == {}
+        await attendance.update()
+        assert attendance._elsewhere == {}
         unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"))
         assert unknown.until() == {}
 
@@ -128,9 +131,9 @@ async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redi
         races = stored_races(parts)
         with Redis.from_url(redis_url) as redis:
             redis.config_resetstat()
-            await RematchLobbies(rooms, parts.registry.room, races).update()
+            await Attendance(rooms, races.announcements, parts.clock).update()
             assert (calls(redis, "xadd"), calls(redis, "xtrim")) == (3, 1)
-        assert {each.race for each in await races.announcements.follow() if each.present} == rooms.keys()
+        assert {each.race for each in await races.announcements.follow() if each.attending} == rooms.keys()
 
 
 # Real servers.

@@ -10,8 +10,8 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry, Resigned
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
+from samedeal_server.live.attendance import LIFETIME_MS, Attendance
 from samedeal_server.live.room import Room
-from samedeal_server.live.watcher_counts import LIFETIME_MS, WatcherCounts
 from samedeal_server.store.announcements import BATCH, KEY, LIFETIME_S, Announcement, Announcements
 from samedeal_server.store.clock import Clock
 from support.event_stream import EventStream
@@ -109,6 +109,8 @@ class Spectator:
     def on_progress(self, race: Race) -> None:
         self.changes += 1
 
+    def on_reaction(self, reaction: m.Reaction) -> None: ...
+
     def on_dropped(self) -> None: ...
 
 
@@ -121,13 +123,13 @@ class Movable(Clock):
         return super().now() + self.ahead_ms
 
 
-def counted(parts: Process, *rooms: Room) -> tuple[WatcherCounts, Announcements]:
+def counted(parts: Process, *rooms: Room) -> tuple[Attendance, Announcements]:
     """Return the watchers of a process with these rooms, and its announcements."""
     announcements = Announcements(parts.store)
-    return WatcherCounts({room.race.id: room for room in rooms}, announcements, parts.clock), announcements
+    return Attendance({room.race.id: room for room in rooms}, announcements, parts.clock), announcements
 
 
-async def pass_on(source: Announcements, watchers: WatcherCounts) -> None:
+async def pass_on(source: Announcements, watchers: Attendance) -> None:
     for announcement in await source.follow():
         watchers.receive(announcement)
 

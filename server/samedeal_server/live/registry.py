@@ -11,6 +11,8 @@ from samedeal.race.events import Header, Options
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
 from samedeal.wire.messages import Reaction
+from samedeal_server.live.attendance import INTERVAL_S as COUNT_EVERY_S
+from samedeal_server.live.attendance import Attendance
 from samedeal_server.live.bot_moves import MAX_MOVES
 from samedeal_server.live.days import Days
 from samedeal_server.live.deal_finder import DealFinder
@@ -23,8 +25,6 @@ from samedeal_server.live.rematch_lobbies import INTERVAL_S as LOOK_AT_REMATCHES
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room import Room
 from samedeal_server.live.room_parts import Services
-from samedeal_server.live.watcher_counts import INTERVAL_S as COUNT_WATCHERS_EVERY_S
-from samedeal_server.live.watcher_counts import WatcherCounts
 from samedeal_server.net.limits import RequestLimit
 from samedeal_server.net.logs import about
 from samedeal_server.net.supervised import cancelled, supervised
@@ -85,8 +85,8 @@ class Registry:
             ready_ms=round(1000 * ready_s),
         )
         self._rooms: dict[str, Room] = {}
-        self._watchers = WatcherCounts(self._rooms, store.announcements, store.clock)
-        self.rematch_lobbies = RematchLobbies(self._rooms, self.room, store)
+        self._attendance = Attendance(self._rooms, store.announcements, store.clock)
+        self.rematch_lobbies = RematchLobbies(self._rooms, self.room, self._attendance, store)
         self._loader = RaceLoader(store, self.opener, self.renderings, self.rematch_lobbies)
         self._loading: dict[tuple[str, str], asyncio.Task[None]] = {}  # by race and client
         self._tasks: list[asyncio.Task[None]] = []
@@ -122,7 +122,7 @@ class Registry:
             supervised("following the logs", self._follow, 0.0),
             supervised("following the announcements", self._follow_announcements, 0.0),
             supervised("posting announcements", self._store.announcements.post_queued, 0.0),
-            supervised("counting watchers", self._watchers.update, COUNT_WATCHERS_EVERY_S),
+            supervised("counting who attends", self._attendance.update, COUNT_EVERY_S),
             supervised("looking at rematches", self.rematch_lobbies.update, LOOK_AT_REMATCHES_EVERY_S),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
@@ -309,8 +309,7 @@ class Registry:
         """Pass on what other processes announce, once."""
         try:
             for announcement in await self._store.announcements.follow():
-                self._watchers.receive(announcement)
-                self.rematch_lobbies.receive(announcement)
+                self._attendance.receive(announcement)
                 if room := self._rooms.get(announcement.race):
                     if announcement.next:
                         room.announce(announcement.next)

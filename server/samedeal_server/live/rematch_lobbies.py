@@ -1,12 +1,10 @@
 """Rematch lobbies: what rematches and the finished races before them tell each other, in all processes.
 
-Each process announces who is connected to a finished race with an open rematch. The rematch announces who is in, for
-whom it waits and when it starts.
+The rematch announces who is in, for whom it waits and when it starts. It waits for those who have the race before open.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from secrets import token_hex
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,24 +13,29 @@ from samedeal.errors import Refused
 from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal.wire.messages import Rematch
-from samedeal_server.live.awaited_players import AWAY_MS, AwaitedPlayers
+from samedeal_server.live.attendance import Attendance
+from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.room import Room
-from samedeal_server.store.announcements import Announcement, Present
+from samedeal_server.store.announcements import Announcement
 from samedeal_server.store.race_store import RaceStore
 
 INTERVAL_S: Final = 1.0
-"""Interval between two looks at who is connected (s)."""
+"""Interval between announcements of what has changed in a rematch (s)."""
 
 
 class RematchLobbies:
     """The rematches of this process that have not started, and the finished races before them."""
 
-    def __init__(self, rooms: Mapping[str, Room], room: Callable[[str], Awaitable[Room]], store: RaceStore) -> None:
+    def __init__(
+        self,
+        rooms: Mapping[str, Room],
+        room: Callable[[str], Awaitable[Room]],
+        attendance: Attendance,
+        store: RaceStore,
+    ) -> None:
         """``rooms`` are the rooms of this process, by race; the owner adds and removes them. ``room`` returns any."""
-        self._rooms, self._room = rooms, room
+        self._rooms, self._room, self._attendance = rooms, room, attendance
         self._announcements, self._archive, self._clock = store.announcements, store.archive, store.clock
-        self._process = token_hex(8)
-        self._elsewhere = dict[tuple[str, str], tuple[Collection[str], int]]()  # by race and process: who, until when
         self._announced = dict[str, Rematch]()
 
     async def rejoining(self, header: Header) -> AwaitedPlayers:
@@ -40,7 +43,7 @@ class RematchLobbies:
         if (before := await self._before(header)) is None:
             return AwaitedPlayers()
         return AwaitedPlayers(
-            before, await self._before(before.header), lambda: self._connected(before.id), self._clock.now
+            before, await self._before(before.header), lambda: self._attendance.players(before.id), self._clock.now
         )
 
     async def successor(self, race_id: str) -> Rematch | None:
@@ -61,23 +64,10 @@ class RematchLobbies:
             room.announce(rematch)
         await self._announcements.post(Announcement(race_id, next=rematch))
 
-    def receive(self, announcement: Announcement) -> None:
-        """Remember who is connected to a finished race in another process."""
-        present = announcement.present
-        if present and present.process != self._process:
-            until = announcement.sent_at + AWAY_MS
-            self._elsewhere[announcement.race, present.process] = present.players, until
-
     async def update(self) -> None:
-        """Announce who is connected, and what has changed in rematches. Raises Refused("store-unavailable")."""
-        now = self._clock.now()
-        self._elsewhere = {key: present for key, present in self._elsewhere.items() if now < present[1]}
+        """Announce what has changed in rematches. Raises Refused("store-unavailable")."""
         self._announced = {race_id: told for race_id, told in self._announced.items() if race_id in self._rooms}
-        news = list[Announcement]()
         for race_id, room in [*self._rooms.items()]:
-            if room.rematch and room.rematch.stage == "open" and (players := room.broadcast.players):
-                present = Present(self._process, tuple(sorted(players)))
-                news.append(Announcement(race_id, present=present, sent_at=now))
             before_id, told = room.race.header.follows, self._announced.get(race_id)
             if before_id and (told or room.race.stage == "open") and told != (rematch := as_rematch(room)):
                 self._announced[race_id] = rematch
@@ -85,13 +75,6 @@ class RematchLobbies:
                     room.broadcast.publish(room.race, ())
                     room.wake()
                 await self.announce(before_id, rematch)
-        await self._announcements.post(*news)
-
-    def _connected(self, race_id: str) -> set[str]:
-        """Return the public ids of the players who are connected to a finished race, in any process."""
-        room, now = self._rooms.get(race_id), self._clock.now()
-        elsewhere = (who for (race, _), (who, end) in self._elsewhere.items() if race == race_id and now < end)
-        return set(room.broadcast.players if room else ()).union(*elsewhere)
 
     async def _before(self, header: Header) -> Race | None:
         with suppress(Refused):  # it may have expired

@@ -19,18 +19,14 @@ BLOCK_S: Final = 0.5
 """How long one call of ``follow`` waits for new announcements."""
 
 
-class Watching(Struct, frozen=True):
-    """How many connections to a process watch a race."""
+class Attending(Struct, frozen=True, omit_defaults=True):
+    """Who has a race open in a process."""
 
     process: str
-    count: int
-
-
-class Present(Struct, frozen=True):
-    """Which players are connected to a finished race in a process."""
-
-    process: str
-    players: tuple[str, ...]
+    watching: int = 0
+    """How many connections watch a live race."""
+    players: tuple[str, ...] = ()
+    """The public ids of the players who are connected to a finished race."""
 
 
 class Announcement(Struct, frozen=True, omit_defaults=True):
@@ -41,8 +37,7 @@ class Announcement(Struct, frozen=True, omit_defaults=True):
     """The rematch of the race."""
     reaction: Reaction | None = None
     """A racer's reaction."""
-    watching: Watching | None = None
-    present: Present | None = None
+    attending: Attending | None = None
     sent_at: int = 0
     """When the reaction was sent or the connections counted, by the clock of the store (ms)."""
 
