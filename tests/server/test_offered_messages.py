@@ -9,7 +9,7 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
 from samedeal_server.net.connections import LimitedConfig
-from samedeal_server.net.websocket_connection import OFFERED, LimitedWebSocketConnection, short_message
+from samedeal_server.net.websocket_connection import CONNECTION, LimitedWebSocketConnection, short_message
 from samedeal_server.settings import Settings
 
 HANDSHAKE = (
@@ -52,7 +52,7 @@ class Messages:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "websocket.accept"})
-        scope["extensions"][OFFERED](self._take)
+        scope["extensions"][CONNECTION].offer_to(self._take)
         self.connected.set()
         while (packet := await receive())["type"] == "websocket.receive":
             self.all.append(packet["text"] if packet.get("text") is not None else packet["bytes"])

@@ -217,7 +217,7 @@ async def test_a_slow_commit_does_not_delay_later_ones(log: RaceLog, redis: Redi
     redis.client_pause(900, all=False)
     arriving = []
     for race in races:
-        arriving.append(asyncio.create_task(log.append(race.race.id, first(race.race.header), race.entries)))
+        arriving.append(asyncio.ensure_future(log.append(race.race.id, first(race.race.header), race.entries)))
         await asyncio.sleep(2 * GATHER_S)
     redis.client_unpause()
     await asyncio.gather(*arriving)
@@ -324,7 +324,7 @@ async def test_cancelling_a_writer_cancels_neither_its_write_nor_others(log: Rac
     other = _first_entry(1)
     assert await log.create(other.race.header, first(other.race.header))
     writing = asyncio.create_task(append(log, 1, 3))
-    others = asyncio.create_task(log.append(other.race.id, first(other.race.header), other.entries))
+    others = asyncio.ensure_future(log.append(other.race.id, first(other.race.header), other.entries))
     await asyncio.sleep(0)
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):

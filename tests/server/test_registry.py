@@ -144,11 +144,11 @@ async def test_a_connection_whose_seat_the_log_has_lost_is_closed(redis_url: str
         _, token = await guests.create("ada")
         room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000))
         before = room.race
-        async with session(parts, guests) as (session_, socket, _):
+        async with session(parts, guests) as (_, socket, _):
             for request in (m.Hello(id=1, token=token), m.Join(id=2, race=before.id)):
                 socket.requests.put_nowait(request)
             await until(lambda: len(socket.sent) == 2)
-            session_.on_entries(before, [Entry(n=1, at=before.at, event=Resigned(seat=1), h="")])
+            room.broadcast.publish(before, [Entry(n=1, at=before.at, event=Resigned(seat=1), h="")])
             await until(lambda: socket.closed)
             assert socket.closed == [CloseCode.REPLACED]
 

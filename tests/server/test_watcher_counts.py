@@ -233,7 +233,7 @@ async def test_finished_races_are_not_counted(redis_url: str) -> None:
         assert room.progress(None).watching == 0
         await watchers.update()
         await watchers.update()
-        counts = [each.watching.count for each in await announcements.follow() if each.watching]
+        counts = [each.attending.watching for each in await announcements.follow() if each.attending]
         assert (counts, eve.changes) == ([1, 0], 1)
 
 

@@ -20,6 +20,9 @@ from support.stores import Process
 class DeafSocket:
     """A connection whose client continues to send after the close."""
 
+    is_writable = True
+    on_writable: Callable[[], None]
+
     def __init__(self) -> None:
         self.requests = asyncio.Queue[m.Request]()
         self.sent: list[m.FromServer] = []
@@ -28,12 +31,8 @@ class DeafSocket:
     async def receive(self) -> dict[str, Any]:
         return {"type": "websocket.receive", "text": codec.encode(await self.requests.get(), "json").decode()}
 
-    def send_now(self, data: bytes, *, text: bool) -> bool:
+    def write(self, data: bytes, *, text: bool) -> None:
         self.sent.append(decoding.decode_from_server(data, "json"))
-        return True
-
-    async def send(self, data: bytes, *, text: bool) -> None:
-        self.send_now(data, text=text)
 
     def offer_to(self, take: Callable[[bytes], bool]) -> None:
         pass

@@ -7,7 +7,6 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 
-from starlette.websockets import WebSocketDisconnect
 from websockets.exceptions import ConnectionClosedError
 from websockets.frames import Close
 
@@ -84,19 +83,24 @@ class Connection:
 
 
 class ServerSocket:
-    """A WebSocket, as the server's session uses it. Sending sometimes blocks."""
+    """A WebSocket, as the server's session uses it. Sometimes the racer does not read for a while."""
+
+    on_writable: Callable[[], None]
 
     def __init__(self, world: "World", connection: Connection) -> None:
         self._world, self._line = world, connection
         self.receive, self.close, self.offer_to = connection.receive, connection.close, connection.offer_to
+        self.is_writable = True
 
-    def send_now(self, data: bytes, *, text: bool) -> bool:
-        return self._world.chance.random() < 0.8 and self._line.tell(data)
+    def write(self, data: bytes, *, text: bool) -> None:
+        self._line.tell(data)
+        if self.is_writable and self._world.chance.random() > 0.8:
+            self.is_writable = False
+            asyncio.get_running_loop().call_later(self._world.latency(), self._resume)
 
-    async def send(self, data: bytes, *, text: bool) -> None:
-        await asyncio.sleep(self._world.latency())
-        if not self._line.tell(data):
-            raise WebSocketDisconnect(1006)
+    def _resume(self) -> None:
+        self.is_writable = True
+        self.on_writable()
 
 
 class Channel:

@@ -221,10 +221,10 @@ async def test_keys_in_a_moving_slot_are_found(nodes: ValkeyCluster, store: Stor
     await all_there(4)
     await nodes.move_key(f"race:{{{race}}}:log", source, target)
     await all_there(4)
-    writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
+    writing = asyncio.ensure_future(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
     with pytest.raises(Refused, match="store"):  # its keys are on two nodes: retried until a timeout
         await writing
-    writing = asyncio.create_task(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
+    writing = asyncio.ensure_future(log.append(race, ENTRIES[3].h, ENTRIES[4:5]))
     await asyncio.sleep(0.1)
     assert not writing.done()
     await nodes.move_key(f"race:{{{race}}}:head", source, target)

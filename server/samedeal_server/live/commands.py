@@ -48,6 +48,11 @@ class Commands:
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether all commands have an outcome."""
+        return all(command.is_done for command in (*self.current, *self.queue))
+
     def add(self, proposal: Proposal, on_done: Callable[[Outcome], None]) -> Command:
         """Queue a command."""
         command = Command(proposal, on_done, self._loop.time() + TIMEOUT_S)
@@ -75,8 +80,9 @@ class Commands:
     def _expire(self) -> None:
         """Fail the commands whose deadline has passed. All share one timer, since hardly any ever expires."""
         self._timer = None
-        pending = [command for command in (*self.current, *self.queue) if not command.is_done]
-        for command in pending:  # oldest first
+        for command in (*self.current, *self.queue):  # oldest first
+            if command.is_done:
+                continue
             if command.deadline > self._loop.time():
                 self._timer = self._loop.call_at(command.deadline, self._expire)
                 return

@@ -193,7 +193,7 @@ class Room:
     @property
     def is_idle(self) -> bool:
         """Whether the room can be dropped: nobody uses it, and the race needs nothing before it is due."""
-        if self._pins or self.broadcast.has_listeners or self._is_busy:
+        if self._pins or self.broadcast.has_listeners or not self._commands.is_empty:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)

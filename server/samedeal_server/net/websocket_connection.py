@@ -37,11 +37,8 @@ RECEIVED_BYTES, SENT_BYTES = 32_768, 8_192
 """The kernel's buffers: small, because a client that does not read is noticed only when the send buffer is full."""
 MAX_FRAGMENTS = 128
 MAX_CONTROL_FRAMES, CONTROL_WINDOW_S = 20, 10.0
-SENT_NOW: Final = "samedeal.sent_now"
-"""The key of an optional ASGI extension: ``send_now(data, *, text) -> bool``. See ``_send_now``."""
-OFFERED: Final = "samedeal.offered"
-"""The key of an optional ASGI extension: ``offer_to(take)``, where ``take(message: bytes) -> bool``. Short binary
-messages are offered to ``take`` as they arrive. Those for which it returns False are received as usual."""
+CONNECTION: Final = "samedeal.connection"
+"""The key of an ASGI extension: the ``LimitedWebSocketConnection``, for messages that bypass ASGI."""
 
 
 class LimitedWebSocketConnection(Limited, WebSocketsSansIOProtocol):
@@ -49,6 +46,8 @@ class LimitedWebSocketConnection(Limited, WebSocketsSansIOProtocol):
 
     config: LimitedConfig
     conn: "_ServerProtocol"
+    on_writable: Callable[[], None] = staticmethod(lambda: None)
+    """Called when ``is_writable`` becomes true again."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -98,17 +97,29 @@ class LimitedWebSocketConnection(Limited, WebSocketsSansIOProtocol):
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)
         if not self.handshake_complete:
-            cast(Any, self.scope)["extensions"] |= {SENT_NOW: self._send_now, OFFERED: self._offer_to}
+            cast(Any, self.scope)["extensions"][CONNECTION] = self
 
-    def _send_now(self, data: bytes, *, text: bool) -> bool:
-        """Send a message and return True, or return False if sending would have to wait."""
+    @property
+    def is_writable(self) -> bool:
+        """Whether the client reads what it is sent; if not, more would only be buffered."""
+        return self.writable.is_set()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.on_writable()
+
+    def write(self, data: bytes, *, text: bool) -> None:
+        """Send or buffer a message, unless the connection is closed."""
         is_open = self.handshake_complete and not self.close_sent and self.conn.state is State.OPEN
-        if not is_open or not self.writable.is_set() or self.disconnected or self.transport.is_closing():
-            return False
-        self.transport.write(server_frame(Opcode.TEXT if text else Opcode.BINARY, data))
-        return True
+        if is_open and not self.disconnected and not self.transport.is_closing():
+            self.transport.write(server_frame(Opcode.TEXT if text else Opcode.BINARY, data))
 
-    def _offer_to(self, take: Callable[[bytes], bool]) -> None:
+    async def close(self, code: int, reason: str) -> None:
+        """Close the connection after everything that was written. May raise OSError if the client has gone."""
+        await self.send({"type": "websocket.close", "code": code, "reason": reason})
+
+    def offer_to(self, take: Callable[[bytes], bool]) -> None:
+        """Offer short binary messages to `take` as they arrive; those for which it returns False are received."""
         self._take = take
 
     def _is_taken(self, data: bytes) -> bool:

@@ -93,10 +93,6 @@ class Session:
             self._outbox.close(closing.code, closing.reason)
         except WebSocketDisconnect as disconnect:
             code = disconnect.code
-            self._outbox.cancel()
-        except asyncio.CancelledError:
-            self._outbox.cancel()
-            raise
         except Exception:
             self._fail("a session failed")
         finally:
@@ -278,25 +274,30 @@ class Session:
         self._participant = Participant(room, request, self._login, self._outbox, self._form, seat=seat, taken=taken)
         return self._participant
 
+    def _entered(self) -> Participant:
+        if self._participant is None:
+            raise Refused("not-seated", "Join a race first.")
+        return self._participant
+
     def _start_move(self, move: m.Move) -> None:
         """Submit a move. The room calls back when the log has it."""
         self._is_moving = self._outbox.holds_updates = True
         try:
-            if (at := self._participant) is None:
-                raise Refused("not-seated", "Join a race first.")
-            at.room.propose(at.proposal(move, self._network), partial(self._finish_move, move, at))
+            at = self._entered()
+            at.room.propose(at.proposal(move, self._network), partial(self._finish_move, move))
         except Refused as refused:
-            self._finish_move(move, None, refused)
+            self._finish_move(move, refused)
 
-    def _finish_move(self, move: m.Move, at: Participant | None, outcome: Outcome) -> None:
+    def _finish_move(self, move: m.Move, outcome: Outcome) -> None:
         """Respond to a move. Must not raise."""
         self._is_moving = self._outbox.holds_updates = False
+        at = self._participant
         response: m.FromServer
         try:
             try:
-                if isinstance(outcome, Exception) or at is None:
+                if isinstance(outcome, Exception):
                     raise outcome
-                response, result = at.answer(move.id), "accepted"
+                response, result = self._entered().answer(move.id), "accepted"
             except Refused as refused:
                 response, result = m.Problem.of(refused, move.id), refused.code
             metrics.answered(at.room.race.header.game if at else "none", result).inc()
@@ -318,6 +319,4 @@ class Session:
             self._outbox.discard_update(keeps_progress=isinstance(message, m.Changes))
 
     def _encode_update(self, update: Update) -> bytes:
-        if self._participant is None:
-            raise Refused("not-seated")
-        return self._participant.encode_update(update)
+        return self._entered().encode_update(update)

@@ -1,11 +1,11 @@
 """The WebSocket endpoint: accepts connections within their limits, and runs a session for each."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from starlette.requests import HTTPConnection
 from starlette.types import Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from samedeal.codec import Form
 from samedeal.errors import Refused
@@ -18,7 +18,7 @@ from samedeal_server.net.limits import Count, RateLimits
 from samedeal_server.net.request_log import ENDPOINT, REQUEST_ID
 from samedeal_server.net.requests import bearer_token, route_path
 from samedeal_server.net.responses import problem_response
-from samedeal_server.net.websocket_connection import OFFERED, SENT_NOW
+from samedeal_server.net.websocket_connection import CONNECTION
 from samedeal_server.settings import Settings
 from samedeal_server.socket.session import Session, SessionServices
 from samedeal_server.store.guest_tokens import Guests
@@ -41,6 +41,7 @@ class WebSocketEndpoint:
         settings: Settings,
     ) -> None:
         into_races = asyncio.Semaphore(MAX_ENTERING)
+        entry_slots: dict[type, asyncio.Semaphore]
         entry_slots = {m.Hello: asyncio.Semaphore(MAX_ENTERING), m.Join: into_races, m.Watch: into_races}
         self._services = SessionServices(registry, rematches, guests, rate_limits, settings, entry_slots)
         self._connections = connections
@@ -80,16 +81,13 @@ class WebSocketEndpoint:
             await socket.accept(subprotocol)
             bearer = bearer_token(HTTPConnection(scope))
             scope["headers"] = []  # they would take 1 KiB of memory
-            connection = WebSocketConnection(scope, receive, send)
-            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", connection, bearer)
+            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", bearer)
         finally:
             uncount()
 
-    async def _serve(
-        self, socket: WebSocket, form: Form, connection: "WebSocketConnection", bearer: str | None
-    ) -> None:
+    async def _serve(self, socket: WebSocket, form: Form, bearer: str | None) -> None:
         session = Session(
-            connection,
+            socket.scope["extensions"][CONNECTION],
             form,
             self._services,
             address=socket.client.host if socket.client else "",
@@ -102,38 +100,3 @@ class WebSocketEndpoint:
                 connected.code = await session.run()
             finally:
                 self._sessions.discard(session)
-
-
-class WebSocketConnection:
-    """An accepted WebSocket. It uses the server's extensions for messages without waiting, if there are any."""
-
-    __slots__ = ("_send", "offer_to", "receive", "send_now")
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.receive, self._send = receive, send
-        extensions = scope.get("extensions", {})
-        self.send_now: Callable[..., bool] = extensions.get(SENT_NOW, _never_send_now)
-        self.offer_to: Callable[[Callable[[bytes], bool]], None] = extensions.get(OFFERED, _never_offer)
-
-    async def send(self, data: bytes, *, text: bool) -> None:
-        await self._send_message({"type": "websocket.send", **({"text": data.decode()} if text else {"bytes": data})})
-
-    async def close(self, code: int, reason: str) -> None:
-        await self._send_message({"type": "websocket.close", "code": code, "reason": reason})
-
-    async def _send_message(self, message: dict[str, object]) -> None:
-        try:
-            await self._send(message)
-        except OSError as error:
-            raise WebSocketDisconnect(1006) from error
-
-
-# These stand in for the extensions on other ASGI servers, where messages take the usual, slower way.
-
-
-def _never_send_now(data: bytes, *, text: bool) -> bool:
-    return False
-
-
-def _never_offer(take: Callable[[bytes], bool]) -> None:
-    pass
