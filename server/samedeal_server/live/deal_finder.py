@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from itertools import count
 from typing import Final
 
 from msgspec import msgpack
@@ -80,16 +79,15 @@ class DealFinder:
         self, place: Place, game: str, root: str, variant: Variant, name: str, *, race_id: str | None = None
     ) -> int:
         """Return the result of a search. Failures are retried with exponential backoff."""
-        query = msgpack.encode((game, root, variant, name))
-        for failures in count():
+        query, pause_s = msgpack.encode((game, root, variant, name)), 1.0
+        while True:
             try:
                 return int(await self.jobs.run(place, "deal", query))
             except Exception as error:
-                pause_s = min(MAX_RETRY_S, 2.0**failures)
                 message = f"the search for a deal of {game} failed; retrying in {pause_s:g} s"
                 logger.error("%s: %s", message, error, extra=about(race=race_id))
                 await asyncio.sleep(pause_s)
-        raise AssertionError("unreachable")
+                pause_s = min(MAX_RETRY_S, 2 * pause_s)
 
 
 class DealSearch:
@@ -121,7 +119,8 @@ class DealSearch:
             return 0
         if self._search is None or self._root != race.root:
             delay_s = 0.0 if race.has_all_nonces else SETTLE_S
-            self._cancel()
+            if self._search:
+                self._search.cancel()
             self._root = race.root
             self._search = asyncio.get_running_loop().create_task(self._find(race, delay_s))
             self._search.add_done_callback(lambda _: self._on_done())
@@ -129,9 +128,11 @@ class DealSearch:
 
     def end(self) -> None:
         """Cancel the search and release the place in the queue."""
-        self._cancel()
-        self._root = self._search = None
-        self._release()
+        if self._search:
+            self._search.cancel()
+        if self._place:
+            self._place.release()
+        self._root = self._search = self._place = None
 
     async def close(self) -> None:
         """Do the same as ``end``, and wait until the search has ended."""
@@ -145,19 +146,11 @@ class DealSearch:
         if race.header.daily:
             return await asyncio.shield(self._finder.daily(race.game, race.root or "", race.options.filter))
         # A race in its countdown always gets a place, even if none was reserved in this process.
-        self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)
-        number = await self._finder.number(race, self._place)
-        self._release()
+        place = self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)
+        number = await self._finder.number(race, place)
+        place.release()
+        self._place = None
         return number
-
-    def _cancel(self) -> None:
-        if self._search:
-            self._search.cancel()
-
-    def _release(self) -> None:
-        if self._place:
-            self._place.release()
-            self._place = None
 
 
 def is_searched(header: Header) -> bool:
