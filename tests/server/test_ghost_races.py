@@ -21,7 +21,7 @@ from samedeal_server.live.opening import deal_of_races
 from samedeal_server.live.room import Room
 from samedeal_server.store import stored_replays
 from samedeal_server.store.clock import Clock
-from samedeal_server.work.pool import Task
+from samedeal_server.work.process import Task
 from support.archived_races import archive
 from support.finished_races import OPENED_AT, SECRET
 from support.logged_server import Answer, LoggedServer, request

@@ -6,7 +6,6 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from msgspec import msgpack
@@ -15,8 +14,9 @@ from samedeal.computer.deal_filters import first
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal_server.live.deal_finder import DealFinder
-from samedeal_server.work import pool, renderings, worker
-from samedeal_server.work.pool import JobFailed, Jobs, Task
+from samedeal_server.work import pool, renderings
+from samedeal_server.work.pool import JobFailed, Jobs
+from samedeal_server.work.process import Task
 from samedeal_server.work.renderings import Renderings
 from support.child_processes import computing, runs
 from support.gated_worker import Gate
@@ -213,7 +213,3 @@ async def test_quick_renderings_do_not_wait_for_slow_ones(gate: Gate) -> None:
     assert not any(task.done() for task in waiting)
     await abandon(*waiting)
     await cache.stop()
-
-
-def test_server_and_worker_have_the_same_tasks() -> None:
-    assert set(get_args(Task)) == set(worker.TASKS)

@@ -22,7 +22,8 @@ from samedeal_server.live.room import Room
 from samedeal_server.live.server_bots import add_bot, bots_here
 from samedeal_server.net.limits import Place
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.work.pool import JobFailed, Jobs, Task
+from samedeal_server.work.pool import JobFailed, Jobs
+from samedeal_server.work.process import Task
 from support.finished_races import nonce
 from support.rooms import opened
 from support.servers import MASTER_KEY, Racer, Server, racers

@@ -34,7 +34,7 @@ from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work import worker
-from samedeal_server.work.pool import Task
+from samedeal_server.work.process import Task
 from samedeal_server.work.renderings import Renderings
 from support import campaign
 from support.simulated_connection import Connection, ServerSocket

@@ -26,7 +26,7 @@ from samedeal_server.net.request_log import ENDPOINT
 from samedeal_server.net.requests import base_url, bearer_token, client_network, parse_query, read_json, while_connected
 from samedeal_server.net.responses import MEDIA, json_response
 from samedeal_server.store.guest_tokens import Guests
-from samedeal_server.work.pool import Task
+from samedeal_server.work.process import Task
 from samedeal_server.work.renderings import Renderings
 from samedeal_server.work.stored_results import JobProgress
 

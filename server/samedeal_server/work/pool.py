@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Literal, cast
+from typing import Final, cast
 
 from msgspec import msgpack
 
@@ -25,36 +25,13 @@ from samedeal_server.work.process import (
     PROGRESS,
     REFUSED,
     SOON,
+    Task,
     frame,
     lower_priority,
 )
 
 logger = logging.getLogger(__name__)
 
-Task = Literal[
-    "deal",
-    "par",
-    "play",
-    "par-chart",
-    "bot-move",
-    "replay",
-    "steps",
-    "ghosts",
-    "finished-race",
-    "verify",
-    "stored-replay",
-    "qr",
-    "card",
-    "card-png",
-    "pace",
-    "solution",
-    "analysis",
-    "solution-replay",
-    "solution-steps",
-    "advice",
-    "board",
-]
-"""What the process can compute. ``worker`` documents the input and output of each task."""
 OnProgress = Callable[[int], object]
 CPU_S: Final = 60
 """The CPU seconds that a job may use: far more than any needs, even on a slow machine."""

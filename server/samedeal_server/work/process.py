@@ -5,8 +5,32 @@ import signal
 import sys
 from contextlib import suppress
 from struct import Struct
-from typing import Final
+from typing import Final, Literal
 
+Task = Literal[
+    "deal",
+    "par",
+    "play",
+    "par-chart",
+    "bot-move",
+    "replay",
+    "steps",
+    "ghosts",
+    "finished-race",
+    "verify",
+    "stored-replay",
+    "qr",
+    "card",
+    "card-png",
+    "pace",
+    "solution",
+    "analysis",
+    "solution-replay",
+    "solution-steps",
+    "advice",
+    "board",
+]
+"""What a worker computes. Its function of the same name documents the input and the output."""
 HEADER: Final = Struct(">cI")
 """The kind of a frame and the number of bytes that follow."""
 JOB: Final = b"J"

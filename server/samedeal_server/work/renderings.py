@@ -9,7 +9,8 @@ from hashlib import sha256
 from typing import Final
 from weakref import WeakValueDictionary
 
-from samedeal_server.work.pool import Jobs, Task
+from samedeal_server.work.pool import Jobs
+from samedeal_server.work.process import Task
 
 MAX_RENDERINGS: Final = 256
 """Maximum number of quick renderings in the queue of this process. Most take a few milliseconds."""

@@ -12,8 +12,8 @@ from samedeal_server.net import metrics
 from samedeal_server.net.limits import Place, Queue
 from samedeal_server.net.supervised import cancelled
 from samedeal_server.store.connection import Store, Word
-from samedeal_server.work.pool import CPU_S, JobFailed, Jobs, LimitExceeded, Task
-from samedeal_server.work.process import LATER
+from samedeal_server.work.pool import CPU_S, JobFailed, Jobs, LimitExceeded
+from samedeal_server.work.process import LATER, Task
 
 logger = logging.getLogger(__name__)
 

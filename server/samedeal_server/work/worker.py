@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from msgspec import json, msgpack
 
@@ -50,6 +50,7 @@ from samedeal_server.work.process import (
     OUT_OF_MEMORY,
     PROGRESS,
     REFUSED,
+    Task,
     frame,
     limit_cpu,
     limit_process,
@@ -213,27 +214,7 @@ def _bot_move(question: bytes) -> bytes:
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
-    "deal": _deal,
-    "solution": _solution,
-    "analysis": _analysis,
-    "advice": _advice,
-    "board": _board,
-    "solution-replay": _solution_replay,
-    "solution-steps": _solution_steps,
-    "par": _par,
-    "play": _play,
-    "par-chart": _par_chart,
-    "replay": _replay,
-    "steps": _steps,
-    "ghosts": _ghosts,
-    "finished-race": _finished_race,
-    "verify": _verify,
-    "stored-replay": _stored_replay,
-    "qr": _qr,
-    "card": _card,
-    "card-png": _card_png,
-    "pace": _pace,
-    "bot-move": _bot_move,
+    task: globals()[f"_{task.replace('-', '_')}"] for task in get_args(Task)
 }
 
 
