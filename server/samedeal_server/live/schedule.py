@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping
 
 from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, complete_by, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
-from samedeal.race.race import Race
+from samedeal.race.race import Race, Stage
 from samedeal.wire.requests import closing_event
 from samedeal_server.live.bot_moves import BotMoves
 from samedeal_server.live.deal_finder import DealSearch
 from samedeal_server.live.presence import Presence
 from samedeal_server.live.room_parts import RaceState, Services
-from samedeal_server.store.clock import STEP_MS
 from samedeal_server.store.race_store import RaceStore
 
 RETRY_S = 1.0
@@ -22,8 +21,8 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_reachable_from", "_ready_ms", "_rejoining", "_saved_behind_ms", "_saved_due_at",
-        "_saved_summary", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
+        "_bot_moves", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_store", "_timer", "_timer_due_at",
+        "_wake", "_watched_until", "deal_search", "presence",
     )  # fmt: skip
 
     def __init__(self, state: RaceState, store: RaceStore, services: Services, wake: Callable[[], None]) -> None:
@@ -35,9 +34,9 @@ class Schedule:
         self._bot_moves = BotMoves(services.bot_jobs, wake)
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
-        self._saved_behind_ms = 0
-        self._saved_due_at = state.due_at
-        self._saved_summary = None if state.due_at is None else (race.stage, len(race.roster))
+        self._saved = None if state.due_at is None else (race.stage, len(race.roster), state.due_at, 0)
+        """What the store's lists have: the stage, the number of players, when the race is due, and how far it is behind
+        the store's clock (ms)."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_at: int | None = None
 
@@ -85,15 +84,11 @@ class Schedule:
     def is_saved(self, race: Race, *, watched: bool) -> bool:
         """Return whether ``save`` would change nothing."""
         note_in_s = self.presence.note_in_s(race)
-        return (
-            (race.stage, len(race.roster)) == self._saved_summary
-            and self._due_at(race, self.presence.last_seen) + self._store.clock.behind_ms == self._saved_due_at
-            and (note_in_s is None or note_in_s > 0)
-            and not (watched and self.is_expired(race))
-        )
+        is_noted = note_in_s is None or note_in_s > 0
+        return is_noted and self._state(race) == self._saved and not (watched and self.is_expired(race))
 
     async def save(self, race: Race, *, watched: bool) -> None:
-        """Update the store's notes about a live race where they have changed. Raises Refused("store-unavailable").
+        """Update what the store has about a live race besides its log. Raises Refused("store-unavailable").
 
         `watched` keeps a race that nobody has joined from being deleted.
         """
@@ -102,20 +97,18 @@ class Schedule:
             await self.presence.note(race)
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
-        behind_ms = self._store.clock.behind_ms
-        if abs(behind_ms - self._saved_behind_ms) > STEP_MS:
-            await self._store.live.set_behind(race.id, behind_ms)
-            self._saved_behind_ms = behind_ms
-        at = self._due_at(race, self.presence.last_seen) + behind_ms
-        if (race.stage, len(race.roster)) != self._saved_summary:
-            await self._store.live.update(race, at)
-        elif at != self._saved_due_at:
-            await self._store.live.set_due(race.id, at)
-        self._saved_summary, self._saved_due_at = (race.stage, len(race.roster)), at
+        if (state := self._state(race)) != self._saved:
+            *_, due_at, behind_ms = state
+            await self._store.live.update(race, due_at, behind_ms)
+            self._saved = state
 
     def forget_saved(self) -> None:
         """Make ``save`` write everything again, because the store has lost it."""
-        self._saved_due_at = self._saved_summary = None
+        self._saved = None
+
+    def _state(self, race: Race) -> tuple[Stage, int, int, int]:
+        behind_ms = self._store.clock.behind_ms
+        return race.stage, len(race.roster), self._due_at(race, self.presence.last_seen) + behind_ms, behind_ms
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""

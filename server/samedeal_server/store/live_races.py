@@ -72,12 +72,8 @@ class LiveRaces:
         """Set when something is due next in a race, whether players are connected or not."""
         await self._store.retry("ZADD", DUE, at, race_id)
 
-    async def set_behind(self, race_id: str, behind_ms: int) -> None:
-        """Record how far the store's clock is ahead of a race's, because it was set during the race."""
-        await self._store.retry("HSET", BEHIND, race_id, behind_ms)
-
     async def behind_ms(self, race_id: str) -> int:
-        """Return what ``set_behind`` recorded, or 0."""
+        """Return how far the store's clock is ahead of a race's, because it was set during the race."""
         return int(await self._store.ask("HGET", BEHIND, race_id) or 0)
 
     async def all(self) -> list[str]:
@@ -131,12 +127,16 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race, due_at: int) -> None:
-        """Update when a race is due, its summary and, unless it is unlisted, its entries in the index."""
+    async def update(self, race: Race, due_at: int, behind_ms: int = 0) -> None:
+        """Update when a race is due, its summary and, unless it is unlisted, its entries in the index.
+
+        `behind_ms` is how far the store's clock is ahead of the race's, because it was set during the race.
+        """
         summary = Listed.of(race)
         commands: list[tuple[Word, ...]] = [
             ("ZADD", DUE, due_at, race.id),
             ("HSET", SUMMARIES, race.id, json.encode(summary)),
+            ("HSET", BEHIND, race.id, behind_ms) if behind_ms else ("HDEL", BEHIND, race.id),
         ]
         if not race.options.unlisted:
             members = _members(summary)
