@@ -10,8 +10,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options, Readied, Resigned
 from samedeal.race.standings import Standing
 from samedeal.wire.documents import Result
-from samedeal_server.live.dailies import Dailies, Page
-from samedeal_server.live.days import DayResults
+from samedeal_server.live.dailies import Dailies, DayResults, Page
 from samedeal_server.store.daily_results import DailyRace
 from support.archived_races import race_of
 from support.stores import KEY as STORE_KEY
@@ -118,7 +117,7 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
 
 
 async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("samedeal_server.live.days.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.dailies.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
     async with process(redis_url) as parts:
         dailies = Dailies(parts.registry.days, parts.clock, parts.registry.deal_finder, STORE_KEY)
@@ -149,7 +148,7 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
         assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
         hidden.clear()
         assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
-        monkeypatch.setattr("samedeal_server.live.days.FRESH_S", 3600.0)
+        monkeypatch.setattr("samedeal_server.live.dailies.FRESH_S", 3600.0)
         assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
         page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
         assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)

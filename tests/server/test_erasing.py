@@ -11,7 +11,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
-from samedeal_server.live.days import Days
+from samedeal_server.live.dailies import Days
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure

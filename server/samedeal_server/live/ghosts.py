@@ -15,7 +15,7 @@ from samedeal.errors import Refused
 from samedeal.race.ghosts import MAX_GHOSTS, Ghost, Track, ghosts_at, next_change_at
 from samedeal.race.race import Race
 from samedeal_server.live.broadcast import Broadcast
-from samedeal_server.live.days import Days
+from samedeal_server.live.dailies import Days
 from samedeal_server.net.logs import about
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock

@@ -14,7 +14,7 @@ from samedeal.wire.messages import Reaction
 from samedeal_server.live.attendance import INTERVAL_S as COUNT_EVERY_S
 from samedeal_server.live.attendance import Attendance
 from samedeal_server.live.bot_moves import MAX_MOVES
-from samedeal_server.live.days import Days
+from samedeal_server.live.dailies import Days
 from samedeal_server.live.deal_finder import DealFinder
 from samedeal_server.live.ghosts import GhostLoader
 from samedeal_server.live.hosting import unseat
