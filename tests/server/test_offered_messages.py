@@ -11,11 +11,7 @@ from websockets.frames import Frame, Opcode
 from samedeal_server.net.connections import LimitedConfig
 from samedeal_server.net.websocket_connection import CONNECTION, LimitedWebSocketConnection, short_message
 from samedeal_server.settings import Settings
-
-HANDSHAKE = (
-    b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-)
+from support.hostile_client import HANDSHAKE
 
 
 class OpenTransport(asyncio.Transport):

@@ -78,21 +78,11 @@ async def test_reset_with_pipelined_requests_logs_no_error(server: LoggedServer)
     assert server.failures() == []
 
 
-class Transport:
-    """A transport with unsent data."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def get_write_buffer_size(self) -> int:
-        return self.size
-
-
 class Connection:
-    """A connection that records whether it was aborted."""
+    """A connection with unsent data that records whether it was aborted."""
 
-    def __init__(self, size: int) -> None:
-        self.transport, self.aborted = Transport(size), False
+    def __init__(self, unsent: int) -> None:
+        self.unsent, self.aborted = unsent, False
 
     def abort(self) -> None:
         self.aborted = True

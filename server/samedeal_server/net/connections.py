@@ -23,7 +23,7 @@ RESERVED_FILES = 200
 PIECE_BYTES = 2048
 """Messages are parsed in pieces of this size, so that a flood of small ones is never parsed all at once."""
 UNSENT_BYTES = 32_768
-"""Senders wait while more than this is unsent on a connection."""
+"""HTTP responses and updates of races wait while more than this is unsent on a connection."""
 MAX_UNSENT_BYTES = 64 * 2**20
 """The unsent data of all connections together; beyond it, those with the most unsent data are reset."""
 UNREAD_S = 5.0
@@ -84,9 +84,14 @@ class Limited:
         if (user_timeout := getattr(socket, "TCP_USER_TIMEOUT", None)) is not None:
             self._set_option(socket.IPPROTO_TCP, user_timeout, int(1000 * unacknowledged_s))
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait until the client reads, besides those in the kernel."""
+        return self.transport.get_write_buffer_size()
+
     def check_timeouts(self, now: float) -> None:
         """Close the connection if its client has read nothing for UNREAD_S. Call this regularly."""
-        unsent = self.transport.get_write_buffer_size()
+        unsent = self.unsent
         if unsent == 0 or unsent < self._unsent:
             self._read_at = now
         self._unsent = unsent
@@ -117,7 +122,7 @@ async def enforce_timeouts(server: uvicorn.Server) -> None:
 
 def limit_unsent(connections: Iterable[Limited]) -> None:
     """Reset the connections with the most unsent data until the others are within MAX_UNSENT_BYTES."""
-    unsent = [(connection.transport.get_write_buffer_size(), connection) for connection in connections]
+    unsent = [(connection.unsent, connection) for connection in connections]
     total = sum(size for size, _ in unsent)
     for size, connection in sorted(unsent, key=lambda each: each[0], reverse=True):
         if total <= MAX_UNSENT_BYTES:

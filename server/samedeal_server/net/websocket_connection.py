@@ -112,7 +112,9 @@ class LimitedWebSocketConnection(Limited, WebSocketsSansIOProtocol):
         """Send or buffer a message, unless the connection is closed."""
         is_open = self.handshake_complete and not self.close_sent and self.conn.state is State.OPEN
         if is_open and not self.disconnected and not self.transport.is_closing():
-            self.transport.write(server_frame(Opcode.TEXT if text else Opcode.BINARY, data))
+            frame = server_frame(Opcode.TEXT if text else Opcode.BINARY, data)
+            self._unsent += len(frame)  # a client that reads more slowly than it is answered makes progress, too
+            self.transport.write(frame)
 
     async def close(self, code: int, reason: str) -> None:
         """Close the connection after everything that was written. May raise OSError if the client has gone."""
