@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import pytest
 from uvicorn.server import ServerState
 
-from samedeal_server.net.connections import LimitedConfig
+from samedeal_server.net.connections import UNSENT_BYTES, LimitedConfig
 from samedeal_server.net.websocket_connection import CONNECTION, LimitedWebSocketConnection
 from samedeal_server.settings import Settings
+from samedeal_server.socket.outbox import QUEUE_BYTES, QUEUE_MESSAGES, Outbox, OutboxFull
 from support.hostile_client import HANDSHAKE
+from support.session_here import DeafSocket
 from support.waiting import until
 
 
@@ -75,3 +78,39 @@ async def test_answers_do_not_keep_a_client_connected_that_reads_nothing() -> No
             connection.write(b"answer", text=False)
             connection.check_timeouts(now + second)
         assert connection.disconnected
+
+
+class FullSocket(DeafSocket):
+    """A connection that is not writable."""
+
+    is_writable = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unsent = UNSENT_BYTES
+
+    def write(self, data: bytes, *, text: bool) -> None:
+        self.unsent += len(data)
+
+    def outbox(self) -> Outbox:
+        return Outbox(self, text=True, encode_update=lambda update: b"", fail=pytest.fail)
+
+
+@pytest.mark.parametrize(("count", "size"), [(QUEUE_MESSAGES, 1), (2, QUEUE_BYTES // 2)])
+async def test_answers_that_wait_are_limited(count: int, size: int) -> None:
+    socket = FullSocket()
+    outbox = socket.outbox()
+    for _ in range(count):
+        outbox.respond(bytes(size))
+    with pytest.raises(OutboxFull):
+        outbox.respond(b"x")
+
+
+async def test_client_that_reads_as_fast_as_it_is_answered_gets_any_number_of_answers() -> None:
+    """Even if it never catches up, so that the connection does not become writable."""
+    socket = FullSocket()
+    outbox = socket.outbox()
+    for size in (10, 1_000, 100):
+        for _ in range(10 * QUEUE_MESSAGES):
+            outbox.respond(bytes(size))
+            socket.unsent -= size

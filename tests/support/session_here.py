@@ -21,6 +21,7 @@ class DeafSocket:
     """A connection whose client continues to send after the close."""
 
     is_writable = True
+    unsent = 0
     on_writable: Callable[[], None]
 
     def __init__(self) -> None:

@@ -7,12 +7,13 @@ from typing import Any, Final, Protocol
 from samedeal.errors import Refused
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update
+from samedeal_server.net.connections import UNSENT_BYTES
 
 REVOKED: Final = (CloseCode.LOGGED_OUT, "the device has logged out")
 REPLACED: Final = (CloseCode.REPLACED, "a newer connection has taken the seat")
 QUEUE_MESSAGES: Final = 256
 QUEUE_BYTES: Final = 262_144
-"""What waits for a slow client before it is disconnected."""
+"""The answers that wait for a slow client, after UNSENT_BYTES, before it is disconnected."""
 MAX_REASON_BYTES: Final = 123
 """The longest reason of a close frame (RFC 6455)."""
 
@@ -47,6 +48,11 @@ class Socket(Protocol):
         """Whether the client reads what it is sent; if not, more would only be buffered."""
         ...
 
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait until the client reads."""
+        ...
+
     def write(self, data: bytes, *, text: bool) -> None:
         """Send or buffer a message, unless the client has gone."""
 
@@ -67,7 +73,7 @@ class Outbox:
 
     __slots__ = (
         "_closed", "_closing", "_encode_update", "_fail", "_loop", "_progress_from", "_progress_timer", "_socket",
-        "_text", "_unread", "_unread_bytes", "_update", "holds_updates",
+        "_text", "_update", "_waiting", "_waiting_bytes", "holds_updates",
     )  # fmt: skip
 
     def __init__(
@@ -83,7 +89,8 @@ class Outbox:
         self._encode_update, self._fail = encode_update, fail
         self.holds_updates = False
         """Whether updates wait for a response that is being prepared."""
-        self._unread = self._unread_bytes = 0  # responses since the client does not read
+        self._waiting = list[int]()  # the sizes of the last responses that the client has not read
+        self._waiting_bytes = 0
         self._update: Update | None = None
         self._progress_from = 0.0
         self._progress_timer: asyncio.TimerHandle | None = None
@@ -98,11 +105,13 @@ class Outbox:
         return self._closing[0] if self._closing else None
 
     def respond(self, data: bytes) -> None:
-        """Send a response. Raises OutboxFull if the client has not read too many."""
+        """Send a response. Raises OutboxFull if too many wait."""
         if not self._socket.is_writable:
-            self._unread += 1
-            self._unread_bytes += len(data)
-            if self._unread > QUEUE_MESSAGES or self._unread_bytes > QUEUE_BYTES:
+            while self._waiting and self._waiting_bytes - self._waiting[0] >= self._socket.unsent - UNSENT_BYTES:
+                self._waiting_bytes -= self._waiting.pop(0)
+            self._waiting.append(len(data))
+            self._waiting_bytes += len(data)
+            if len(self._waiting) > QUEUE_MESSAGES or self._waiting_bytes > QUEUE_BYTES:
                 raise OutboxFull
         self._socket.write(data, text=self._text)
 
@@ -152,7 +161,7 @@ class Outbox:
             await asyncio.gather(self._closed, return_exceptions=True)
 
     def _on_writable(self) -> None:
-        self._unread = self._unread_bytes = 0
+        self._waiting, self._waiting_bytes = [], 0
         self.flush_update()
 
     def _on_progress_timer(self) -> None:
