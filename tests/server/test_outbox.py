@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from uvicorn.server import ServerState
 
+from samedeal.wire.close_codes import CloseCode
 from samedeal_server.net.connections import UNSENT_BYTES, LimitedConfig
 from samedeal_server.net.websocket_connection import CONNECTION, LimitedWebSocketConnection
 from samedeal_server.settings import Settings
@@ -114,3 +115,16 @@ async def test_client_that_reads_as_fast_as_it_is_answered_gets_any_number_of_an
         for _ in range(10 * QUEUE_MESSAGES):
             outbox.respond(bytes(size))
             socket.unsent -= size
+
+
+@pytest.mark.parametrize(("error", "logged"), [(OSError, 0), (RuntimeError, 0), (ValueError, 1)])
+async def test_unexpected_errors_of_closing_are_logged(error: type[Exception], logged: int) -> None:
+    class Failing(DeafSocket):
+        async def close(self, code: int, reason: str) -> None:
+            raise error
+
+    failures = list[str]()
+    outbox = Outbox(Failing(), text=True, encode_update=lambda update: b"", fail=failures.append)
+    outbox.close(CloseCode.MALFORMED, "malformed")
+    await outbox.finish()
+    assert len(failures) == logged

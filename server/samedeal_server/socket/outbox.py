@@ -151,7 +151,7 @@ class Outbox:
         """Close the connection after what was sent. The first code counts."""
         if self._closing is None:
             self._closing = (code, reason)
-            self._closed = self._loop.create_task(self._socket.close(code, reason))
+            self._closed = self._loop.create_task(self._close(code, reason))
 
     async def finish(self) -> None:
         """Send no more progress, and wait until the connection is closed, after ``close``."""
@@ -159,6 +159,14 @@ class Outbox:
             self._progress_timer.cancel()
         if self._closed:
             await asyncio.gather(self._closed, return_exceptions=True)
+
+    async def _close(self, code: int, reason: str) -> None:
+        try:
+            await self._socket.close(code, reason)
+        except (OSError, RuntimeError):
+            pass  # the client has gone: the session receives the disconnect too
+        except Exception:
+            self._fail("closing a connection failed")
 
     def _on_writable(self) -> None:
         self._waiting, self._waiting_bytes = [], 0
