@@ -35,11 +35,10 @@ class Connection:
         """Offer messages to `take` as they arrive, unless earlier ones wait."""
         self._to_server.take = take
 
-    def tell(self, data: bytes) -> bool:
-        """Send a message. Return whether the connection is open."""
+    def tell(self, data: bytes) -> None:
+        """Send a message, unless the connection is closed."""
         if not self._to_server.ended:
             self._to_racer.put(data, self._world.outside)
-        return not self._to_server.ended
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close the connection."""
@@ -83,24 +82,45 @@ class Connection:
 
 
 class ServerSocket:
-    """A WebSocket, as the server's session uses it. Sometimes the racer does not read for a while."""
+    """A WebSocket, as the server's session uses it. Sometimes what it writes waits for a while."""
 
     on_writable: Callable[[], None]
 
     def __init__(self, world: "World", connection: Connection) -> None:
         self._world, self._line = world, connection
-        self.receive, self.close, self.offer_to = connection.receive, connection.close, connection.offer_to
-        self.is_writable = True
+        self.receive, self.offer_to = connection.receive, connection.offer_to
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._waiting = list[bytes]()
+
+    @property
+    def is_writable(self) -> bool:
+        return self._writable.is_set()
+
+    @property
+    def unsent(self) -> int:
+        return sum(map(len, self._waiting))
 
     def write(self, data: bytes, *, text: bool) -> None:
-        self._line.tell(data)
         if self.is_writable and self._world.chance.random() > 0.8:
-            self.is_writable = False
+            self._writable.clear()
             asyncio.get_running_loop().call_later(self._world.latency(), self._resume)
+        if self.is_writable:
+            self._line.tell(data)
+        else:
+            self._waiting.append(data)
 
     def _resume(self) -> None:
-        self.is_writable = True
+        for data in self._waiting:
+            self._line.tell(data)
+        self._waiting.clear()
+        self._writable.set()
         self.on_writable()
+
+    async def close(self, code: int, reason: str) -> None:
+        while not self.is_writable:
+            await self._writable.wait()
+        await self._line.close(code, reason)
 
 
 class Channel:
