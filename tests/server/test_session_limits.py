@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from uvicorn.protocols.http import httptools_impl
@@ -13,6 +13,8 @@ from websockets.typing import Subprotocol
 
 from samedeal import codec
 from samedeal_server.__main__ import CLIENT_ERRORS
+from samedeal_server.net.websocket_connection import CONNECTION
+from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint
 from support.logged_server import Line, LoggedServer
 from support.sessions import alone, server, strict, viewed
 
@@ -73,6 +75,15 @@ async def test_unknown_subprotocols_are_refused(server: LoggedServer) -> None:
     async with connect(url) as socket:
         await socket.send('{"t":"ping","id":1}')
         assert await socket.recv() == '{"re":1,"t":"pong"}'
+
+
+async def test_another_asgi_server_fails_at_the_handshake() -> None:
+    async def no_message(*_: object) -> Any:
+        pytest.fail("the handshake has begun")
+
+    endpoint = WebSocketEndpoint(*[cast(Any, None)] * 6)
+    with pytest.raises(KeyError, match=CONNECTION):
+        await endpoint({"type": "websocket", "path": "/ws", "headers": [], "extensions": {}}, no_message, no_message)
 
 
 def test_filtered_log_messages_exist_in_uvicorn() -> None:

@@ -20,6 +20,7 @@ from samedeal_server.net.requests import bearer_token, route_path
 from samedeal_server.net.responses import problem_response
 from samedeal_server.net.websocket_connection import CONNECTION
 from samedeal_server.settings import Settings
+from samedeal_server.socket.outbox import Socket
 from samedeal_server.socket.session import Session, SessionServices
 from samedeal_server.store.guest_tokens import Guests
 
@@ -63,6 +64,7 @@ class WebSocketEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[ENDPOINT] = "GET /ws"
+        connection: Socket = scope["extensions"][CONNECTION]
         socket = WebSocket(scope, receive, send)
         address = socket.client.host if socket.client else ""
         offered: list[str] = scope.get("subprotocols", [])
@@ -81,13 +83,13 @@ class WebSocketEndpoint:
             await socket.accept(subprotocol)
             bearer = bearer_token(HTTPConnection(scope))
             scope["headers"] = []  # they would take 1 KiB of memory
-            await self._serve(socket, SUBPROTOCOLS[subprotocol] if subprotocol else "json", bearer)
+            await self._serve(socket, connection, SUBPROTOCOLS[subprotocol] if subprotocol else "json", bearer)
         finally:
             uncount()
 
-    async def _serve(self, socket: WebSocket, form: Form, bearer: str | None) -> None:
+    async def _serve(self, socket: WebSocket, connection: Socket, form: Form, bearer: str | None) -> None:
         session = Session(
-            socket.scope["extensions"][CONNECTION],
+            connection,
             form,
             self._services,
             address=socket.client.host if socket.client else "",
