@@ -157,6 +157,22 @@ async def test_a_lost_race_is_written_again_from_memory(redis_url: str, redis: R
         assert await parts.log.header(room.race.id) == room.race.header
 
 
+async def test_a_lost_tail_is_written_again_when_a_room_closes_after_a_failure(redis_url: str, redis: Redis) -> None:
+    async with process(redis_url, log=Failing) as parts:
+        assert isinstance(parts.log, Failing)
+        room = await opened(parts)
+        for player in (1, 2, 3):
+            await room.submit(seat_for(player))
+        before = await agrees(room, parts.log)
+        parts.log.failing = "before"
+        with pytest.raises(Refused):
+            await room.submit(seat_for(4))
+        parts.log.failing = ""
+        cut(redis, room.race, before, 1)
+        await room.close()
+        assert await agrees(room, parts.log) == before
+
+
 @pytest.mark.parametrize("written", [1, 2, 3], ids=["less", "as-much", "more"])
 async def test_a_log_continued_from_an_older_entry_replaces_the_memory(
     redis_url: str, redis: Redis, written: int

@@ -221,6 +221,8 @@ class Room:
 
     async def close(self) -> None:
         """Stop the room after the round in progress, which is never cancelled."""
+        if self._needs_resync:
+            self.wake()  # the store may have lost entries that only this room has
         self._closing = True
         if self._is_busy:
             await self._closed.wait()
