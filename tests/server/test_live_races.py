@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
@@ -13,6 +14,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Closed, Entry, Moved, Options, Resigned
+from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.live.registry import Registry
 from samedeal_server.store.archive import Archive, Search
@@ -243,6 +245,37 @@ class Movable(Clock):
 
     def now(self) -> int:
         return super().now() + self.ahead_ms
+
+
+async def test_only_the_due_time_is_written_when_nothing_else_changes(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with process(redis_url, away_s=0.3) as parts:
+        room, live, summaries = await opened(parts), parts.registry.live, list[int]()
+        update = live.update
+
+        async def counted(race: Race, *what: Any) -> None:
+            summaries.append(len(race.roster))
+            await update(race, *what)
+
+        monkeypatch.setattr(live, "update", counted)
+        race = await room.submit(seat_for(1))
+        room.connect(1, race.seats[0].taken)
+        await until(lambda: summaries)
+        with Redis.from_url(redis_url) as redis:
+            before = redis.zscore("races:due", race.id)
+            await until(lambda: redis.zscore("races:due", race.id) > before)
+        assert summaries == [1]
+
+
+async def test_what_another_process_has_recorded_about_the_clock_is_kept(redis_url: str) -> None:
+    async with process(redis_url) as parts:
+        room, live = await opened(parts), parts.registry.live
+        with Redis.from_url(redis_url) as redis:
+            redis.hset("races:behind", room.race.id, 5_000)
+            await room.submit(seat_for(1))
+            await until(lambda: b'"racers":1' in (redis.hget("races:summaries", room.race.id) or b""))
+        assert await live.behind_ms(room.race.id) == 5_000
 
 
 async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process) -> None:

@@ -34,9 +34,9 @@ class Schedule:
         self._bot_moves = BotMoves(services.bot_jobs, wake)
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
-        self._saved = None if state.due_at is None else (race.stage, len(race.roster), state.due_at, 0)
-        """What the store's lists have: the stage, the number of players, when the race is due, and how far it is behind
-        the store's clock (ms)."""
+        self._saved = None if state.due_at is None else (race.stage, len(race.roster), 0, state.due_at)
+        """What the store's lists have: the stage, the number of players, how far the race is behind the store's clock
+        (ms), and when it is due."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_at: int | None = None
 
@@ -98,8 +98,12 @@ class Schedule:
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
         if (state := self._state(race)) != self._saved:
-            *_, due_at, behind_ms = state
-            await self._store.live.update(race, due_at, behind_ms)
+            *_, behind_ms, due_at = state
+            if self._saved and self._saved[:3] == state[:3]:
+                await self._store.live.set_due(race.id, due_at)
+            else:
+                is_behind_saved = behind_ms == (self._saved[2] if self._saved else 0)
+                await self._store.live.update(race, due_at, None if is_behind_saved else behind_ms)
             self._saved = state
 
     def forget_saved(self) -> None:
@@ -108,7 +112,7 @@ class Schedule:
 
     def _state(self, race: Race) -> tuple[Stage, int, int, int]:
         behind_ms = self._store.clock.behind_ms
-        return race.stage, len(race.roster), self._due_at(race, self.presence.last_seen) + behind_ms, behind_ms
+        return race.stage, len(race.roster), behind_ms, self._due_at(race, self.presence.last_seen) + behind_ms
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""

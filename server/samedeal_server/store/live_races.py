@@ -127,17 +127,19 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race, due_at: int, behind_ms: int = 0) -> None:
+    async def update(self, race: Race, due_at: int, behind_ms: int | None = None) -> None:
         """Update when a race is due, its summary and, unless it is unlisted, its entries in the index.
 
-        `behind_ms` is how far the store's clock is ahead of the race's, because it was set during the race.
+        `behind_ms` is how far the store's clock is ahead of the race's, because it was set during the race; None leaves
+        what any process has recorded.
         """
         summary = Listed.of(race)
         commands: list[tuple[Word, ...]] = [
             ("ZADD", DUE, due_at, race.id),
             ("HSET", SUMMARIES, race.id, json.encode(summary)),
-            ("HSET", BEHIND, race.id, behind_ms) if behind_ms else ("HDEL", BEHIND, race.id),
         ]
+        if behind_ms is not None:
+            commands.append(("HSET", BEHIND, race.id, behind_ms))
         if not race.options.unlisted:
             members = _members(summary)
             others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
