@@ -10,6 +10,7 @@ from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal.race.events import (
+    AnyEvent,
     Closed,
     Entry,
     Left,
@@ -21,6 +22,7 @@ from samedeal.race.events import (
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal.wire.requests import seat_events
+from samedeal_server.live.commands import Outcome
 from samedeal_server.store.race_log import RaceLog
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
@@ -113,6 +115,65 @@ async def test_moves_survive_an_outage_and_are_written_once(redis_url: str) -> N
         await until(is_written)
         assert room.race.n == n + 2
         await agrees(room, parts.log)
+
+
+class Endless(RaceLog):
+    """A log whose first write never ends."""
+
+    first: asyncio.Task[Any] | None = None
+
+    async def append(self, race: str, before: str, entries: Sequence[Entry]) -> None:
+        if self.first is None:
+            self.first = asyncio.current_task()
+            await asyncio.Event().wait()
+        await super().append(race, before, entries)
+
+
+async def test_a_cancelled_write_ends_the_room_without_losing_commands(redis_url: str) -> None:
+    async with process(redis_url, log=Endless) as parts, process(redis_url) as there:
+        log = parts.log
+        assert isinstance(log, Endless)
+        room = await opened(parts)
+        submitted = asyncio.create_task(room.submit(seat_for(1)))
+        await until(lambda: log.first is not None)
+        assert log.first
+        log.first.cancel()
+        with pytest.raises(Refused) as refusal:
+            await submitted
+        assert refusal.value.code == "store-unavailable"
+        await room.close()
+        reopened = await there.registry.room(room.race.id)
+        assert (await reopened.submit(seat_for(1))).n == 1
+
+
+async def test_a_room_goes_on_after_a_cancellation_in_a_round(redis_url: str) -> None:
+    """Such as that of the search for its deal."""
+
+    def cancelled(_: Race) -> Sequence[AnyEvent]:
+        raise asyncio.CancelledError
+
+    async with process(redis_url) as parts:
+        room = await opened(parts)
+        with pytest.raises(Refused):
+            await room.submit(cancelled)
+        assert (await room.submit(seat_for(1))).n == 1
+
+
+async def test_a_room_goes_on_after_an_error_in_a_callback(redis_url: str) -> None:
+    def failing(_: Outcome) -> None:
+        raise ValueError
+
+    errors = list[dict[str, Any]]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
+    async with process(redis_url, log=Failing) as parts:
+        assert isinstance(parts.log, Failing)
+        room = await opened(parts)
+        parts.log.failing = "before"
+        room.propose(seat_for(1), failing)
+        await until(lambda: errors)
+        parts.log.failing = ""
+        assert (await room.submit(seat_for(1))).n == 1
+    assert [type(error["exception"]) for error in errors] == [ValueError]
 
 
 async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(redis_url: str) -> None:

@@ -241,8 +241,6 @@ class Room:
     def _step(self, step: Callable[[], None], replied: "asyncio.Future[None] | None" = None) -> None:
         """Take a step of the round, after the reply of the store that it needs. An error ends the round."""
         self.is_writing = False
-        if replied and replied.cancelled():
-            return  # with the process
         try:
             try:
                 if replied:
@@ -251,13 +249,17 @@ class Room:
             except (Behind, Lost):
                 self._needs_resync = True
                 self._prepare()
-        except Exception as error:
-            if not isinstance(error, Refused):
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, Exception) and not isinstance(error, Refused):
                 logger.exception("internal error", extra=about(race=self.race.id))
             self._needs_resync = True
             self._schedule.extend_nonce_grace()
-            self._commands.fail(error)
-            self._end_round()
+            if replied and replied.cancelled():
+                self._closing = True  # with the process
+            try:
+                self._commands.fail(error if isinstance(error, Exception) else Refused("store-unavailable"))
+            finally:
+                self._end_round()
 
     def _step_after(self, reply: Awaitable[None], step: Callable[[], None]) -> None:
         self._waiting_for = asyncio.ensure_future(reply)
@@ -323,8 +325,7 @@ class Room:
     async def _write_end(self, race_id: str, before: str, entries: Sequence[Entry]) -> None:
         """Write the last entries. If this process dies before it archives the race, another one does."""
         self._schedule.forget_saved()
-        clock = self._store.clock
-        await self._store.live.set_due(race_id, clock.now() + clock.behind_ms)
+        await self._store.live.set_due(race_id, self._store.clock.now() + self._store.clock.behind_ms)
         await self._store.log.append(race_id, before, entries)
 
     def _apply(self, commands: Sequence[Command]) -> tuple[Race, list[Entry], list[Outcome]]:
