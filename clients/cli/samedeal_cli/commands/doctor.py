@@ -13,7 +13,7 @@ from importlib import import_module, metadata
 from itertools import groupby
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import click
 from websockets.exceptions import WebSocketException
@@ -25,6 +25,7 @@ from samedeal.wire.decoding import SUBPROTOCOLS
 from samedeal_cli import config_file as config
 from samedeal_cli.commands.output import show
 from samedeal_cli.failure import Failure, Misused, Unreachable
+from samedeal_cli.findings import Finding, Value
 from samedeal_cli.local_server import check_installed
 from samedeal_cli.net.http_api import Api, plain
 from samedeal_cli.net.proxies import proxy_for, through
@@ -41,18 +42,6 @@ REACHED: Final = "reached"
 TIMEOUT_S: Final = 5.0
 OF_ALL_PROGRAMS: Final = ("TERM", "COLORTERM", "TERM_PROGRAM", "NO_COLOR", "FORCE_COLOR", "LANG", "LC_ALL", "LC_CTYPE")
 _REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)[^;]*(;.*?)?(?P<extra>extra == ['\"](?P<which>\w+)['\"])?$")
-
-Value = str | float | bool | None
-
-
-class Finding(NamedTuple):
-    """One result of a check."""
-
-    part: str
-    name: str
-    value: Value
-    wrong: str = ""
-    """The problem, if any."""
 
 
 @command(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from samedeal_cli.commands.doctor import Finding
+from samedeal_cli.findings import Finding
 from samedeal_server.operate.doctor import machine
 from samedeal_server.operate.doctor.public_url import public_url
 from samedeal_server.operate.doctor.store_findings import store

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from samedeal_cli.commands.doctor import Finding
+from samedeal_cli.findings import Finding
 from samedeal_server.net.connections import RESERVED_FILES
 from samedeal_server.operate.doctor.public_url import ProblemError, fetch
 from samedeal_server.settings import Settings, SettingsError, existing_keys

@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from samedeal.wire.decoding import SUBPROTOCOLS
-from samedeal_cli.commands.doctor import Finding
+from samedeal_cli.findings import Finding
 from samedeal_server.settings import Settings
 
 TIMEOUT_S: Final = 5.0

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from samedeal.errors import Refused
-from samedeal_cli.commands.doctor import Finding
+from samedeal_cli.findings import Finding
 from samedeal_server.settings import Settings, SettingsError, existing_keys
 from samedeal_server.store import schema
 from samedeal_server.store.checks import check_durability, fingerprint, used_master_key, why
