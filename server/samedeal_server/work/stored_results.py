@@ -11,7 +11,8 @@ from samedeal.errors import Refused
 from samedeal_server.net import metrics
 from samedeal_server.net.limits import Place, Queue
 from samedeal_server.net.supervised import cancelled
-from samedeal_server.store.connection import Store, Word
+from samedeal_server.store.connection import Store
+from samedeal_server.store.job_results import JobResults
 from samedeal_server.work.pool import CPU_S, JobFailed, Jobs, LimitExceeded
 from samedeal_server.work.process import LATER, Task
 
@@ -65,7 +66,7 @@ class StoredResults:
 
     def __init__(self, store: Store, cpu_s: int = CPU_S, *, queue: Queue = "par") -> None:
         """Each job may use `cpu_s` CPU seconds. `queue` is the name in the metrics."""
-        self._store = store
+        self._results = JobResults(store)
         self.jobs = Jobs(MAX_PENDING, MAX_PENDING_PER_ADDRESS, FULL, niceness=LATER, cpu_s=cpu_s, queue=queue)
         self._too_large: dict[str, None] = {}  # the keys of jobs that exceeded their limits, oldest first
         self._done: dict[str, int] = {}  # the progress that each pending job has reported, by key
@@ -86,7 +87,8 @@ class StoredResults:
         if key in self._too_large:
             raise Refused("too-large", TOO_LARGE)
         if key not in self._done:
-            if (result := await self.stored(key)) is not None:
+            result = await self._results.get(key)
+            if result is not None:
                 return result
             if key not in self._done:  # no other request was faster
                 self._start(question, self.jobs.turns.place(address))
@@ -94,8 +96,7 @@ class StoredResults:
 
     async def stored(self, key: str) -> bytes | None:
         """Return a result that has been computed, or None."""
-        result: bytes | None = await self._store.ask("GET", key)
-        return result
+        return await self._results.get(key)
 
     def _start(self, question: Question, place: Place) -> None:
         self._done[question.key] = 0
@@ -107,7 +108,7 @@ class StoredResults:
         key, task = question.key, question.task
         try:
             async with place.turn():
-                if await self._store.ask("EXISTS", key):  # another process was faster
+                if await self._results.has(key):  # another process was faster
                     return
                 try:
                     result = await self.jobs.run_now(task, question.content, partial(self._done.__setitem__, key))
@@ -119,8 +120,7 @@ class StoredResults:
                     metrics.RESULTS.labels(task, "failed").inc()
                     raise
             metrics.RESULTS.labels(task, "found").inc()
-            expiry: tuple[Word, ...] = () if question.expire_s is None else ("EX", question.expire_s)
-            await self._store.retry("SET", key, result, *expiry)
+            await self._results.put(key, result, question.expire_s)
         except Refused as refused:
             logger.warning("%s: %s", key, refused.text)
         except Exception:
