@@ -73,6 +73,7 @@ class Jobs:
         self.turns = Turns(limit, limit_per_address, full, queue=queue)
         self.cpu_s, self.memory, self._niceness, self._only_when_idle = cpu_s, memory, niceness, only_when_idle
         self._process: asyncio.subprocess.Process | None = None  # idle
+        self._ending = set[asyncio.Task[None]]()  # killed processes
         self._jobs_left = 0
         self._idle_timer: asyncio.TimerHandle | None = None
 
@@ -96,11 +97,10 @@ class Jobs:
             self._jobs_left -= 1
             if self._jobs_left > 0:
                 self._process = process
-                self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._end)
+                self._idle_timer = asyncio.get_running_loop().call_later(IDLE_S, self._end_idle)
         finally:
             if self._process is not process:
-                _kill(process)
-                await process.wait()
+                await asyncio.shield(self._end(process))
         if kind == REFUSED:
             raise Refused(*msgpack.decode(answer, type=tuple[str, str]))
         if kind == FAILED:
@@ -111,8 +111,8 @@ class Jobs:
         """End the process. Call it when no job is pending."""
         if self._idle_timer:
             self._idle_timer.cancel()
-        if process := self._end():
-            await process.wait()
+        self._end_idle()
+        await asyncio.gather(*self._ending)
 
     async def _start(self) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
@@ -146,17 +146,23 @@ class Jobs:
             failure = LimitExceeded if status in (-signal.SIGXCPU, OUT_OF_MEMORY) else JobFailed
             raise failure(f"the job {task!r} was ended: its process {_description(status)}") from error
 
-    def _end(self) -> asyncio.subprocess.Process | None:
-        """Kill the process if it is idle, and return it."""
+    def _end_idle(self) -> None:
         process, self._process = self._process, None
         if process:
-            _kill(process)
-        return process
+            self._end(process)
+
+    def _end(self, process: asyncio.subprocess.Process) -> asyncio.Task[None]:
+        """Kill a process. The task is done once the process and its pipes are closed."""
+        task = asyncio.create_task(_ended(process))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
+    await process.communicate()
 
 
 def _description(status: int) -> str:
