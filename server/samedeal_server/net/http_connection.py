@@ -149,8 +149,8 @@ class LimitedHttpConnection(Limited, HttpToolsProtocol):
         if self._is_refused:
             return
         self._is_refused = True
+        self.flow.hold()
         if not self._is_serving:
-            self.flow.pause_reading()
             self.loop.call_later(uniform(*REFUSAL_DELAY_S), self._respond_with, refused)  # noqa: S311 - not a secret
         elif self.cycle.more_body:
             self.abort()
@@ -200,10 +200,14 @@ class _FlowControl(FlowControl):
 
     _is_held = False  # whether reading remains paused
 
+    def hold(self) -> None:
+        """Stop reading for good."""
+        self._is_held = True
+        self.pause_reading()
+
     def pause_for(self, seconds: float, loop: asyncio.AbstractEventLoop) -> None:
         if not self._is_held:
-            self._is_held = True
-            self.pause_reading()
+            self.hold()
             loop.call_later(seconds, self._release)
 
     def _release(self) -> None:
