@@ -121,8 +121,7 @@ class Room:
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
-        now = self._store.clock.now()
-        return progress(self.race, seat, now, self._ghosts.at(now), self.watching)
+        return progress(self.race, seat, now := self._store.clock.now(), self._ghosts.at(now), self.watching)
 
     def _public_host(self) -> Host | None:
         if self.host is None:
