@@ -21,7 +21,7 @@ from support.node import needs_node
 
 pytestmark = pytest.mark.tier(2)
 
-RACES, SEED = int(os.environ.get("AGREE_RACES") or 60), os.environ.get("AGREE_SEED") or "1"
+RACES, SEED = int(os.environ.get("AGREE_RACES") or 40), os.environ.get("AGREE_SEED") or "1"
 """The number of races, and what decides them."""
 BATCH = 100
 

@@ -196,8 +196,7 @@ class Race(Value, frozen=True):
         That is STUCK_MS after their last move or reconnection, if the race has ``end_when_stuck``. It takes two people:
         with one, nobody else waits.
         """
-        people = [seat for seat in self.seats if seat.run and not seat.bot]
-        if not self.options.end_when_stuck or len(people) < 2:
+        if not self.options.end_when_stuck or sum(seat.run is not None and not seat.bot for seat in self.seats) < 2:
             return None
         times = []
         for seat in self.seats:
