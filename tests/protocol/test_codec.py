@@ -43,6 +43,7 @@ REQUESTS: list[m.ToServer] = [
     m.Ping(id=10),
     m.Again(id=11),
     m.Again(id=12, game="the-edge"),
+    m.Again(id=13, options={"limit_ms": 60_000, "undo": False}, head_start=m.HeadStartFor(2, 10_000)),
     m.Start(id=13),
     m.Remove(id=14, seat=2),
     m.React(id=15, reaction="well-played"),

@@ -16,7 +16,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.race.server_bots import bots_playing
-from samedeal.wire.messages import Host, Progress, Rematch, View
+from samedeal.wire.messages import Progress, Rematch, View
 from samedeal.wire.requests import check_entries
 from samedeal.wire.views import progress, view
 from samedeal_server.live.broadcast import Broadcast
@@ -24,7 +24,7 @@ from samedeal_server.live.commands import Command, Commands, Outcome, Proposal, 
 from samedeal_server.live.event_records import record
 from samedeal_server.live.ghosts import Ghosts
 from samedeal_server.live.recovery import reconcile
-from samedeal_server.live.room_parts import RaceState, Services
+from samedeal_server.live.room_parts import RaceState, Services, public_host
 from samedeal_server.live.schedule import Schedule
 from samedeal_server.net.logs import about
 from samedeal_server.net.waiting import Flag
@@ -114,7 +114,7 @@ class Room:
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),
-            host=self._public_host() if self.race.stage == "open" else None,
+            host=public_host(self.race, self.host),
             ready_by=self.starts_at,
             closes_at=self._schedule.closes_at(self.race),
             awaited=self.awaited,
@@ -128,12 +128,6 @@ class Room:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
         now, closes_at = self._store.clock.now(), self._schedule.closes_at(self.race)
         return progress(self.race, seat, now, self._ghosts.at(now), self.watching, closes_at)
-
-    def _public_host(self) -> Host | None:
-        if self.host is None:
-            return None
-        seat = self.race.seat_of(self.host.player)
-        return Host(name=self.host.name, seat=seat.number if seat else None)
 
     @property
     def is_replaced(self) -> bool:
