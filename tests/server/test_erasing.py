@@ -12,6 +12,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
 from samedeal_server.live.dailies import Days
+from samedeal_server.live.lobby_changes import Change, LobbyChanges
+from samedeal_server.live.opening import Quotas
+from samedeal_server.net.limits import RateLimits
+from samedeal_server.settings import Settings
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
@@ -219,6 +223,21 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
     await until(lambda: (room._schedule._saved or ())[:2] == ("open", 1))
     ((race,), _) = await parts.registry.live.page(RaceFilter())
     assert race.host is None
+
+
+async def test_a_lobby_that_was_replaced_has_no_name_of_its_host(parts: Process, redis: Redis) -> None:
+    host = Guest("0123456789abcdef", "Zadie")
+    lobby = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+    changes = LobbyChanges(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
+    new, is_new = await changes.change(lobby, host, "", Change("gallery"))
+    assert (is_new, new.host, lobby.view(None).stage) == (True, host, "cancelled")
+    assert await parts.log.host(new.race.id) == host
+    await erase(parts, host.player)
+    parts.registry.forget_player(host.player)
+    await until(lambda: (new._schedule._saved or ())[3:4] == (None,))
+    redis.delete("announcements")  # they expire after ten minutes
+    assert not holds(redis, host.name)
+    assert not holds(redis, host.player) or redis.sismember("erased", host.player)
 
 
 async def test_replay_that_cannot_be_read_is_counted_and_stays(parts: Process, redis: Redis) -> None:

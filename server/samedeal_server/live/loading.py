@@ -53,6 +53,6 @@ class RaceLoader:
         if race.stage != "open":
             return RaceState(race, entries, behind_ms, host=host)
         if replacement := await self._rematch_lobbies.successor(race_id):
-            return RaceState(race, entries, behind_ms, rematch=replacement, host=host)
+            return RaceState(race, entries, behind_ms, rematch=replacement)
         rejoining = await self._rematch_lobbies.rejoining(header, await self._store.log.replaces(race_id))
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

@@ -73,13 +73,14 @@ class LobbyChanges:
         race, follows = room.race, room.race.header.follows
         successor, is_new = await self._successors.get(race.id), False
         if successor is None:
-            opened = await self._open(race, guest, client, change)
-            mine = Successor(opened, guest.name, guest.player)
+            mine = Successor(await self._open(race, guest, client, change))
             successor = await self._successors.put(race.id, mine, replacing=None)
             is_new = successor == mine
-        if follows:
-            await self._successors.put(follows, successor, replacing=Successor(race.header, guest.name, guest.player))
+            await self._registry.live.forget_host(race.id)
         new = await self._registry.room(successor.header.race)
+        if follows and new.host:
+            rematch = Successor(successor.header, new.host.name, new.host.player)
+            await self._successors.put(follows, rematch, replacing=Successor(race.header))
         await self._registry.rematch_lobbies.announce(race.id, as_rematch(new))
         return new, is_new
 

@@ -150,6 +150,7 @@ class Room:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
         if self.is_replaced:
+            self.host = None
             self.wake()
 
     def forget_player(self, player: str) -> None:

@@ -14,6 +14,7 @@ from samedeal_server.net.limits import Limit, too_many
 from samedeal_server.store import stored_replays
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
+from samedeal_server.store.group_commits import head_key
 from samedeal_server.store.guest_tokens import Guest
 
 DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "races:behind"
@@ -72,6 +73,10 @@ class LiveRaces:
     async def release(self, race_id: str, owner: str) -> None:
         """Count a race no longer towards the limit of an owner, because another one replaces it."""
         await self._store.retry("ZREM", _owner_key(owner), race_id)
+
+    async def forget_host(self, race_id: str) -> None:
+        """Forget who opened a race, because another one replaces it."""
+        await self._store.retry("HDEL", head_key(race_id), "host")
 
     async def set_due(self, race_id: str, at: int) -> None:
         """Set when something is due next in a race, whether players are connected or not."""
