@@ -260,6 +260,22 @@ async def test_a_rematch_does_not_wait_for_those_who_do_not_want_one(how: str, s
             assert names(await ada.dealt()) == ["Ada", "Trey"]
 
 
+async def test_results_name_those_who_are_in_the_rematch_and_not_ready(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben", "Cy") as (ada, ben, cy):
+        race_id = one.create("corners", **OPTIONS)
+        for player in (ada, ben, cy):
+            viewed(await player.join(race_id))
+        race_id = await raced(ada, ben, cy)
+        await entered(ada, race_id)
+        viewed(await ben.join(race_id))
+        found = await cy.until(lambda view: view.next is not None and len(view.next.players) == 2)
+        assert found.next
+        assert (found.next.players, found.next.awaited) == (("Ada", "Ben"), ("Cy", "Ben"))
+        viewed(await ben.ask(m.Ready))
+        await cy.until(lambda view: view.next is not None and view.next.awaited == ("Cy",))
+
+
 async def test_a_rematch_gives_programs_a_moment_to_follow(pair: tuple[Server, Server]) -> None:
     one, _ = pair
     async with racers(one, "Ada", "ann", "bob") as (ada, ann, bob):
