@@ -27,6 +27,7 @@ FUZZ_EXAMPLES ?= 100
 PLAYS ?= 10000
 REPLAYS ?= 5000
 DEALS ?= 100
+RACES ?= 2000
 HISTORIES ?= 2000
 SEED ?= $(shell date +%s)
 TYPESCRIPT := 7.0.2
@@ -95,7 +96,7 @@ simulate: $(VENV)/has-all,dev
 		$(BIN)/pytest --timeout 0 tests/faults/test_simulation.py -k no_acknowledged_move $(ARGS)
 
 agree: $(VENV)/has-all,dev
-	AGREE_PLAYS=$(PLAYS) AGREE_REPLAYS=$(REPLAYS) AGREE_DEALS=$(DEALS) \
+	AGREE_PLAYS=$(PLAYS) AGREE_REPLAYS=$(REPLAYS) AGREE_DEALS=$(DEALS) AGREE_RACES=$(RACES) \
 		$(BIN)/pytest -n 2 --timeout 0 tests/protocol/test_verifiers_agree_on_*.py $(ARGS)
 
 weakened: $(VENV)/has-all,dev
@@ -134,6 +135,7 @@ generate: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_screens.py
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_text_table.py
 	PYTHONPATH=tests $(BIN)/python tests/protocol/test_playthroughs.py --write
+	PYTHONPATH=tests $(BIN)/python -m support.format_3_replays
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -52,7 +52,7 @@ def play(server: str, race: str) -> None:
 
         # The commitment to a random number makes the shuffle fair: nobody can choose the deal.
         commitment = sha256(f"samedeal/1/nonce|{race}|{nonce}".encode()).hexdigest()
-        send("hello", name="thin client", format=2)
+        send("hello", name="thin client", format=3)
         send("join", race=race, bot=not sys.stdin.isatty(), commitment=commitment)
         send("ready")
         view = dict[str, Any]()

@@ -102,6 +102,13 @@ def test_those_who_missed_the_race_before_have_a_seat_as_long_as_they_watch_it()
     assert awaited_players.free_seats(race, "player-4") == 2
 
 
+def test_players_of_the_last_race_get_a_seat_whoever_else_watches() -> None:
+    players = Players({"player-3", "player-4"})
+    awaited_players, race = players.rejoining(running(2).race, running(4).race), seated(max_racers=2).race
+    free = [awaited_players.free_seats(race, player) for player in ("player-1", "player-2", "player-3", "stranger")]
+    assert free == [1, 1, 0, -2]
+
+
 async def test_players_who_are_connected_to_another_process_are_forgotten_in_time(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await finished(parts)
@@ -109,7 +116,7 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
         rooms, races = {room.race.id: room}, stored_races(parts)
         attendance = Attendance(rooms, races.announcements, parts.clock)
         lobbies = RematchLobbies(rooms, parts.registry.room, attendance, races)
-        awaited_players = await lobbies.rejoining(header)
+        awaited_players = await lobbies.rejoining(header, None)
         assert NEVER not in awaited_players.until().values()
         attending = Attending("another process", players=("player-2",))
         attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now()))
@@ -118,7 +125,7 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
         assert awaited_players.until()["player-2"] < NEVER
         await attendance.update()
         assert attendance._elsewhere == {}
-        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"))
+        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"), None)
         assert unknown.until() == {}
 
 
@@ -217,7 +224,7 @@ async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rem
             view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
             assert view.next
             assert (view.clock_ms, view.next.players) == (None, ())
-            assert refused(await cy.join(race_id), "untimely", "before the countdown")
+            assert refused(await cy.join(race_id), "untimely", "The race has started.")
             viewed(await cy.ask(m.Watch, race=race_id))
             for player in (ada, ben):
                 await player.ask(m.Resign)
@@ -251,6 +258,22 @@ async def test_a_rematch_does_not_wait_for_those_who_do_not_want_one(how: str, s
                 assert view.awaited == ()
                 await (ben.ask(m.Leave) if how == "left" else ada.ask(m.Remove, seat=view.seat))
             assert names(await ada.dealt()) == ["Ada", "Trey"]
+
+
+async def test_results_name_those_who_are_in_the_rematch_and_not_ready(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben", "Cy") as (ada, ben, cy):
+        race_id = one.create("corners", **OPTIONS)
+        for player in (ada, ben, cy):
+            viewed(await player.join(race_id))
+        race_id = await raced(ada, ben, cy)
+        await entered(ada, race_id)
+        viewed(await ben.join(race_id))
+        found = await cy.until(lambda view: view.next is not None and len(view.next.players) == 2)
+        assert found.next
+        assert (found.next.players, found.next.awaited) == (("Ada", "Ben"), ("Cy", "Ben"))
+        viewed(await ben.ask(m.Ready))
+        await cy.until(lambda view: view.next is not None and view.next.awaited == ("Cy",))
 
 
 async def test_a_rematch_gives_programs_a_moment_to_follow(pair: tuple[Server, Server]) -> None:

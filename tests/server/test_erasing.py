@@ -12,17 +12,22 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
 from samedeal_server.live.dailies import Days
+from samedeal_server.live.lobby_changes import Change, LobbyChanges
+from samedeal_server.live.opening import Quotas
+from samedeal_server.net.limits import RateLimits
+from samedeal_server.settings import Settings
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guest_tokens import Guest, Guests
+from samedeal_server.store.live_races import RaceFilter
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
-from support.stores import Process, holds, process, redis
+from support.stores import Process, holds, process, redis, seat_for, until
 
 __all__ = ["redis"]
 pytestmark = pytest.mark.tier(2)
@@ -207,10 +212,31 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
     owners = {f"guest:{host.player}": 5}
     room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), owners=owners, host=host)
     assert await parts.log.host(room.race.id) == host
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert race.host == host.name
     await erase(parts, host.player)
+    assert await parts.registry.live.page(RaceFilter()) == ([], None)
     parts.registry.forget_player(host.player)
     assert await parts.log.host(room.race.id) is None
     assert room.view(None).host is None
+    await room.submit(seat_for(1))
+    await until(lambda: (room._schedule._saved or ())[:2] == ("open", 1))
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert race.host is None
+
+
+async def test_a_lobby_that_was_replaced_has_no_name_of_its_host(parts: Process, redis: Redis) -> None:
+    host = Guest("0123456789abcdef", "Zadie")
+    lobby = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+    changes = LobbyChanges(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
+    new, is_new = await changes.change(lobby, host, "", Change("gallery"))
+    assert (is_new, new.host, lobby.view(None).stage) == (True, host, "cancelled")
+    assert await parts.log.host(new.race.id) == host
+    await erase(parts, host.player)
+    parts.registry.forget_player(host.player)
+    await until(lambda: (new._schedule._saved or ())[3:4] == (None,))
+    redis.delete("announcements")  # they expire after ten minutes
+    assert not holds(redis, host.name)
 
 
 async def test_replay_that_cannot_be_read_is_counted_and_stays(parts: Process, redis: Redis) -> None:

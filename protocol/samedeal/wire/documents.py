@@ -56,6 +56,8 @@ class GameDescription(Struct, frozen=True):
     """What its results count: cards home or, in a game played for its score, cards left."""
     example: Mapping[str, Pile] = {}
     """The piles a few moves after a deal, to draw a picture of the game."""
+    how: Sequence[str] = ()
+    """Its rules in three short lines."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
@@ -105,6 +107,8 @@ class Listed(Struct, frozen=True):
     """Whether the deal depends on the racers' nonces."""
     daily: bool
     """Whether the race is on the game's daily deal of the day it was opened."""
+    host: str | None = None
+    """The name of the guest who opened the race, before its countdown, if it has a host."""
 
     @classmethod
     def of(cls, race: Race) -> "Listed":

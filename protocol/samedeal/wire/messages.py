@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
-from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
+from samedeal.race.events import LONGEST_HEAD_START_MS, Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.server_bots import Level
@@ -125,14 +125,27 @@ class Bot(Request, frozen=True, kw_only=True, omit_defaults=True):
     """How well it plays. Without a level, the next bot that is not in the race: regular, beginner, expert."""
 
 
+class HeadStartFor(Struct, frozen=True, forbid_unknown_fields=True):
+    """The head start that a player gets."""
+
+    seat: SeatNumber
+    ms: Annotated[int, Meta(ge=0, le=LONGEST_HEAD_START_MS)]
+    """0 for none."""
+
+
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
-    The first player to ask can choose another game; later requests get the same race.
+    The first player to ask can choose another game; later requests get the same race. Before the countdown, the host
+    replaces the race by one with another game, other options or a head start.
     """
 
     game: str | None = None
     """The slug of another game."""
+    options: dict[str, int | float | bool | str] = {}
+    """Before the countdown, the options that change."""
+    head_start: HeadStartFor | None = None
+    """Before the countdown, the head start of a player in this race, instead of any other one."""
 
 
 class React(Request, frozen=True, kw_only=True):
@@ -202,7 +215,7 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The race that follows a finished one."""
+    """The race that follows a finished one, or replaces one before its countdown."""
 
     race: str
     game: str
@@ -213,7 +226,7 @@ class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     players: tuple[str, ...] = ()
     """The names of those who have a seat in it, while it is open: later, erased players could not be forgotten here."""
     awaited: tuple[str, ...] = ()
-    """As in View."""
+    """The names of those for whom it waits: as in View, and the people in it who are not ready."""
     starts_at: int | None = None
     """When it starts without those who are missing or not ready, if it does (ms since 1970-01-01 UTC)."""
 
@@ -238,17 +251,25 @@ class View(Reply, frozen=True, kw_only=True):
     clock_ms: int | None = None
     """During the countdown, the time until the deal; in a running race, the time left. Before the countdown, if enough
     players are ready, the time until it starts without the others; after the race, the same about an open rematch."""
+    closing_ms: int | None = None
+    """In a running race, the time until it ends early because all who could continue are stuck, unless one of them
+    undoes or restarts."""
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
     awaited: tuple[str, ...] = ()
-    """Before the countdown of a rematch, the names of the players of the race before whom it waits for."""
+    """Before the countdown of a rematch, the names of the players of the race before whom it waits for. The same for a
+    race that replaces another one."""
     standings: tuple[Standing, ...] = ()
     levels: dict[int, Level] = {}
     """How well the server bots in the standings play, by seat."""
     seat: SeatNumber | None = None
     """The recipient's seat."""
     board: Board | None = None
-    """The recipient's table."""
+    """The recipient's table; none while another racer has a head start."""
+    waits_ms: int | None = None
+    """The time until the recipient gets a table, while another racer has a head start."""
+    head_start: SeatNumber | None = None
+    """The seat of the player who has a head start (see the header), if that player has one."""
     boards: dict[int, Board] | None = None
     """The other racers' tables by seat, if the recipient may see them."""
     deal: str | None = None
@@ -256,7 +277,8 @@ class View(Reply, frozen=True, kw_only=True):
     header: Header | None = None
     """The header of the race, only in the reply to Join and Watch."""
     next: Rematch | None = None
-    """The rematch of a finished race, if somebody has asked for one."""
+    """The rematch of a finished race, if somebody has asked for one. Of a race that was ``cancelled`` before its
+    countdown, the race with which the host has replaced it."""
     ghosts: tuple[Ghost, ...] = ()
     """Earlier racers on the same deal, best first, as they stood at the same time after their own deal."""
     watching: Annotated[int, Meta(ge=0)] = 0
@@ -278,13 +300,17 @@ class Changes(Reply, frozen=True, kw_only=True):
 
 
 class Progress(Reply, frozen=True, kw_only=True):
-    """The standings, ghosts and watchers, if nothing else changed: at most four per second, each replacing the last."""
+    """The standings, ghosts, watchers and early end of a race, if nothing else changed: at most four per second, each
+    replacing the last.
+    """
 
     race: str
     n: int
     standings: tuple[Standing, ...]
     ghosts: tuple[Ghost, ...] = ()
     watching: Annotated[int, Meta(ge=0)] = 0
+    closing_ms: int | None = None
+    """As in View."""
 
 
 class Reaction(Reply, frozen=True, kw_only=True):
@@ -343,8 +369,8 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Remove: _HOSTED,
     Bot: (*_HOSTED, "not-found", "race-full", "too-many"),
     Again: (
-        *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
-        *("withdrawn", "store-unavailable"),
+        *("bad-token", "bad-request", "not-found", "not-seated", "not-allowed", "untimely", "unsupported-version"),
+        *("too-many", "draining", "withdrawn", "store-unavailable"),
     ),
     React: ("bad-token", "not-seated", "replaced", "too-many"),
     Ping: (),

@@ -16,7 +16,7 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import due_at
-from samedeal.race.events import Header, Options
+from samedeal.race.events import Header, HeadStart, Options
 from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
 from samedeal_server.live.room_parts import RaceState
@@ -159,6 +159,7 @@ class RaceOpener:
         daily: bool = False,
         follows: str | None = None,
         ghosts: tuple[str, ...] = (),
+        head_start: HeadStart | None = None,
     ) -> Header:
         """Return the header of a new race with an unused id, on today's deal if `daily`.
 
@@ -195,6 +196,7 @@ class RaceOpener:
             options=options,
             follows=follows,
             ghosts=ghosts,
+            head_start=head_start,
         )
 
     async def claim(self, header: Header, owners: Mapping[str, int] | None = None) -> None:
@@ -202,17 +204,18 @@ class RaceOpener:
         limit, due = self._max_open_races, _first_due_at(self.opened(header))
         await self._store.live.claim(header.race, due, limit=limit, owners=owners)
 
-    async def open(self, header: Header, host: Guest | None) -> RaceState | None:
-        """Open the claimed race in the store, or return None if its id is taken.
+    async def open(self, header: Header, host: Guest | None, replaces: str | None = None) -> RaceState | None:
+        """Open the claimed race in the store, in place of another one if it `replaces` one, or return None if its id is
+        taken.
 
         Safe to repeat. Raises Refused("store-unavailable").
         """
         race = self.opened(header)
         due = _first_due_at(race)
         await self._store.live.add_to_deal(header)
-        if not await self._store.log.create(header, race.digest, host):
+        if not await self._store.log.create(header, race.digest, host, replaces):
             return None
-        await self._store.live.update(race, due)
+        await self._store.live.update(race, due, None, host)
         return RaceState(race, host=host, due_at=due)
 
     def opened(self, header: Header) -> Race:

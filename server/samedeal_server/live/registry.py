@@ -166,12 +166,15 @@ class Registry:
         self.check_open()
         await self.opener.claim(header, owners)
 
-    async def open(self, header: Header, host: Guest | None = None) -> Room | None:
-        """Open the race that was claimed with this header, or return None if its id is taken. Safe to repeat."""
-        if (opened := await self.opener.open(header, host)) is None:
+    async def open(self, header: Header, host: Guest | None = None, *, replaces: str | None = None) -> Room | None:
+        """Open the race that was claimed with this header, in place of another one if it `replaces` one.
+
+        Return None if its id is taken. Safe to repeat.
+        """
+        if (opened := await self.opener.open(header, host, replaces)) is None:
             return None
         logger.info("opened a race of %s", header.game, extra=about(race=header.race))
-        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header))
+        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header, replaces))
         if header.race not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[header.race] = Room(state, self._services)
         return self._rooms[header.race]

@@ -10,18 +10,21 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from msgspec.structs import replace
+
 from samedeal.errors import Refused
-from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
+from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.race.server_bots import bots_playing
-from samedeal.wire.messages import Host, Progress, Rematch, View
+from samedeal.wire.messages import Progress, Rematch, View
 from samedeal.wire.requests import check_entries
 from samedeal.wire.views import progress, view
 from samedeal_server.live.broadcast import Broadcast
 from samedeal_server.live.commands import Command, Commands, Outcome, Proposal, set_outcome
+from samedeal_server.live.event_records import record
 from samedeal_server.live.ghosts import Ghosts
 from samedeal_server.live.recovery import reconcile
-from samedeal_server.live.room_parts import RaceState, Services
+from samedeal_server.live.room_parts import RaceState, Services, public_host
 from samedeal_server.live.schedule import Schedule
 from samedeal_server.net.logs import about
 from samedeal_server.net.waiting import Flag
@@ -29,9 +32,6 @@ from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.group_commits import Behind, Lost
 
 logger = logging.getLogger(__name__)
-
-LOGGED_AT_INFO = (Dealt, Closed)
-"""Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
 
 LONG = 2_000
 """The number of entries at which a running race stays in memory, because reopening its room would take too long."""
@@ -42,8 +42,8 @@ class Room:
 
     __slots__ = (
         "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop", "_needs_resync",
-        "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search", "host", "is_archived",
-        "is_writing", "race", "rejoining", "rematch", "watching",
+        "_pins", "_presence", "_schedule", "_store", "_unlogged", "_waiting_for", "broadcast", "deal_search", "host",
+        "is_archived", "is_writing", "race", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
     def __init__(self, state: RaceState, services: Services) -> None:
@@ -58,10 +58,11 @@ class Room:
         self.broadcast = Broadcast(store.clock)
         self._ghosts = Ghosts(lambda: self.race, services.ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, state.entries)
-        self._schedule = Schedule(state, store, services, self.wake)
+        self._schedule = Schedule(state, store, services, self.wake, lambda: self.is_replaced, lambda: self.host)
         self._presence, self.deal_search = self._schedule.presence, self._schedule.deal_search
         self._commands = Commands(self._schedule.extend_nonce_grace)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
+        self._unlogged = self._schedule.unlogged(race)
         self._pins = 0
         self._is_busy = False  # whether a round is in progress, or about to start
         self._is_woken = False  # whether another round is to follow
@@ -103,7 +104,7 @@ class Room:
     ) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
         now = self._store.clock.now()
-        return view(
+        shown = view(
             self.race,
             seat,
             now,
@@ -113,21 +114,25 @@ class Room:
             header=header,
             rematch=self.rematch,
             ghosts=self._ghosts.at(now),
-            host=self._public_host() if self.race.stage == "open" else None,
+            host=public_host(self.race, self.host),
             ready_by=self.starts_at,
+            closes_at=self._schedule.closes_at(self.race),
             awaited=self.awaited,
             watching=self.watching,
         )
+        if self.is_replaced:  # for its players it is over, although its log ends only when it expires
+            return replace(shown, stage="cancelled", next=self.rematch, host=None, awaited=(), clock_ms=None)
+        return shown
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
-        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()), self.watching)
+        now, closes_at = self._store.clock.now(), self._schedule.closes_at(self.race)
+        return progress(self.race, seat, now, self._ghosts.at(now), self.watching, closes_at)
 
-    def _public_host(self) -> Host | None:
-        if self.host is None:
-            return None
-        seat = self.race.seat_of(self.host.player)
-        return Host(name=self.host.name, seat=seat.number if seat else None)
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the host has opened another race in place of this one, before its countdown."""
+        return self.rematch is not None and self.race.stage == "open"
 
     @property
     def awaited(self) -> tuple[str, ...]:
@@ -140,15 +145,19 @@ class Room:
         return self._schedule.ready_by(self.race) if self.race.stage == "open" else None
 
     def announce(self, rematch: Rematch) -> None:
-        """Tell the listeners that the race has a rematch, unless they know it."""
+        """Tell the listeners that the race has a rematch or was replaced, unless they know it."""
         if rematch != self.rematch:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
+        if self.is_replaced:
+            self.host = None
+            self.wake()
 
     def forget_player(self, player: str) -> None:
         """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
         if self.host and self.host.player == player:
             self.host = None
+            self.wake()
         self._ghosts.load()
 
     def wake(self) -> None:
@@ -197,6 +206,7 @@ class Room:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)
+        is_running &= self._schedule.closes_at(self.race) is None  # another room would not know who is disconnected
         return self.is_archived or is_running or is_attended
 
     @property
@@ -290,7 +300,7 @@ class Room:
         """Publish what the log has, resolve the commands, and then update what the store has besides the log."""
         if entries:
             self._advance(race, entries)
-            self._log_events(entries)
+            record(self.race, entries, self._entries)
         for command, outcome in zip(commands, outcomes, strict=True):
             command.resolve(outcome)
         is_watched = self.broadcast.has_listeners
@@ -310,6 +320,9 @@ class Room:
             self._schedule.cancel_timer()
         else:
             self._schedule.set_timer(self.race, failed=self._needs_resync)
+        if self._unlogged != (unlogged := self._schedule.unlogged(self.race)):
+            self._unlogged = unlogged
+            self.broadcast.publish(self.race, ())
         self._is_busy = False
         if self._closing:
             self._closed.set()
@@ -384,17 +397,3 @@ class Room:
         await self._store.archive.add(self.race, self._entries)
         await self._store.remove_live(self.race)
         self.is_archived = True
-
-    def _log_events(self, entries: Sequence[Entry]) -> None:
-        """Write the names of events to the server's log."""
-        for entry in entries:
-            level = logging.INFO if isinstance(entry.event, LOGGED_AT_INFO) else logging.DEBUG
-            if logger.isEnabledFor(level):
-                seat: int | None = getattr(entry.event, "seat", None)
-                extra = about(race=self.race.id, seat=seat, connection=self._connection(seat))
-                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=extra)
-
-    def _connection(self, seat: int | None) -> str | None:
-        """Return the connection that took a seat, as named by the entry that took it."""
-        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
-        return taken.by if isinstance(taken, Joined | Taken) else None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from samedeal.race.events import Entry
 from samedeal.race.race import Race
-from samedeal.wire.messages import Rematch
+from samedeal.wire.messages import Host, Rematch
 from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.deal_finder import DealFinder
 from samedeal_server.live.ghosts import GhostLoader
@@ -24,6 +24,7 @@ class RaceState(NamedTuple):
     """How far the store's clock is ahead of the race's, if known."""
     archived: bool = False
     rematch: Rematch | None = None
+    """The race that follows this one, or replaces it before the countdown."""
     host: Guest | None = None
     rejoining: AwaitedPlayers = AwaitedPlayers()
     due_at: int | None = None
@@ -41,3 +42,11 @@ class Services(NamedTuple):
     """How long a seat is held before the countdown for a player who is disconnected."""
     ready_ms: int
     """How long players have to get ready once enough others are; 0 for no limit."""
+
+
+def public_host(race: Race, host: Guest | None) -> Host | None:
+    """Return what everybody may know about the host of a race before its countdown."""
+    if host is None or race.stage != "open":
+        return None
+    seat = race.seat_of(host.player)
+    return Host(name=host.name, seat=seat.number if seat else None)

@@ -13,15 +13,16 @@ class Successor(Struct, frozen=True):
     """A rematch: it may not have been opened yet if the process that chose it died."""
 
     header: Header
-    by: str
-    """The name of the player who asked for it first."""
-    player: str
-    """The player's public id."""
+    by: str = ""
+    """The name of the player who asked for it first; empty for a race that replaces a lobby, since erasing a player
+    would not find it there."""
+    player: str = ""
+    """The player's public id, or empty."""
 
     @property
-    def host(self) -> Guest:
+    def host(self) -> Guest | None:
         """The guest who hosts the rematch."""
-        return Guest(self.player, self.by)
+        return Guest(self.player, self.by) if self.player else None
 
     @property
     def rematch(self) -> Rematch:
