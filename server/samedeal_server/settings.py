@@ -23,7 +23,7 @@ CLIENT_VARIABLES: Final = frozenset(
     f"SAMEDEAL_{name}"
     for name in (
         *("TOKEN", "SERVER", "NAME", "COLOR", "SUITS", "THEME", "ASCII", "CARDS", "MOUSE", "ANIMATION", "AUTO_DROP"),
-        *("REACTIONS", "SCREEN_READER"),
+        *("REACTIONS", "CLOCK", "SCREEN_READER"),
     )
 )
 """Variables of the client, which the server ignores."""

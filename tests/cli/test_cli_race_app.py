@@ -69,7 +69,7 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
     app = application(live, race)
     async with racers(live, "bo") as (bo,), app.run_test(size=(80, 24)) as pilot:
         await until(lambda: app.state.stage == "open")
-        await until(lambda: "Press r when you are ready." in shown(app))
+        await until(lambda: "r  Ready" in shown(app))
         await bo.join(race)
         await bo.ask(m.Ready)
         await until(lambda: "✓ bo" in shown(app))
@@ -179,7 +179,7 @@ def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
 async def test_a_race_is_played_by_keys_in_a_terminal_that_is_resized(terminal: Terminal, live: Server) -> None:
     race = live.create("kings-in-the-corners", seed="7", start_delay_ms=200, limit_ms=240_000)
     terminal.type(f"COLUMNS=70 LINES=22 {SAMEDEAL} join {race} --as ada")  # the window itself knows better
-    terminal.until("Press r when you are ready")
+    terminal.until("r  Ready")
     async with racers(live, "bo") as (bo,):
         await bo.join(race)
         await bo.ask(m.Ready)
@@ -259,7 +259,7 @@ async def test_removed_player_does_not_read_how_to_rejoin(terminal: Terminal, li
         race = live.create("corners", token=ada.token)
         await ada.join(race)
         terminal.type(f"{SAMEDEAL} join {race} --as bo")
-        await asyncio.to_thread(terminal.until, "Press r when you are ready")
+        await asyncio.to_thread(terminal.until, "r  Ready")
         await ada.ask(m.Remove, seat=2)
         screen = await asyncio.to_thread(terminal.until, "The host has removed you from this race")
         assert "To rejoin" not in screen

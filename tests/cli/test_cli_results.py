@@ -56,28 +56,23 @@ def test_waiting_names_the_racers_who_still_race_and_the_time_left() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    ("fields", "left_ms", "expected", "label"),
+    ("fields", "left_ms", "button", "below"),
     [
-        ({}, None, ["bo wants a rematch: press n to join."], "join the rematch"),
+        ({}, None, "n  Rematch", "bo is in."),
         (
             {"players": ("bo", "Trey"), "awaited": ("ada", "cy")},
             22_500,
-            ["bo wants a rematch: press n to join.", "In: bo, Trey. Waiting for you, cy. Starts in 23 s at the "],
-            "join the rematch",
+            "n  Rematch",
+            "bo and Trey are in. Starts in 23 s. Waiting for you and cy.",
         ),
-        (
-            {"game": "the-edge", "players": ("bo",)},
-            None,
-            ["bo wants a rematch with The Edge: press n to join.", "In: bo."],
-            "join the rematch",
-        ),
-        ({"stage": "running"}, None, ["The rematch has started: press n to watch."], "watch the rematch"),
-        ({"stage": "over"}, None, [], "rematch"),
-        ({"stage": "cancelled"}, None, [], "rematch"),
+        ({"game": "the-edge", "players": ("bo",)}, None, "n  Rematch with The Edge", "bo is in."),
+        ({"stage": "running"}, None, "n  Watch the rematch", "It has started."),
+        ({"stage": "over"}, None, "n  Rematch", ""),
+        ({"stage": "cancelled"}, None, "n  Rematch", ""),
     ],
 )
 def test_results_say_who_is_in_the_rematch(
-    fields: dict[str, Any], left_ms: int | None, expected: list[str], label: str, size: tuple[int, int]
+    fields: dict[str, Any], left_ms: int | None, button: str, below: str, size: tuple[int, int]
 ) -> None:
     state = finished("corners", *size)
     assert state.view
@@ -85,16 +80,10 @@ def test_results_say_who_is_in_the_rematch(
     fields = fields | {"awaited": (state.me.name, "cy")} if "awaited" in fields else fields
     rematch = Rematch(**{"race": "next-race", "game": "corners", "by": "bo", **fields})
     state = replace(state, view=structs.replace(state.view, next=rematch), left_ms=left_ms)
-    shown = text(state)
-    for line in expected:
-        assert line in shown
-    assert ("wants a rematch" in shown, "In: " in shown) == (
-        len(expected) > 0 and "bo" in expected[0],
-        len(expected) > 1,
-    )
-    action = action_of(state, "n")
-    assert action
-    assert action.entry(state).label == label
+    lines = [*(line.strip() for line in text(state).splitlines()), ""]
+    assert lines.index(button) > lines.index(next(line for line in lines if "ada" in line))
+    assert lines[lines.index(button) + 1] == below
+    assert on_key(state, "n")[1] == RaceAgain()
 
 
 def test_an_attempt_that_is_over_alone_is_finished_not_resigned() -> None:
@@ -156,7 +145,7 @@ def test_results_name_the_match_first() -> None:
     evening = Evening(races=("one", state.race_id), table=tuple(rows), best_of={"3": "ada"})
     options = structs.replace(header("corners").options, best_of=3)
     match = replace(state, evening=evening, header=structs.replace(header("corners"), options=options))
-    assert " ada wins the match 2 : 1. 2nd of 3, behind ada" in text(match)
+    assert "ada wins the match 2 : 1. 2nd of 3, behind ada" in text(match)
     assert "the match" not in text(replace(match, race_id="another"))
 
 
@@ -166,6 +155,12 @@ def test_ghosts_are_ranked_among_the_racers() -> None:
     assert "~ dee" in text(state)
     assert "~ dee's ghost" in text(replace(finished("corners"), ghosts=(GHOST,)))
     assert "~ dee ✓ 9.0 s" in text(replace(state, width=60, height=20))
+
+
+def test_results_show_par_only_if_it_is_worth_a_boast() -> None:
+    state = replace(finished("corners"), par=("worse",) * 5 + ("better",) * 5)
+    assert "▲ 5 beat you  ▼ 5 behind" in text(state)
+    assert "beat you" not in text(replace(state, par=("worse",) * 4 + ("better",) * 5))
 
 
 def test_results_show_records_the_day_and_a_legend_of_par() -> None:
@@ -203,7 +198,7 @@ def test_h_races_against_the_ghosts_of_a_finished_race() -> None:
     assert on_key(state, "h")[1] == RaceAgain(ghosts=True)
     action = action_of(state, "h")
     assert action
-    assert action.entry(state).label == "race ghosts"
+    assert action.entry(state).label == "ghosts"
 
 
 def test_the_scores_include_records_and_your_own() -> None:

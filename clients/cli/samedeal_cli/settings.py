@@ -50,6 +50,7 @@ class Settings:
     animation: Annotated[bool, "animate the full screen"] = True
     auto_drop: Annotated[bool, "play a clicked card that has only one destination"] = True
     reactions: Annotated[bool, "show the racers' reactions"] = True
+    clock: Annotated[bool, "show the clock of a running race on the full screen"] = True
     screen_reader: Annotated[bool, "plain sentences instead of drawings, and no full screen"] = False
     json: bool = False
     quiet: bool = False

@@ -6,7 +6,7 @@ from typing import Final
 
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
-from samedeal.share.phrases import deal_line, headline
+from samedeal.share.headlines import deal_line, result_headline
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board, Progress, Reaction, View
 from samedeal_cli.line.console import Console, print_event
@@ -136,8 +136,10 @@ class Narrator:
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         standings = phrases.with_unique_names(self._connection.standings)
-        race = self._game.slug, standings, self._connection.seat
-        self._say(*filter(None, [headline(*race), deal_line(*race)]))
+        own = next((each for each in standings if each.seat == self._connection.seat and each.attempts), None)
+        self._say(result_headline(standings, self._connection.seat, self._game.slug))
+        if own and sum(1 for each in standings if each.attempts) > 1:
+            self._say(deal_line(own, self._game.slug))
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race_id}"
         self._say(*next_commands(link, sealed=sealed, deal=deal, has_seat=self._connection.seat is not None))

@@ -68,6 +68,12 @@ def waiting_phrase(standings: Iterable[Standing], seat: int | None, left_ms: int
     return f"Waiting for {listed(names)}{most}." if names else ""
 
 
+def start_phrase(awaited: Sequence[str], left_ms: int | None) -> str:
+    """Return for whom a race or a rematch waits: ``Starts in 24 s. Waiting for you and bo.``"""
+    left = "" if left_ms is None else f"Starts in {-(-left_ms // 1000)} s."
+    return " ".join(filter(None, [left, f"Waiting for {listed(awaited)}." if awaited else ""]))
+
+
 def versus_phrase(record: Versus, name: str | None = None) -> str:
     """Return a head-to-head record: ``ada 3 : 1 bo, 2 tied``."""
     tied = f", {record.tied} tied" if record.tied else ""

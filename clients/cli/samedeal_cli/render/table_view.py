@@ -24,12 +24,13 @@ FAN: Final = 9
 """How many lower cards of a fan fit on one line if there is room. Wider columns would tear the table apart."""
 DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
-TIGHT: Final = 4
-"""The width of a key and a name without a space between them."""
-ROOMY: Final = 72
-"""The minimum width for room before the names of places on a table without keys."""
+WHOLE_FAN: Final = 26
+"""The width of a fan of eight cards."""
 NARROW: Final = 48
-"""The minimum width for the names of places on a table without keys; on narrower ones, only cards are drawn."""
+"""The minimum width for what stands before the cards of a table without keys; on narrower ones, only cards are drawn.
+"""
+WIDE: Final = 72
+"""The minimum width of a table as text."""
 TEXT_HEIGHT: Final = 17
 """The maximum height of a table as text."""
 
@@ -52,6 +53,8 @@ class Marks(NamedTuple):
     """Places with changes that the server has not confirmed yet."""
     home: Collection[str] = ()
     """Places whose cards are home and stay there."""
+    named: bool = False
+    """Whether places have their names, which moves consist of, instead of their keys."""
 
 
 class _Plan(NamedTuple):
@@ -100,6 +103,15 @@ class TableDrawing:
         self.is_boxed = self._plan.boxed
         """Whether there is room for the borders of all cards."""
 
+    @property
+    def shows_whole_fans(self) -> bool:
+        """Whether fans of eight cards fit on one line."""
+        label = self._label(self._plan)
+        fans = [(row, at) for row in self._grid for at, place in enumerate(row) if place in self._fans]
+        starts = self._starts(self._plan)
+        widths = [starts[text_table.next_column(row, at)] - starts[at] - label - 1 for row, at in fans]
+        return min(widths, default=WHOLE_FAN) >= WHOLE_FAN
+
     def draw(self) -> None:
         """Draw the piles, in the middle of the area, and register each place as a spot of the canvas."""
         plan = self._plan
@@ -110,7 +122,7 @@ class TableDrawing:
         top = self._draw_grid()
         below = 0 if plan.beside else self._below(plan.boxed)
         end = self._area.row + self._area.height - below
-        top += gap if top + gap + len(self._hanging) * (DEEP + 2) <= end else 0
+        top += gap if top + gap + len(self._hanging) * (DEEP + 2 * plan.boxed) <= end else 0
         for at, row in enumerate(self._hanging):
             room = (end - top) // (len(self._hanging) - at)
             self._draw_hanging(row, top, room)
@@ -135,8 +147,6 @@ class TableDrawing:
             tall = self._area.height - self._under(boxed=False)
             lines = max(1, min(3, tall // rows)) if self._fans else 1
             gap = 1 if lines == 1 and tall >= 2 * rows - 1 else 0
-            if self._label(_Plan(boxed=False)) == TIGHT and tall >= 2 * rows:
-                lines, gap = 2, 0  # names above the cards
             yield _Plan(boxed=False, lines=lines, gap=gap)
 
     def _fits(self, plan: _Plan) -> bool:
@@ -153,7 +163,7 @@ class TableDrawing:
 
     def _under(self, boxed: bool) -> int:
         """Return the minimum height of the area below the grid."""
-        return len(self._hanging) * (DEEP + 1 + boxed) + self._below(boxed)
+        return len(self._hanging) * (DEEP + 2 * boxed) + self._below(boxed)
 
     def _below(self, boxed: bool) -> int:
         """Return the height of the named piles below the grid."""
@@ -180,23 +190,14 @@ class TableDrawing:
 
     def _hanging_step(self, plan: _Plan, row: text_table.Row) -> int:
         widest = SLOT + CARD_WIDTH + 2 if plan.boxed else 12
-        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 3 + self._gap(plan)
+        least = SLOT + CARD_WIDTH + 1 if plan.boxed else self._label(plan) + 4
         return max(least, min(widest, self._area.width // len(row)))
 
     def _label(self, plan: _Plan) -> int:
-        """Return the width of a place's key and name, with the space after them."""
-        if self._is_text:
+        """Return the width of a place's key or name, with the space after it."""
+        if self._is_text or (self._marks.named and (self._marks.keys or self._area.width >= NARROW)):
             return 3
-        if self._marks.keys:
-            columns = max(len(row) for row in [*self._grid, *self._hanging])
-            return 5 if self._area.width // columns >= 9 else TIGHT
-        if self._area.width < NARROW:
-            return 0
-        return 5 if self._area.width >= ROOMY and not plan.boxed else 3
-
-    def _gap(self, plan: _Plan) -> int:
-        """Return the width of the space between columns."""
-        return 0 if self._label(plan) == TIGHT and not plan.boxed else 1
+        return SLOT if self._marks.keys or self._area.width >= NARROW else 0
 
     # Piles.
 
@@ -207,7 +208,7 @@ class TableDrawing:
         for row in self._grid:
             for column, place in enumerate(row):
                 if place != ".":
-                    width = starts[text_table.next_column(row, column)] - starts[column] - self._gap(plan)
+                    width = starts[text_table.next_column(row, column)] - starts[column] - 1
                     draw(place, row_at, self._area.column + starts[column], width)
             row_at += plan.lines + plan.gap
         return row_at - (plan.gap if self._grid else 0)
@@ -226,10 +227,9 @@ class TableDrawing:
 
     def _draw_text(self, place: str, row: int, column: int, width: int) -> None:
         fan, lines, label = place in self._fanned, self._plan.lines, self._label(self._plan)
-        start, stacked = column + label, not fan and lines == 2 and label == TIGHT
-        self._draw_label(place, row, column, alone=stacked)
-        self._canvas.spots[place] = Spot(row, column, width, lines if fan else 1 + stacked)
-        row += stacked
+        start = column + label
+        self._draw_label(place, row, column, column)
+        self._canvas.spots[place] = Spot(row, column, width, lines if fan else 1)
         if fan and self._piles[place]:
             self._draw_fan(place, row, start, column + width - start)
         elif self._is_text:
@@ -273,7 +273,7 @@ class TableDrawing:
         for at, line in enumerate(("┌───┐", "│   │", "└───┘")):
             self._canvas.write(row + at, column, line, border)
         if labelled:
-            self._draw_name(place, row, column + 1, column - SLOT)
+            self._draw_label(place, row, column - SLOT, column + 1)
             if len(pile) > 1 and place not in self._fanned:
                 self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
         text = "▒▒▒" if hidden else f"{pile[-1]:>3}" if pile else self._empty(place)
@@ -289,21 +289,28 @@ class TableDrawing:
         """Return the text of an empty place, in three cells."""
         return f" {self._labels.get(place, '·')} "
 
-    def _draw_label(self, place: str, row: int, column: int, *, alone: bool = False) -> None:
-        """Draw the label before a card, or alone on its line."""
-        if label := self._label(self._plan):
-            self._draw_name(place, row, column + (SLOT if alone and self._marks.keys else label - 3), column)
+    def _draw_label(self, place: str, row: int, column: int, name_column: int) -> None:
+        """Draw the key of a place or, where moves are typed, its name, and whether its cards are home."""
+        marks, end = self._marks, max(column + 1, name_column)
+        if not self.is_boxed and not self._label(self._plan):
+            return
+        if self._is_text or marks.named:
+            end = self._canvas.write(row, name_column, place, Style("place", bold=place in marks.picked))
+        if place in marks.home:
+            self._canvas.write(row, end, "✓", HOME)
+        self._draw_key(place, row, column)
 
-    def _draw_name(self, place: str, row: int, column: int, key_column: int) -> int:
-        """Draw the name of a place and its key; return the column after the name."""
+    def _draw_key(self, place: str, row: int, column: int) -> None:
+        """Draw the key of a place, unless it has its name, and the cursor."""
         marks = self._marks
+        if marks.named:
+            return
         if key := marks.keys.get(place):
             unavailable = BOLD if place in marks.picked else DIM
             style = (TARGET if marks.targets else KEY) if place in marks.choices else unavailable
-            self._canvas.write(row, key_column, key, style._replace(reverse=place in marks.choices))
-        named = Style("place", reverse=marks.cursor == place, bold=place in marks.picked)
-        end = self._canvas.write(row, column, place, named)
-        return self._canvas.write(row, end, "✓", HOME) if place in marks.home else end
+            self._canvas.write(row, column, key, style._replace(reverse=place in marks.choices))
+        if marks.cursor == place:
+            self._canvas.write(row, column + 1, "▸", BOLD)
 
     def _draw_hanging(self, row: text_table.Row, top: int, room: int) -> None:
         step = self._hanging_step(self._plan, row)
@@ -311,16 +318,16 @@ class TableDrawing:
         for at, place in enumerate(row):
             column = self._area.column + step * at
             draw(place, top, column, room)
-            self._canvas.spots[place] = Spot(top, column, step - self._gap(self._plan), room)
+            self._canvas.spots[place] = Spot(top, column, step - 1, room)
 
     def _draw_column(self, place: str, row: int, column: int, room: int) -> None:
         """Draw cards one below the other; a number replaces those that do not fit."""
-        self._draw_label(place, row, column, alone=True)
+        self._draw_label(place, row, column, column)
         column += self._label(self._plan)
-        lower = text_table.top_cards(self._piles[place], room - 1)[:-1]
-        for line, card in enumerate(lower, start=row + 1):
+        lower = text_table.top_cards(self._piles[place], room)[:-1]
+        for line, card in enumerate(lower, start=row):
             self._canvas.cards(line, column, card, self._style(place))
-        self._draw_top(place, row + 1 + len(lower), column)
+        self._draw_top(place, row + len(lower), column)
 
     def _draw_cascade(self, place: str, row: int, column: int, room: int) -> None:
         """Draw overlapping cards with borders."""
@@ -331,15 +338,17 @@ class TableDrawing:
             self._canvas.cards(line, box + 1, f"{card:>3}")
         if lower:
             self._canvas.write(row, box, "┌───┐", DIM)
-        self._draw_name(place, row, box + 1, column)
+        self._draw_label(place, row, column, box + 1)
 
     def _draw_named(self, row: int, column: int, *, down: int = 0, across: int = 0) -> None:
         """Draw named piles as cards with borders, and beside each its name and the number of cards."""
-        slot = 0 if self._marks.keys else SLOT
+        keys = bool(self._marks.keys)
         for place in self._named:
-            self._draw_card(place, row, column + slot)
-            beside, pile = column + slot + CARD_WIDTH + 1, self._piles[place]
-            end = self._draw_name(place, row + 1, beside + SLOT - slot, beside)
+            box, pile = column + SLOT * (not keys), self._piles[place]
+            self._draw_card(place, row, box)
+            self._draw_key(place, row + 1, box + CARD_WIDTH + 1)
+            named = Style("place", bold=place in self._marks.picked)
+            end = self._canvas.write(row + 1, box + CARD_WIDTH + 1 + SLOT * keys, place, named)
             if pile and (len(pile) > 1 or pile[-1] == BACK):
                 self._canvas.write(row + 1, end + 1, str(len(pile)))
             self._canvas.spots[place] = Spot(row, column, SIDE_WIDTH - 4, CARD_HEIGHT)
@@ -353,7 +362,8 @@ class TableDrawing:
             text = text_table.named_pile(place, self._piles[place])
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
             if not self._is_text:
-                self._draw_name(place, row, column + slot, column)
+                self._draw_key(place, row, column)
+                self._canvas.write(row, column + slot, place, Style("place", bold=place in self._marks.picked))
             self._canvas.spots[place] = Spot(row, column, end - column)
             column = end + 2
 
@@ -366,7 +376,7 @@ def board_lines(game: Game | GameDescription, board: Board, settings: Settings, 
 
     A number such as ``+3`` replaces cards that do not fit. The last line has what the racer knows besides the piles.
     """
-    canvas = Canvas(max(width, ROOMY), TEXT_HEIGHT)  # a terminal that is too narrow wraps the lines
+    canvas = Canvas(max(width, WIDE), TEXT_HEIGHT)  # a terminal that is too narrow wraps the lines
     area = Spot(0, 0, width, TEXT_HEIGHT)
     TableDrawing(canvas, area, game.layout, game.fanned, board.table, labels=game.labels, cards="text").draw()
     if settings.plain:

@@ -7,7 +7,7 @@ from typing import Final
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Style
+from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock, evening_phrase
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.texts import GOOD
@@ -16,6 +16,7 @@ from samedeal_cli.state.race_state import RaceState
 TWO_COLUMNS: Final = 72
 """The minimum width for a second column."""
 
+BUTTON: Final = Style("good", bold=True, reverse=True)
 NEWS: Final = Style("news")
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
 
@@ -30,7 +31,10 @@ def draw_heading(state: RaceState, canvas: Canvas, right: str, style: Style = BO
     if watching and end + cells(watching) + 3 < start:
         start -= cells(watching) + 3
         canvas.write(0, start, watching, DIM)
-    canvas.write(0, end, f" · {state.race_id}", most=max(0, start - end - 2))
+    race = f" · {state.race_id}"
+    alone = state.header is not None and state.header.options.max_racers == 1 and not state.practice
+    if end + cells(race) + 2 <= start and not alone:
+        canvas.write(0, end, race)
     canvas.line(1)
     if state.evening and state.evening.table:
         text = f"This evening: {evening_phrase(state.evening, state.header.options.best_of if state.header else 1)}"
@@ -42,10 +46,9 @@ def draw_messages(
 ) -> None:
     """Draw the advice, below it the notice or the pending move, and at the end the latest news."""
     width, running = canvas.width - 2, state.stage == "running"
-    queued = f" ⋯{len(state.queued_keys)}" if state.queued_keys else ""
-    notice, style = (f"> {state.pending}{queued}" if state.pending else ""), DIM
+    notice, style = state.pending_text, DIM
     if state.notice:
-        notice = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "") + state.notice.text
+        notice = {"bad": "✗ ", "good": "✓ "}.get(state.notice.tone, "") + state.with_keys(state.notice.text)
         style = TONES[state.notice.tone]
     notices = wrap(notice, width, break_on_hyphens=False)
     room = min(2, lines - len(notices))
@@ -58,6 +61,17 @@ def draw_messages(
     for line, item in enumerate(news, start=row + lines - len(news)):
         time = f"{clock(item.ms)[:-2]:>5}  " if item.ms is not None else ""
         canvas.write(line, 1, fitted(time + item.text, width, "…"), NEWS)
+
+
+def draw_button(canvas: Canvas, area: Spot, key: str, text: str, below: str = "") -> None:
+    """Draw the one big action of a screen over the whole width, with a line below it."""
+    for row in range(area.row, area.row + area.height):
+        canvas.write(row, area.column, " " * area.width, BUTTON)
+    lines = [f"{key}  {text}", below] if below else [f"{key}  {text}"]
+    for row, line in enumerate(lines, start=area.row + (area.height - len(lines)) // 2):
+        shown = fitted(line, area.width, "…")
+        canvas.write(row, area.column + (area.width - cells(shown)) // 2, shown, BUTTON)
+    canvas.spots[f"key:{key}"] = area
 
 
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
+from secrets import token_hex
 from typing import Final
 
 from msgspec import structs
@@ -17,6 +18,7 @@ from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
+from samedeal_cli.failure import Failure
 from samedeal_cli.net.practice_connection import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
@@ -26,7 +28,7 @@ from samedeal_cli.screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.screen.race_tasks import REPLAY_TIMEOUT_S, RaceTasks
 from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.screen.texts import text_lines
-from samedeal_cli.searches import line_replay
+from samedeal_cli.searches import PublicDeal, line_replay
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
 from samedeal_cli.state.race_actions import working_actions
@@ -35,11 +37,14 @@ from samedeal_cli.state.race_state import Notice, RaceState, first_state
 from samedeal_cli.state.replay_state import Player, outcome, player_of, position_of
 
 TICK_S: Final = 0.1
+FLASH_S: Final = 0.6
+"""How long the first line is reversed after the lead has changed."""
 
 TITLES: Final[Mapping[Text, str]] = {
     "help": "Keys",
     "rules": "Rules of {game}",
     "link": "Invite friends",
+    "options": "Options of this race",
     "checks": "Checks of the replay on this machine",
     "evening": "Scores",
 }
@@ -51,6 +56,8 @@ class RaceScreen(RaceTasks):
     _history: tuple[str, ...] = ()
     """The lines typed before, oldest first."""
     _mouse_down: str | None = None
+    _practice: "RaceScreen | None" = None
+    """Practice while the race waits for players. It ends when the race starts."""
 
     # The screen.
 
@@ -65,8 +72,14 @@ class RaceScreen(RaceTasks):
         self._change(width=event.size.width, height=event.size.height)
 
     def _show(self, state: RaceState) -> None:
-        if state.stage != self.state.stage and isinstance(self.app.screen, Question):
-            self.app.screen.dismiss(False)
+        if state.stage != self.state.stage:
+            if isinstance(self.app.screen, Question):
+                self.app.screen.dismiss(False)
+            if self._practice in self.app.screen_stack:
+                while self.app.screen is not self:
+                    self.app.pop_screen()
+        if state.flash and not self.state.flash:
+            self.set_timer(FLASH_S, partial(self._change, flash=False))
         self.state = state
         entries = [action.entry(state) for action in working_actions(state)]
         self.show(draw_screen(state, state.width, state.height), self._look, entries)
@@ -76,7 +89,9 @@ class RaceScreen(RaceTasks):
         return look(self.state.theme, self.state.suits, colored=self._settings.colored)
 
     def _tick(self) -> None:
-        """Redraw when the clock shows a new second."""
+        """Redraw when the clock shows a new second, or the cards of a winner fall."""
+        if self.state.confetti:
+            self._change(confetti=self.state.confetti - 1)
         left = self.connection.left_ms if self.connection else None
         shown = self.state.left_ms
         if left is not None and (shown is None or -(-left // 1000) != -(-shown // 1000)):
@@ -125,6 +140,8 @@ class RaceScreen(RaceTasks):
                 self._copy_link()
             case "copy-result":
                 self._start(self._try(self._copy_result()))
+            case "practise":
+                self._practise()
             case "open-replay":
                 self._start(self._try(self._open_replay()))
             case "open-line":
@@ -135,7 +152,7 @@ class RaceScreen(RaceTasks):
                 self._start(self._try(self._race_again(command)))
             case m.React(reaction=reaction):
                 self._start(self._try(self._react(reaction)))
-            case "help" | "rules" | "link" | "checks" | "evening":
+            case "help" | "rules" | "link" | "options" | "checks" | "evening":
                 self._show_text(command)
             case Ask(question=question, then=then):
                 self.app.push_screen(Question(question), lambda yes: self._take_step(then(self.state)) if yes else None)
@@ -171,6 +188,17 @@ class RaceScreen(RaceTasks):
             self.press("ctrl+r" if text == RESTART else "!")
         elif self.state.pending is None and self.state.can_play:
             self._take_step(play(self.state, text))
+
+    def _practise(self) -> None:
+        """Practise on a random deal of the same game."""
+        if header := self.state.header:
+            try:
+                practice = Practice(PublicDeal(header.game, token_hex(8), header.variant))
+            except Failure as failure:
+                return self._change(notice=Notice(failure.format_message(), "bad"))
+            self._practice = practice_screen(self._settings, practice, plain=self.state.ascii)
+            self.app.push_screen(self._practice)
+        return None
 
     async def _open_replay(self) -> None:
         replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))

@@ -97,9 +97,11 @@ class RaceTasks(CanvasScreen):
     def _update_snapshot(self) -> None:
         if connection := self.connection:
             now = connection.view, connection.standings, connection.left_ms, connection.ghosts
-            rematch = self.state.rematch and self.state.rematch.race
+            stage, called = self.state.stage, self.state.rematch and self.state.rematch.race
             self._show(race_update.update(self.state, *now))
-            if self.state.rematch and self.state.rematch.race != rematch:
+            calls = self.state.rematch is not None and self.state.rematch.race != called
+            calls |= stage != self.state.stage and (self.state.stage == "countdown" or self.state.confetti > 0)
+            if calls:
                 self.app.bell()
             if connection.over:
                 self._ended.set()

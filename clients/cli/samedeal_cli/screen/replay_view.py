@@ -142,7 +142,7 @@ def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, mark
     game = track.steps[index].game
     changed = _arrived(track.steps[index - 1].game, game) if index and marked else set()
     area = room._replace(height=room.height - 1)
-    marks = Marks(picked=changed)
+    marks = Marks(named=True, picked=changed)
     TableDrawing(canvas, area, game.layout, game.fanned, game.view(), marks, labels=game.labels).draw()
     facts = " · ".join(filter(None, [with_cards(game.why_over), *game.facts]))
     canvas.write(room.row + room.height - 1, room.column, facts, DIM, most=room.width)

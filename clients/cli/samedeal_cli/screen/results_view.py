@@ -6,14 +6,15 @@ from typing import Final
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.outcomes import OUTCOMES
 from samedeal.race.standings import Standing
-from samedeal.share.phrases import achieved, deal_line, duration, headline, match_line, ordinal
+from samedeal.share.headlines import deal_line, match_headline, result_headline
+from samedeal.share.phrases import achieved, duration, listed, ordinal
 from samedeal.wire.documents import Daily, Result
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import counted, local_time, short_deal, versus_phrase
+from samedeal_cli.render.phrases import counted, local_time, short_deal, start_phrase, versus_phrase
 from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.screen.drawing import NEWS, TONES, draw_heading, top_ranking
+from samedeal_cli.screen.drawing import BUTTON, NEWS, TONES, draw_button, draw_heading, top_ranking
 from samedeal_cli.screen.texts import BAD, GOOD
 from samedeal_cli.state.race_state import RaceState
 
@@ -24,8 +25,19 @@ SQUARES: Final = {
     "worse": ("▼", Style("diamond"), "behind"),
 }
 """The result of one of the computer's plays, compared with the player's: its mark and what that means."""
-PODIUM: Final = 6
-"""The height of the podium, with an empty line."""
+STEPS: Final = 3
+"""The height of the podium's highest step."""
+PODIUM: Final = STEPS + 2
+"""The height of the podium with names and an empty line."""
+TALL: Final = 24
+"""The height from which the headline and the button have three lines."""
+HEADLINE: Final = Style(bold=True, reverse=True)
+SUITS: Final = (
+    ("♠", Style("spade")),
+    ("♥", Style("heart")),
+    ("♦", Style("diamond")),
+    ("♣", Style("club")),
+)
 LABELS: Final = 11
 """The width of the labels of facts, and the margin before them."""
 
@@ -37,15 +49,14 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     """Draw the end of a race, or that it was cancelled."""
     cancelled = state.stage == "cancelled"
     draw_heading(state, canvas, "cancelled" if cancelled else "the race is over")
-    bottom = canvas.height - 2
-    canvas.line(bottom)
-    if cancelled:
-        canvas.write(3, 1, "The race was cancelled. There is no ranking.")
+    tall, rematch = canvas.height >= TALL, _rematch_texts(state)
+    lines = 3 if tall else 2 if rematch[1] else 1
+    button = Spot(canvas.height - 1 - lines, 0, canvas.width, lines)
+    bottom = button.row - 1
     facts = list(_facts(state, canvas.width - LABELS - 1))
-    below = _below_the_facts(state)
-    last = max(bottom - len(facts) - len(below), 6 + min(3, len(state.ranking)))
+    last = max(bottom - len(facts), 6 + min(3, len(state.ranking)))
     racers = [standing for standing in state.standings if standing.attempts]
-    row = 4 if cancelled else _draw_headline(state, canvas, 2)
+    row = _draw_headline(state, canvas, 2, 3 if tall else 1)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
         row = _draw_podium(state, canvas, row, racers[:3])
     shown = top_ranking(state, max(1, last - 1 - row))
@@ -53,64 +64,87 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     draw_standings(canvas, area, shown, game=_slug(state), seat=state.seat, levels=state.levels)
     if len(state.ranking) > len(shown):
         canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
+    last = min(last, row + len(shown) + 2)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
         canvas.write(line, 1, label, DIM)
         column = LABELS
         for text, style in parts:
             column = canvas.write(line, column, fitted(text, canvas.width - column - 1, "…"), style)
-    for line, (text, style) in enumerate(below, start=bottom - len(below)):
-        canvas.write(line, 0, " " * canvas.width)
-        canvas.write(line, 1, fitted(text, canvas.width - 2, "…"), style)
+    if state.confetti:
+        _draw_confetti(canvas, state.confetti)
+    canvas.line(bottom)
+    if state.notice:
+        canvas.write(bottom, 1, fitted(f" {state.notice.text} ", canvas.width - 2, "…"), TONES[state.notice.tone])
+    if state.header:
+        draw_button(canvas, button, "n", *rematch)
 
 
-def _below_the_facts(state: RaceState) -> list[tuple[str, Style]]:
-    """Return who wants a rematch, or the notice; for whom the rematch waits, and when it starts."""
+def _rematch_texts(state: RaceState) -> tuple[str, str]:
+    """Return what the big button does and, on a second line, who is in the rematch and when it starts."""
     rematch = state.rematch
-    lines = [(state.notice.text, TONES[state.notice.tone])] if state.notice else []
-    if rematch and not state.notice:
-        game = GAMES.get(rematch.game)
-        other = "" if not game or (state.header and state.header.game == game.slug) else f" with {game.title}"
-        lines = [(f"{rematch.by} wants a rematch{other}: press n to join.", NEWS)]
-        if rematch.stage != "open":
-            lines = [("The rematch has started: press n to watch.", NEWS)]
-    if rematch and rematch.stage == "open" and rematch.players:
-        own = state.me.name if state.me else None
-        awaited = ", ".join("you" if name == own else name for name in rematch.awaited)
-        waiting = f" Waiting for {awaited}." if awaited else ""
-        left = "" if state.left_ms is None else f" Starts in {-(-state.left_ms // 1000)} s at the latest."
-        lines.append((f"In: {', '.join(rematch.players)}.{waiting}{left}", PLAIN))
-    return lines
+    if rematch is None:
+        return "Rematch" if state.may_rematch else "New race like this", ""
+    if rematch.stage != "open":
+        return "Watch the rematch", "It has started."
+    game = GAMES.get(rematch.game)
+    other = "" if not game or game.slug == _slug(state) else f" with {game.title}"
+    own = state.me.name if state.me else None
+    awaited = ["you" if name == own else name for name in rematch.awaited]
+    players = rematch.players or (rematch.by,)
+    who = f"{listed(players)} {'is' if len(players) == 1 else 'are'} in."
+    return f"Rematch{other}", f"{who} {start_phrase(awaited, state.left_ms)}"
+
+
+def _draw_confetti(canvas: Canvas, frames: int) -> None:
+    """Let suits fall through the empty cells."""
+    for column in range(1, canvas.width, 3):
+        row = (column * 7 - frames * (1 + column % 2)) % canvas.height
+        if canvas.grid[row][column].text == " ":
+            canvas.write(row, column, *SUITS[column % 4])
 
 
 def _draw_podium(state: RaceState, canvas: Canvas, row: int, racers: Sequence[Standing]) -> int:
-    """Draw the first three on steps, with the winner in the middle; return the line after them."""
+    """Draw the steps of the first three with the winner in the middle, and their names below; return the next line."""
     width = min(22, (canvas.width - 4) // 3)
     left = (canvas.width - 3 * width) // 2
-    height = PODIUM - 2
     for position, top, standing in zip((1, 0, 2), (0, 1, 2), racers, strict=False):
         column = left + width * position
+        for line in range(top, STEPS):
+            canvas.write(row + line, column + 1, ("█" if line == top else "▓") * (width - 2), Style("bar"))
+        place = f" {standing.place} " if top == STEPS - 1 else f" {standing.place} ".center(width - 2, "▓")
+        canvas.write(row + STEPS - 1, column + (width - cells(place)) // 2, place, Style("bar"))
         name = fitted(standing.name, width - 2, "…")
         style = GOOD if standing.seat == state.seat else BOLD
-        canvas.write(row + top, column + (width - cells(name)) // 2, name, style)
-        for line in range(top + 1, height + 1):
-            canvas.write(row + line, column + 1, ("█" if line == top + 1 else "▓") * (width - 2), Style("bar"))
-        canvas.write(row + height, column + 1, f" {standing.place} ".center(width - 2, "▓"), Style("bar"))
+        canvas.write(row + STEPS, column + (width - cells(name)) // 2, name, style)
     return row + PODIUM
 
 
-def _draw_headline(state: RaceState, canvas: Canvas, row: int) -> int:
-    """Draw who has won the match and the race, then your result on the deal; return the line after them."""
-    slug, options = _slug(state), state.header.options if state.header else None
-    race = state.standings, state.seat
-    match = match_line(state.evening, options.best_of, state.race_id, *race) if state.evening and options else ""
-    first = state.me is not None and state.me.place == 1
-    text = ". ".join(filter(None, [match, headline(slug, *race)]))
-    canvas.write(row, 1, fitted(text, canvas.width - 2, "…"), GOOD if first else BOLD)
+def _draw_headline(state: RaceState, canvas: Canvas, row: int, height: int) -> int:
+    """Draw who has won the match and the race in a band, then your result on the deal; return the line after them."""
+    slug, options, race = _slug(state), state.header.options if state.header else None, (state.standings, state.seat)
+    match = match_headline(state.evening, options.best_of, state.race_id, *race) if state.evening and options else ""
+    text = ". ".join(filter(None, [match, result_headline(*race, slug)]))
+    if state.stage == "cancelled":
+        text = "The race was cancelled. There is no ranking."
+    won, middle = state.has_won, row + height // 2
+    for line in range(row, row + height):
+        canvas.write(line, 0, " " * canvas.width, BUTTON if won else HEADLINE)
+    text = fitted(text, canvas.width - (12 if won else 2), "…")
+    canvas.center(middle, f"♠ ♥  {text}  ♦ ♣" if won else text, BUTTON if won else HEADLINE)
     board = state.view.board if state.view and state.me and state.me.outcome != "won" else None
     cause = advice(board) if board and board.outcome != "playing" else ""
-    deal = ". ".join(filter(None, [deal_line(slug, *race), cause]))
-    canvas.cards(row + 1, 1, fitted(deal, canvas.width - 2, "…"))
-    return row + (3 if deal else 2)
+    alone = sum(1 for each in state.standings if each.attempts) < 2
+    deal = deal_line(state.me, slug) if state.me and state.me.attempts and not alone else ""
+    deal = ". ".join(filter(None, [deal, cause, _new_best(state)]))
+    canvas.cards(row + height, 1, fitted(deal, canvas.width - 2, "…"))
+    return row + height + (2 if deal else 1)
+
+
+def _new_best(state: RaceState) -> str:
+    """Return that this was your fastest solution of the game, if you have solved it before."""
+    games = [each for each in state.scores.games if each.game == _slug(state)] if state.scores else []
+    fastest = state.me and games and games[0].best_ms == state.me.ms and games[0].solved > 1
+    return "New best!" if fastest and state.me and state.me.outcome == "won" else ""
 
 
 def _facts(state: RaceState, width: int) -> Iterator[Line]:
@@ -130,10 +164,11 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "analysis", [(state.analysis.text + (" Press w." if state.analysis.line else ""), PLAIN)]
         if own and own.step is not None:
             yield "", [(f"You {own.described()}.", PLAIN)]
-    if state.par:
+    if state.par and 2 * state.par.count("worse") >= len(state.par):  # otherwise it is nothing to brag about
         number, room = len(state.par), min(width, len(state.par))
         yield "par", [SQUARES.get(state.par[at * number // room], ("·", DIM, ""))[:2] for at in range(room)]
-        counts = (f"{sign} {state.par.count(kind)} {text}" for kind, (sign, _, text) in SQUARES.items())
+        squares = [(state.par.count(kind), sign, text) for kind, (sign, _, text) in SQUARES.items()]
+        counts = (f"{sign} {number} {text}" for number, sign, text in squares if number)
         yield "computer", [("  ".join(counts), DIM)]
 
 

@@ -31,7 +31,9 @@ LAST_MINUTE_MS: Final = 60_000
 def draw_running(state: RaceState, canvas: Canvas) -> None:
     """Draw the table that the state shows, and the standings beside or below it."""
     last_minute = state.left_ms is not None and state.left_ms <= LAST_MINUTE_MS
-    draw_heading(state, canvas, _score(state), BAD if last_minute else BOLD)
+    draw_heading(state, canvas, _score(state), BAD if last_minute and state.clock else BOLD)
+    if state.flash:
+        canvas.paint(Spot(0, 0, canvas.width), reverse=True)
     small = canvas.height < 24
     bottom = canvas.height - 2
     message_lines = 2 if small else 4 if canvas.height < 30 else 6  # with those of the instruction
@@ -39,7 +41,7 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
         canvas.line(bottom)
     messages = bottom + (1 if small else 0) - message_lines
     beside = canvas.width >= TWO_COLUMNS and not state.rivals_hidden and not _needs_width(state, canvas, messages)
-    rule = messages - 1 - (0 if beside or state.rivals_hidden else 1)
+    rule = messages - 1
     area = _board_area(canvas, rule, beside=beside)
     tables = _tables_at_once(state, area)
     if tables > 1:
@@ -53,7 +55,8 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
     if beside:
         _draw_standings(state, canvas, rule)
     elif not state.rivals_hidden:
-        canvas.write(rule + 1, 1, fitted(one_line_standings(state), canvas.width - 2, "…"))
+        canvas.line(1)
+        canvas.write(1, 2, f" {one_line_standings(state, canvas.width - 6)} ")
     draw_messages(state, canvas, messages, message_lines, instruction(state))
 
 
@@ -92,13 +95,16 @@ def _board_area(canvas: Canvas, rule: int, *, beside: bool) -> Spot:
 
 def _needs_width(state: RaceState, canvas: Canvas, messages: int) -> bool:
     """Return whether more tables, or the boxed cards that the player wants, fit only without the standings column."""
-    areas = _board_area(canvas, messages - 1, beside=True), _board_area(canvas, messages - 2, beside=False)
+    areas = [_board_area(canvas, messages - 1, beside=beside) for beside in (True, False)]
     if _tables_at_once(state, areas[0]) < _tables_at_once(state, areas[1]):
         return True
-    if state.cards != "boxed" or not state.game:
+    if not state.game or state.shows_all:
         return False
-    boxed = [TableDrawing(canvas, area, state.game.layout, state.game.fanned, {}).is_boxed for area in areas]
-    return boxed == [False, True]
+    game, marks = state.game, Marks(keys=state.selection.keys if state.can_play else {})
+    drawings = [TableDrawing(canvas, area, game.layout, game.fanned, {}, marks, cards=state.cards) for area in areas]
+    if state.cards == "boxed" and [drawing.is_boxed for drawing in drawings] == [False, True]:
+        return True
+    return [drawing.is_boxed or drawing.shows_whole_fans for drawing in drawings] == [False, True]
 
 
 def _tables_at_once(state: RaceState, area: Spot) -> int:
@@ -139,6 +145,7 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
         picks = selection.picks
         marks = marks._replace(
             keys=selection.keys,
+            named=state.named,
             choices=selection.choices,
             targets=bool(picks),
             picked=picks or state.hinted,
@@ -148,7 +155,7 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
 
 
 def _score(state: RaceState) -> str:
-    left = clock(state.left_ms)[:-2] if state.left_ms is not None else ""
+    left = clock(state.left_ms)[:-2] if state.left_ms is not None and state.clock else ""
     board = state.board
     if not board or not state.game or state.shows_all:
         return f"{left} left" if left else ""
@@ -224,11 +231,19 @@ def _result(state: RaceState, racer: Standing | Ghost) -> str:
     return mark + result_of(state, racer)
 
 
-def one_line_standings(state: RaceState) -> str:
-    """Return the standings on one line, with a mark on yours."""
-    parts = []
-    for racer in state.ranking:
-        seat, place = (None, "~") if isinstance(racer, Ghost) else (racer.seat, f"{racer.place}")
-        mark = "▸" if seat is not None and seat in (state.watched_seat, state.seat) else ""
-        parts.append(f"{mark}{place} {'you' if racer is state.me else racer.name} {_result(state, racer)}")
-    return "   ".join(parts) or "no racers"
+def one_line_standings(state: RaceState, width: int) -> str:
+    """Return the standings on one line, with a mark on yours; those that do not fit are counted."""
+    text = "no racers"
+    for most in range(len(state.ranking), 0, -1):
+        shown = top_ranking(state, most)
+        hidden = len(state.ranking) - len(shown)
+        text = "   ".join([*(_short_standing(state, racer) for racer in shown), *([f"+{hidden}"] if hidden else [])])
+        if cells(text) <= width:
+            break
+    return fitted(text, width, "…")
+
+
+def _short_standing(state: RaceState, racer: Standing | Ghost) -> str:
+    seat, place = (None, "~") if isinstance(racer, Ghost) else (racer.seat, f"{racer.place}")
+    mark = "▸" if seat is not None and seat in (state.watched_seat, state.seat) else ""
+    return f"{mark}{place} {'you' if racer is state.me else racer.name} {_result(state, racer)}"

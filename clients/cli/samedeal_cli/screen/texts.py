@@ -5,6 +5,9 @@ from textwrap import wrap
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Header
+from samedeal.share.phrases import clock, played_for_score
+from samedeal.wire.documents import GameDescription
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
 from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, versus_phrase
 from samedeal_cli.render.qr_code import qr_lines
@@ -13,6 +16,11 @@ from samedeal_cli.state.race_actions import SECTIONS
 from samedeal_cli.state.race_commands import Text
 from samedeal_cli.state.race_state import Check, RaceState
 
+SPECTATORS: Final = {
+    "progress": "see scores only",
+    "after": "see all after the end",
+    "open": "see all tables",
+}
 GOOD: Final = Style("good", bold=True)
 BAD: Final = Style("bad", bold=True)
 
@@ -49,10 +57,35 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
         case "link":
             qr_code = qr_lines(state.link, ascii=state.ascii)
             return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in qr_code)]
+        case "options":
+            header, game = state.header, state.game
+            rows = settings_of_race(header, game) if header and game else ()
+            return [(line, PLAIN) for name, value in rows for line in _wrapped(f"{name:<11} ", value, width)]
         case "checks":
             return list(_check_lines(state.checks, width))
         case "evening":
             return [(part, style) for line, style in _score_lines(state) for part in wrap(line, width) or [""]]
+
+
+def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a race and their values."""
+    options = header.options
+    if options.best_of > 1:
+        yield "match", f"best of {options.best_of}"
+    minutes = options.limit_ms / 60_000
+    yield "time limit", f"{minutes:g} min" if minutes.is_integer() else clock(options.limit_ms, tenths=False)
+    yield "ranking", f"solving time, then {'score' if played_for_score(game.slug) else 'cards'}"
+    yield "undo", "until a card is revealed" if options.undo else "off"
+    yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
+    yield "spectators", SPECTATORS[options.spectators]
+    secret = "fair shuffle" if options.filter == "any" else f"fair shuffle, {options.filter.partition('/')[0]}"
+    daily = "deal of the day" if header.daily else secret
+    yield "shuffle", daily if header.seed is None else "from a known seed"
+    for name, value in header.variant.items():
+        yield name, value if isinstance(value, str) else "on" if value else "off"
+    yield "countdown", f"{options.start_delay_ms / 1000:g} s"
+    sha256 = " ".join(header.commitment[at : at + 16] for at in range(0, 64, 16))
+    yield "commitment", f"sha256 {sha256}" if header.seed is None else f"{header.game}:{header.seed}"
 
 
 def help_lines(sections: Iterable[tuple[str, Iterable[tuple[str, str]]]], width: int) -> Lines:

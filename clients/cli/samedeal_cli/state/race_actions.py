@@ -64,6 +64,10 @@ def _moves_cursor(key: Direction) -> Run:
     return lambda state: (replace(state, cursor=state.selection.move_cursor(key).cursor), None)
 
 
+def _type(state: RaceState) -> Step:
+    return replace(state, named=True), "type"
+
+
 def _ask_to_end(state: RaceState) -> Step:
     return state, Ask(f"{state.end_verb.capitalize()}? Your best attempt counts.", _does(m.Resign(id=0)))
 
@@ -146,12 +150,6 @@ def _ready_label(state: RaceState) -> str:
     return "not ready" if state.me and state.me.outcome == "ready" else "ready"
 
 
-def _rematch_label(state: RaceState) -> str:
-    if state.rematch:
-        return "join the rematch" if state.rematch.stage == "open" else "watch the rematch"
-    return "rematch" if state.may_rematch else "new race like this"
-
-
 def _quit_label(state: RaceState) -> str:
     if state.seat is None or state.over or state.is_playing or state.width < ROOM_TO_EXPLAIN:
         return "quit"
@@ -174,7 +172,7 @@ PLAYING: Final = (
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
-    Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _does("type"), minor=True),
+    Action("/", "type", "type a move: Tab completes it, ↑ recalls earlier ones", _type, minor=True),
     Action("ctrl+r", _restart_label, "restart the deal (asks first)", _restart, minor=True),
     Action("!", attrgetter("end_verb"), "resign, or finish what is over (asks first)", _ask_to_end, _raced, minor=True),
     *(Action(key, "", "", _moves_cursor(key)) for key in get_args(Direction)),
@@ -192,22 +190,32 @@ RUNNING: Final = (
     Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
 LOBBY: Final = (
-    Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
+    Action("r enter", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
     Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
+    Action("p", "practise", "practise on another deal until the race starts", _does("practise"), attrgetter("game")),
     Action("s", "start now", "as the host, start with those who are ready", _does(m.Start(id=0)), _is_host),
     Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
+    Action("o", "options", "show all options of the race", _does("options"), attrgetter("header"), minor=True),
     Action("e", "", "show the scores of the evening, and your own", _does("evening")),
     Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
-    Action("n", _rematch_label, "ask for a rematch, or join it, and be ready", _race_again(), attrgetter("header")),
-    Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game),
-    Action("h", "race ghosts", "race its ghosts", _race_again(ghosts=True), attrgetter("has_ghosts"), minor=True),
-    Action("v", "watch replay", "watch the replay", _does("open-replay"), _is_over),
-    Action("w", "how to win", "watch how the deal could be solved", _does("open-line"), _has_line, minor=True),
-    Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
-    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over, minor=True),
+    Action("n", "", "ask for a rematch, or join it, and be ready", _race_again(), attrgetter("header")),
+    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over),
+    Action("v", "replay", "watch the replay", _does("open-replay"), _is_over),
+    Action("w", "solution", "watch how the deal could be solved", _does("open-line"), _has_line, minor=True),
+    Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game, minor=True),
     Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),
+    Action("f", "checks", "show the checks of the replay", _does("checks"), attrgetter("checks"), minor=True),
+    Action("r", "react", "send a reaction, or hide reactions", _choose_reaction, _is_over, minor=True),
+    Action(
+        "h",
+        "ghosts",
+        "race the same deal against its ghosts",
+        _race_again(ghosts=True),
+        attrgetter("has_ghosts"),
+        minor=True,
+    ),
 )
 LETTERS_FREE: Final = (
     Action("y", "copy link", "copy the link of the race", _does("copy-link"), minor=True),
@@ -220,6 +228,7 @@ ALWAYS: Final = (
     Action("ctrl+g", "", "show the rules of the game", _does("rules"), attrgetter("game")),
     Action("ctrl+l", "", "show the link of the race, also as a QR code", _does("link"), attrgetter("link")),
     Action("ctrl+e", "", "send a reaction, or hide reactions", _choose_reaction, attrgetter("link")),
+    Action("ctrl+d", "", "hide or show the clock", _toggles("clock", True, False)),
     Action("ctrl+t", "", "choose the theme", _sets_one("Theme", "theme", get_args(Theme))),
     Action("ctrl+k", "", "choose the size of the cards", _sets_one("Cards", "cards", get_args(Cards))),
     Action("ctrl+o", "", "use two or four suit colours", _toggles("suits", "four", "two")),

@@ -8,7 +8,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.selection import Selection
 
-Text = Literal["help", "rules", "link", "checks", "evening"]
+Text = Literal["help", "rules", "link", "options", "checks", "evening"]
 """A text that can be shown over the race."""
 
 
@@ -48,7 +48,7 @@ Command = (
     | Text
     | Ask
     | Choose
-    | Literal["copy-link", "copy-result", "type", "open-replay", "open-line", "hint", "verdict", "quit"]
+    | Literal["copy-link", "copy-result", "type", "practise", "open-replay", "open-line", "hint", "verdict", "quit"]
 )
 """What the app does: it sends a request, whose id it chooses; "quit" keeps the seat, "type" opens the move line."""
 Step = tuple[RaceState, Command | None]

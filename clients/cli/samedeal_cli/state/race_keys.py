@@ -23,6 +23,8 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
     """
     key = key_meant(state, key)
     action = action_of(state, key)
+    if state.named:
+        state = replace(state, named=False)
     waits = not action or (action in PLAYING and key not in get_args(Direction))
     if state.can_play and state.pending is not None and waits:
         return _queue(state, key), None

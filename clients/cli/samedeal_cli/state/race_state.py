@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from samedeal.analysis.analysis import Analysis
 from samedeal.race.events import Header
@@ -21,6 +21,8 @@ from samedeal_cli.settings import Cards, Settings, Suits, Theme
 from samedeal_cli.state.selection import Played, Selection
 
 Tone = Literal["", "good", "bad", "news"]
+PREFERENCES: Final = ("theme", "suits", "cards", "auto_drop", "reactions", "clock", "animation")
+"""The settings of the program that a race starts with."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,13 @@ class RaceState:
     records: tuple[Versus, ...] = ()
     """The user's records against the other racers."""
 
+    named: bool = False
+    """Whether the table shows the names of its places instead of their keys, because a move is typed."""
+    flash: bool = False
+    """Whether the lead has just changed."""
+    confetti: int = 0
+    """How many more frames of the cards that fall after you have won."""
+
     width: int = 80
     height: int = 24
     theme: Theme = "terminal"
@@ -113,6 +122,9 @@ class RaceState:
     ascii: bool = False
     reactions: bool = True
     """Whether the racers' reactions are shown."""
+    clock: bool = True
+    """Whether the clock of a running race is shown."""
+    animation: bool = False
     practice: bool = False
     """Whether this is practice: there are no server, clock and rivals, but advice."""
     hinted: tuple[str, ...] = ()
@@ -171,6 +183,18 @@ class RaceState:
     def ranking(self) -> Sequence[Standing | Ghost]:
         """The racers and the ghosts, best first."""
         return sorted((*self.standings, *self.ghosts), key=_rank) if self.ghosts else self.standings
+
+    @property
+    def has_won(self) -> bool:
+        """Whether you have won the race or, alone, solved the deal."""
+        rivals = any(standing.attempts for standing in self.others)
+        return self.over and self.me is not None and (self.me.place == 1 if rivals else self.me.outcome == "won")
+
+    @property
+    def leader(self) -> int | None:
+        """The seat of the only racer in first place."""
+        first = [standing.seat for standing in self.standings if standing.place == 1]
+        return first[0] if len(first) == 1 else None
 
     @property
     def end_verb(self) -> Literal["finish", "resign"]:
@@ -261,6 +285,19 @@ class RaceState:
         )
 
     @property
+    def pending_text(self) -> str:
+        """The pending move as the table shows its places, and how many keys wait for its answer."""
+        if self.pending is None:
+            return ""
+        places = self.selection.parse(self.pending).places
+        queued = f" ⋯{len(self.queued_keys)}" if self.queued_keys else ""
+        return f"> {self.pending if self.named or not places else self.with_keys(' '.join(places))}{queued}"
+
+    def with_keys(self, text: str) -> str:
+        """Return a text about the table with the keys of places instead of their names, as the table shows them."""
+        return text if self.named or not self.is_playing else self.selection.with_keys(text)
+
+    @property
     def typeable(self) -> tuple[str, ...]:
         """The moves that can be typed now."""
         return (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
@@ -299,13 +336,13 @@ def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
 def first_state(settings: Settings, race_id: str, **fields: Any) -> RaceState:
     """Return the state of a race before it is joined, for this terminal and with these settings."""
     fields = {"server": "", "link": ""} | fields
-    kept = {name: getattr(settings, name) for name in ("theme", "suits", "cards", "auto_drop", "reactions")}
+    kept = {name: getattr(settings, name) for name in PREFERENCES}
     size = shutil.get_terminal_size()
     return RaceState(race_id, width=size.columns, height=size.lines, **kept, **fields)
 
 
 def state_of_next_race(state: RaceState, race_id: str, link: str) -> RaceState:
     """The state of another race, with the same terminal, and settings."""
-    kept = ("server", "evening", "width", "height", "theme", "suits", "cards", "auto_drop", "ascii", "reactions")
-    fields = {name: getattr(state, name) for name in (*kept, "rivals_hidden")}
+    kept = ("server", "evening", "width", "height", "ascii", "rivals_hidden")
+    fields = {name: getattr(state, name) for name in (*kept, *PREFERENCES)}
     return RaceState(race_id=race_id, link=link, **fields)

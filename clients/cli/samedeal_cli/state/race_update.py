@@ -16,6 +16,8 @@ from samedeal_cli.state.race_news import ghost_news, race_news
 from samedeal_cli.state.race_state import NewsItem, Notice, RaceState
 
 MAX_NEWS: Final = 200
+CONFETTI_FRAMES: Final = 30
+"""For three seconds."""
 STAGE_NEWS: Final = {
     "countdown": "everyone is ready",
     "running": "go!",
@@ -44,8 +46,9 @@ def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
     if not hint or advice.hint is None:
         return replace(state, notice=Notice(advice.text))
     move, rule, why = msgspec.structs.astuple(advice.hint)
-    places = state.selection.parse(move).places or tuple(state.selection.hidden)
-    return replace(state, hinted=places, notice=Notice(with_cards(f"{move}: {rule} {why}")))
+    places = state.selection.parse(move).places
+    text = with_cards(f"{' '.join(places) or move}: {rule} {why}")
+    return replace(state, hinted=places or tuple(state.selection.hidden), notice=Notice(text))
 
 
 def update(
@@ -72,10 +75,13 @@ def update(
         after = replace(after, news=news[-MAX_NEWS:])
         if view.stage != before.stage:
             after = replace(after, notice=None)
+        if after.stage == "running" and after.leader != state.leader and after.leader and state.leader:
+            after = replace(after, flash=after.animation)
         if before.board and view.board:
             after = _apply_board(state, after, before.board, view.board)
     if after.over and not state.over:
-        after = replace(after, pending=None, notice=None)  # the results page shows it all
+        frames = CONFETTI_FRAMES if before and after.has_won and after.animation else 0
+        after = replace(after, pending=None, notice=None, confetti=frames)  # the results page shows it all
     return replace(after, picks=after.picks if after.can_play else ())
 
 

@@ -5,6 +5,7 @@ a pile and its target, `r3` one place, `a2+b3+d1` or `c2-` all cards that leave 
 nothing. Each pick leaves fewer candidates; the last one left is played.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import Final, Literal, NamedTuple, Self
 from samedeal_cli.state.actions import key_name
 from samedeal_cli.state.pile_keys import layout_keys
 
+_SHORT_NAME: Final = re.compile(r"\b[a-z]\d\b")
 UNKNOWN: Final = " is not a key here."
 GUARD_S: Final = 0.7
 """How long a key that may be the second half of a move that has been played does nothing (s)."""
@@ -100,6 +102,10 @@ class Selection:
     def parse(self, move: str) -> Choice:
         """Return a move with the places that it names."""
         return Choice(move, _places(move, self.places))
+
+    def with_keys(self, text: str) -> str:
+        """Replace the names of places in a text by their keys: ``7♣ to [x]``. Piles such as the stock keep theirs."""
+        return _SHORT_NAME.sub(lambda name: f"[{self.keys[name[0]]}]" if name[0] in self.keys else name[0], text)
 
     def ignores(self, key: str, now: float) -> bool:
         """Return whether a key may be meant as the second half of a move that has just been played."""
