@@ -23,10 +23,13 @@ class LiveView:
         self.apply_standings(view)
 
     def apply_standings(self, message: View | Progress) -> None:
-        """Apply the standings after entry `n` of the log, the ghosts and the number of watchers."""
+        """Apply the standings after entry `n` of the log, the ghosts, the number of watchers and the early end."""
         if message.n >= self._standings_n:
             self._standings_n, self.standings, self.ghosts = message.n, message.standings, message.ghosts
-            self.view = replace(self.view, watching=message.watching)
+            closing_ms = message.closing_ms
+            if closing_ms is not None:  # as all times of the view, from its arrival on
+                closing_ms += round((time.monotonic() - self._viewed_at) * 1000)
+            self.view = replace(self.view, watching=message.watching, closing_ms=closing_ms)
 
     @property
     def seat(self) -> int | None:

@@ -118,6 +118,7 @@ def _options(state: RaceState) -> str:
     score = f", {evening_phrase(state.evening)}" if state.evening and state.evening.table else ""
     match = [f"{settings['match']}{score}"] if "match" in settings else []
     undo = "undo on" if state.header.options.undo else "no undo"
+    match += [state.head_start] if state.head_start else []
     return " · ".join([*match, settings["time limit"], undo, settings["shuffle"], "o options", "i rules"])
 
 

@@ -149,6 +149,8 @@ def _new_best(state: RaceState) -> str:
 
 def _facts(state: RaceState, width: int) -> Iterator[Line]:
     """Yield records, the results of the day, the deal, the verdict of the verification, and par."""
+    if state.head_start:
+        yield "handicap", [(state.head_start, NEWS)]
     if state.records:
         yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
     if state.daily:

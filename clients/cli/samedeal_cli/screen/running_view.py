@@ -63,6 +63,9 @@ def draw_running(state: RaceState, canvas: Canvas) -> None:
 def instruction(state: RaceState) -> tuple[str, Style]:
     """Return what the player can do now, how the attempt ended, or for whom a racer who has finished waits."""
     board, me = state.board, state.me
+    if state.closing_s is not None:
+        ways = _ways_on(state, board) if board else ""
+        return f"Everyone is stuck: the race ends in {state.closing_s} s{ways or '.'}", BAD
     if state.practice and board and board.outcome == "won":
         return "You solved it! You can undo or restart.", GOOD
     if board and me is None:
@@ -134,7 +137,9 @@ def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     if not state.board or not game:
         text = "Spectators cannot see the tables of this race."
         if state.me and state.me.outcome == "scratched":
-            text = "You are not in this race: your nonce did not reach the server in time."
+            text = "You are not in this race: your share of the shuffle did not reach the server in time."
+        if state.waits_s is not None:
+            text = f"{state.head_start}. You get your cards in {state.waits_s} s."
         canvas.write(area.row + area.height // 2, area.column, text.center(area.width), DIM)
         return
     (table, faint), selection = state.predicted, state.selection
@@ -170,7 +175,7 @@ def _shown_name(state: RaceState) -> str:
 def _draw_rule(state: RaceState, canvas: Canvas, row: int, width: int, tables: int) -> int:
     """Draw the line below the table, with the game's notes, and return the column after them."""
     canvas.line(row)
-    notes = list(facts(state.board)) if state.board else []
+    notes = [*(facts(state.board) if state.board else ()), state.head_start]
     if tables > 1:
         notes = [f"{tables} of {len(state.boards)} tables", "Tab shows one"]
     elif state.shown_seat is not None and state.shown_seat != state.seat:

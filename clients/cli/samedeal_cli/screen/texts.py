@@ -81,6 +81,10 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     secret = "fair shuffle" if options.filter == "any" else f"fair shuffle, {options.filter.partition('/')[0]}"
     daily = "deal of the day" if header.daily else secret
     yield "shuffle", daily if header.seed is None else "from a known seed"
+    if options.end_when_stuck:
+        yield "early end", "when everyone is stuck for ten seconds"
+    if header.head_start:
+        yield "head start", f"{header.head_start.ms / 1000:g} s"
     for name, value in header.variant.items():
         yield name, value if isinstance(value, str) else "on" if value else "off"
     yield "countdown", f"{options.start_delay_ms / 1000:g} s"

@@ -222,6 +222,31 @@ class RaceState:
         return max(0, self.header.options.limit_ms - self.left_ms)
 
     @property
+    def closing_s(self) -> int | None:
+        """The seconds until a race ends in which everybody who could continue is stuck."""
+        return self._seconds_left(self.view.closing_ms if self.view else None)
+
+    @property
+    def waits_s(self) -> int | None:
+        """The seconds until you get your cards, while another racer has a head start."""
+        return self._seconds_left(self.view.waits_ms if self.view else None)
+
+    def _seconds_left(self, ms: int | None) -> int | None:
+        if ms is None or not self.view or self.view.clock_ms is None or self.left_ms is None:
+            return None
+        return max(0, -((self.view.clock_ms - self.left_ms - ms) // 1000))
+
+    @property
+    def head_start(self) -> str:
+        """Who has a head start, as in ``ada starts 30 s ahead``; empty if nobody has one."""
+        head_start, seat = self.header and self.header.head_start, self.view and self.view.head_start
+        name = next((standing.name for standing in self.standings if standing.seat == seat), "")
+        if not head_start or not name:
+            return ""
+        who = "you start" if seat == self.seat else f"{name} starts"
+        return f"{who} {head_start.ms / 1000:g} s ahead"
+
+    @property
     def boards(self) -> Mapping[int, Board]:
         """All visible tables, by seat."""
         if not self.view:
