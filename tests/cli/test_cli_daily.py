@@ -60,7 +60,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     day = server.noon("2027-04-01")
     lines = played("solo", GAME, "--daily", "--as", "ada", typed="resign\n")
     assert any(line.startswith("daily deal of 2027-04-01, time limit 15:00") for line in lines)
-    assert "the race is over; the deal and the replay are sealed until 2027-04-02 02:00 UTC" in lines
+    assert "the race is over; the deal and the replay are secret until 2027-04-02 02:00 UTC" in lines
     assert not any(f"{GAME}:" in line for line in lines)
     (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("To verify it then: ")]
 

@@ -53,7 +53,7 @@ async def test_guests_see_who_invites_them_and_the_clock(live: Server) -> None:
         app = application(live, race, "Cy")
         async with app.run_test(size=(80, 24)) as pilot:
             await until(lambda: app.state.me)
-            await until(lambda: "Ada invites you to Corners" in shown(app))
+            await until(lambda: "Ada challenges you to Corners" in shown(app))
             assert "start now" not in shown(app)
             for racer in (ada, bo):
                 await racer.join(race)
@@ -102,10 +102,10 @@ def test_a_racer_adds_bots_in_line_mode(environment: dict[str, str], live: Serve
 def test_the_host_uses_line_mode(environment: dict[str, str], live: Server) -> None:
     race = json.loads(run(environment, "new", "corners", "--seed", "42", "--as", "Ada", "--json"))["race"]
     said = run(environment, "join", race, "--as", "Bo", "--no-ready", typed="start\nquit\n")
-    assert "Ada invites you to Corners" in said
+    assert "Ada challenges you to Corners" in said
     assert "no: Only the host of the race can do this." in said
     said = run(environment, "join", race, "--as", "Ada", typed="start\nremove eve\nremove bo\nquit\n")
-    assert "invites you" not in said
+    assert "challenges you" not in said
     assert "no: A race starts with at least two players who are ready." in said
     assert "no: there is no player eve" in said
     assert "you have removed Bo" in said

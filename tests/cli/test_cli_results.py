@@ -181,7 +181,7 @@ def test_a_daily_race_says_when_its_deal_is_revealed(capsys: pytest.CaptureFixtu
     assert state.view
     daily = structs.replace(header("corners"), daily=True)
     sealed = replace(state, header=daily, view=structs.replace(state.view, deal=None))
-    assert "sealed until 1970-01-02 02:00 UTC" in text(sealed)
+    assert "secret until 1970-01-02 02:00 UTC" in text(sealed)
     for shown, says in (
         (state, "To watch the replay: "),
         (sealed, "The replay is sealed until 1970-01-02 02:00 UTC.\n"),

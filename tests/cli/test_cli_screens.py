@@ -176,7 +176,7 @@ async def race(slug: str, width: int, height: int) -> dict[str, str]:
     story = Story(slug)
     async with tour(story, width, height) as screens:
         app, connection = screens.app, screens.connection
-        needed = "ada invites you to", *GAMES[slug].how, "bo (you)", LINK, "r  Ready", "Waiting for you."
+        needed = "ada challenges you to", *GAMES[slug].how, "bo (you)", LINK, "r  Ready", "Waiting for you."
         await screens.picture("the lobby", *needed)
         await screens.receive(story.countdown())
         await screens.picture("the countdown", "starts in 3 s", "ada, bo and cy")

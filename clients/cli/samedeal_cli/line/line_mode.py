@@ -107,7 +107,9 @@ class LineMode(Narrator):
                 pass
             case "?" | "h" | "help":
                 moves = self._board.moves or () if self._board else ()
-                self._say(*self._describe.help(next(iter(moves), "l4c4"), self._help))
+                known = GAMES.get(self._game.slug)
+                example = moves or (known.from_seed("1").moves() if known else ())
+                self._say(*self._describe.help(next(iter(example), "undo"), self._help))
             case "rules":
                 slug = self._game.slug
                 self._say(*(rules_lines(slug, self._width) if slug in GAMES else (TOO_OLD,)))

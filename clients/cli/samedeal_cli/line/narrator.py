@@ -50,6 +50,7 @@ class Narrator:
         self._last_event = "nothing has happened yet"
         self._warned = False  # whether the ready clock was announced
         self._awaited: tuple[str, ...] = ()  # for whom the lobby of a rematch waits
+        self._closing = self._waits = False  # whether everyone is stuck, and somebody else has a head start
 
     # Events.
 
@@ -83,6 +84,14 @@ class Narrator:
         awaited, self._awaited = self._awaited, connection.view.awaited
         if self._awaited and self._awaited != awaited:
             self._say(f"waiting for {', '.join(self._awaited)}")
+        closing, self._closing = self._closing, connection.view.closing_ms is not None
+        if self._closing and not closing:
+            seconds = -(-(connection.view.closing_ms or 0) // 1000)
+            self._say(f"everyone is stuck: the race ends in {seconds} s, unless somebody undoes or restarts")
+        waits, self._waits = self._waits, connection.view.waits_ms is not None
+        if waits and not self._waits and connection.view.board:
+            self._say("you have your cards")
+            self._show_boards()
         left = self._connection.left_ms if self._stage == "open" else None
         if left is not None and not self._warned:
             self._say(f"the race starts in {-(-left // 1000)} s, without players who are not ready")
@@ -93,9 +102,12 @@ class Narrator:
         options, host = connection.header.options, connection.view.host
         self._say(f"{self._game.title}, race {connection.race_id}, {connection.view.stage}; type ? for help")
         if host and host.seat != connection.seat:
-            self._say(f"{host.name} invites you to {self._game.title}")
+            self._say(f"{host.name} challenges you to {self._game.title}")
         limit = phrases.clock(options.limit_ms, tenths=False)
-        self._say(f"{phrases.deal_phrase(connection.header)}, time limit {limit}")
+        match = f", best of {options.best_of}" if options.best_of > 1 else ""
+        self._say(f"{phrases.deal_phrase(connection.header)}, time limit {limit}{match}")
+        if connection.view.stage == "open":
+            self._say(*(f"{number}. {text}" for number, text in enumerate(self._game.how, start=1)))
         if connection.seat is not None:
             self._say(f"you are {connection.welcome.name}, seat {connection.seat}")
         else:
@@ -117,6 +129,9 @@ class Narrator:
                 left = phrases.clock(self._connection.left_ms or 0)
                 self._say(f"the race is running: {left} left" if late else f"go: {left} left")
                 self._started.set()
+                if (waits_ms := self._connection.view.waits_ms) is not None:
+                    name = self._standings[seat].name if (seat := self._connection.view.head_start) else "somebody"
+                    self._say(f"{name} has a head start: you get your cards in {-(-waits_ms // 1000)} s")
                 if (own := self._connection.standing) and own.outcome == "scratched":
                     self._say("you are not in this race: your share of the shuffle did not reach the server in time")
                 self._show_boards()
@@ -132,7 +147,7 @@ class Narrator:
         sealed = header.daily and not deal
         if sealed:
             until = phrases.local_time(header.reveals_at)
-            self._say(f"the race is over; the deal and the replay are sealed until {until}")
+            self._say(f"the race is over; the deal and the replay are secret until {until}")
         else:
             self._say("the race is over; the deal was", deal or "never dealt")  # on a line of its own, to be copied
         standings = phrases.with_unique_names(self._connection.standings)

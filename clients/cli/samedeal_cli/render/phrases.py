@@ -108,7 +108,7 @@ def standing_sentence(standing: Standing, racers: int, level: str | None = None,
     """Describe a standing: ``1 of 3: bo (bot), 24 of 44, playing``. `level` is that of a server bot."""
     name = f"{standing.place} of {racers}: {standing.name}{bot_mark(standing.bot, level)}"
     if standing.outcome in ("waiting", "ready", "scratched"):
-        late = ": the nonce did not come" if standing.outcome == "scratched" else ""
+        late = ": the share of the shuffle did not arrive" if standing.outcome == "scratched" else ""
         return f"{name}, {outcome_phrase(standing.outcome)}{late}"
     return _racer_sentence(name, standing, game, f"attempt {standing.attempts}" if standing.attempts > 1 else "")
 
@@ -195,10 +195,10 @@ def reaction_named(text: str) -> ReactionName:
 
 
 def deal_phrase(header: Header) -> str:
-    """Describe the deal of a race: ``sealed deal``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
+    """Describe the deal of a race: ``secret shuffle``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
     if header.seed is not None:
         return f"open deal {header.game}:{header.seed}"
-    return f"daily deal of {header.date}" if header.daily else "sealed deal"
+    return f"daily deal of {header.date}" if header.daily else "secret shuffle"
 
 
 def on_or_off(value: str | bool) -> str:

@@ -61,7 +61,7 @@ def _invitation(state: RaceState) -> str:
     if state.header and state.header.follows:
         return f"Rematch: {title}"
     if host and not state.is_host:
-        return f"{host.name} invites you to {title}"
+        return f"{host.name} challenges you to {title}"
     return f"Invite friends to {title}" if state.me else f"A race of {title}"
 
 

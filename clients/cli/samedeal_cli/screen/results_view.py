@@ -158,7 +158,7 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]
     elif state.header and state.header.daily:
-        yield "deal", [(f"sealed until {local_time(state.header.reveals_at)}", DIM)]
+        yield "deal", [(f"secret until {local_time(state.header.reveals_at)}", DIM)]
     if state.stage == "over":
         yield "replay", [_verdict(state)]
     if state.analysis:
