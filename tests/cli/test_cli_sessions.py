@@ -1,6 +1,5 @@
 """Sessions: whole games in the full screen, started and won with keys that the previous frame shows."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,6 +9,7 @@ import pytest
 from textual.pilot import Pilot
 
 from cli.test_cli_race_app import application, until
+from cli.test_cli_table_view import shown_key
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.state.race_commands import play
 from samedeal_cli.state.selection import Selection
@@ -53,20 +53,14 @@ def frame(app: RaceApp) -> list[str]:
     return shown(app).splitlines()
 
 
-def key_beside(lines: list[str], place: str) -> str:
-    """Return the key that the table shows beside the name of a place."""
-    first, last, *_ = [at for at, line in enumerate(lines) if line.startswith("──")]
-    found = re.findall(rf"(\S) ?┌?{place}(?!\w)", "\n".join(lines[first + 1 : last]))
-    assert len(found) == 1, (place, lines)
-    return str(found[0])
-
-
-def assert_shown(lines: list[str], key: str, place: str | None, move: str) -> None:
+def assert_shown(app: RaceApp, key: str, place: str | None, move: str) -> None:
     """Fail unless the frame shows the key for a place, or in its footer."""
     if place:
-        assert key_beside(lines, place) == key
+        spot = app.widget.canvas.spots[place]
+        rows = frame(app)[spot.row : spot.row + spot.height]
+        assert shown_key("\n".join(row[spot.column : spot.column + spot.width] for row in rows), place) == key
     else:
-        assert FOOTER_KEYS[key].format(move) in "\n".join(lines[-3:])
+        assert FOOTER_KEYS[key].format(move) in "\n".join(frame(app)[-3:])
 
 
 def has_in_footer(app: RaceApp, text: str) -> bool:
@@ -84,7 +78,7 @@ async def play_move(app: RaceApp, pilot: Pilot[None], move: str, keys: Iterable[
         place = next(places, None)
         if not place:  # the footer follows the table
             await until(partial(has_in_footer, app, FOOTER_KEYS[key].format(move)))
-        assert_shown(frame(app), key, place, move)
+        assert_shown(app, key, place, move)
         await pilot.press(key)
         if place and "was just played." in "\n".join(frame(app)):
             await pilot.press(key)
