@@ -64,6 +64,37 @@ async def test_guests_see_who_invites_them_and_the_clock(live: Server) -> None:
             await pilot.press("q")
 
 
+async def test_the_host_changes_the_game_and_everybody_follows_also_by_the_old_link(live: Server) -> None:
+    async with racers(live, "Ada") as (ada,):
+        race = live.create("corners", token=ada.token, start_delay_ms=0, max_racers=3)
+    bo, eve = (application(live, race, name, watching=name == "eve") for name in ("bo", "eve"))
+    host = application(live, race, "Ada", first_token=ada.token)
+    async with host.run_test(size=(80, 24)) as hers, bo.run_test(size=(60, 20)) as his, eve.run_test() as watching:
+        await until(lambda: [len(app.state.standings) for app in (host, bo, eve)] == [2, 2, 2])
+        await his.press("r", "c")
+        await until(lambda: "✓ bo" in shown(host) and "c change" in shown(host))
+        assert bo.dialog == ""
+        await hers.press("c", "1")
+        await until(lambda: "Which game?" in shown(host))
+        await hers.press("2")
+        await until(lambda: {app.state.header and app.state.header.game for app in (host, bo, eve)} == {"the-edge"})
+        await until(lambda: [len(app.state.standings) for app in (host, bo, eve)] == [2, 2, 2])
+        assert len({app.state.race_id for app in (host, bo, eve)} | {race}) == 2
+        assert eve.state.me is None
+        assert "The host has changed the game or its options." in shown(bo)
+        assert {standing.outcome for standing in bo.state.standings} == {"waiting"}
+        await hers.press("c", "2", "1")
+        await until(lambda: bo.state.header and bo.state.header.options.limit_ms == 60_000)
+        late = application(live, race, "cy")
+        async with late.run_test() as last:
+            await until(lambda: late.state.me and late.state.race_id == bo.state.race_id)
+            assert late.state.link == bo.state.link
+            await last.press("q")
+        for pilot in (hers, his, watching):
+            await pilot.press("q")
+    assert (host.failure, bo.failure, eve.failure, late.failure) == (None,) * 4
+
+
 async def test_a_race_for_one_starts_without_a_key(live: Server) -> None:
     app = application(live, live.create("corners", seed="42", max_racers=1, start_delay_ms=0))
     async with app.run_test(size=(80, 24)) as pilot:

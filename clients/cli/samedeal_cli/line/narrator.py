@@ -13,7 +13,7 @@ from samedeal_cli.line.console import Console, print_event
 from samedeal_cli.line.descriptions import Boards, Descriptions, next_commands
 from samedeal_cli.net.connection import Connection, Lost, News, Restored
 from samedeal_cli.render import phrases
-from samedeal_cli.settings import Settings
+from samedeal_cli.settings import Settings, program
 from samedeal_cli.state.race_news import ghost_news, race_news
 
 LAST_S: Final = (60, 10)
@@ -141,7 +141,11 @@ class Narrator:
     def _show_end(self) -> None:
         self._started.set()
         if self._stage == "cancelled":
-            self._say("the race was cancelled")
+            if successor := self._connection.view.next:
+                self._say("the host has changed the game or its options, which opens another race")
+                self._say(f"To join: {program()} join {self._connection.server}/r/{successor.race}")
+            else:
+                self._say("the race was cancelled")
             return
         header, deal = self._connection.header, self._connection.view.deal
         sealed = header.daily and not deal

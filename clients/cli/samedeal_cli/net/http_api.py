@@ -1,5 +1,6 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.scores.evening import Evening
 from samedeal.wire.documents import GameDescription, GameList, Opened
+from samedeal.wire.messages import View
 from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
 from samedeal_cli.net.proxies import proxy_for, through
@@ -248,6 +250,20 @@ def plain(reason: object) -> str:
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
     return safe_text(str(reason)) or type(reason).__name__
+
+
+async def successor_of(server: str, race_id: str, refused: Declined) -> str:
+    """Return the race with which the host has replaced one that nobody can join any more. Raises `refused` if none."""
+    api, successor = Api(server), ""
+    with suppress(Failure):
+        while refused.code == "untimely":
+            view = api.read(await asyncio.to_thread(api.fetch, f"/races/{successor or race_id}"), View)
+            if view.stage != "cancelled" or view.next is None:
+                break
+            successor = view.next.race
+    if not successor:
+        raise refused
+    return successor
 
 
 def race_request(

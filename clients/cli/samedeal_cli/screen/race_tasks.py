@@ -105,6 +105,8 @@ class RaceTasks(CanvasScreen):
                 self.app.bell()
             if connection.over:
                 self._ended.set()
+            if self.state.stage == "cancelled" != stage and self.state.rematch:
+                self._follow(self.state.rematch.race)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
@@ -187,11 +189,21 @@ class RaceTasks(CanvasScreen):
             open_race = self._open_race or partial(self._api.open_race, token=connection.token)
             opened = await asyncio.to_thread(open_race, body)
             race_id, link = opened.race, opened.link
+        self._enter(state_of_next_race(self.state, race_id, link), ready=True)
+
+    def _follow(self, race_id: str) -> None:
+        """Move to the race with which the host has replaced this one, where nobody is ready yet."""
+        next_race = state_of_next_race(self.state, race_id, f"{self._api.server}/r/{race_id}")
+        changed = Notice("The host has changed the game or its options.")
+        self._enter(replace(next_race, watching=self.state.watching, notice=changed), ready=False)
+
+    def _enter(self, state: RaceState, *, ready: bool) -> None:
+        """Leave this race for another one."""
         if self._race_task:
             self._race_task.cancel()
-        self.connection, self._ready_at_once = None, True
-        self._show(state_of_next_race(self.state, race_id, link))
-        self._race_task = self._start(self._run_next_race(race_id))
+        self.connection, self._ready_at_once = None, ready
+        self._show(state)
+        self._race_task = self._start(self._run_next_race(state.race_id))
 
     # The race.
 
@@ -209,6 +221,9 @@ class RaceTasks(CanvasScreen):
         """Follow a race to its end, then verify it and fetch par."""
         async with self._connect(race_id, self.state.watching) as connection:
             self.connection = connection
+            if connection.race_id != race_id:  # the host has replaced it
+                race_id = connection.race_id
+                self._change(race_id=race_id, link=f"{self._api.server}/r/{race_id}")
             self._ended.clear()
             game = await asyncio.to_thread(self._api.game, connection.header.game)
             away_s = await asyncio.to_thread(self._api.away_s) if connection.view.stage == "open" else None

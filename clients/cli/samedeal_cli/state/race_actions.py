@@ -3,7 +3,7 @@
 The footer, the command palette and the help are made from these lists.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final, get_args
@@ -23,6 +23,9 @@ from samedeal_cli.state.selection import Direction
 ROOM_TO_EXPLAIN: Final = 72
 """The minimum width for what quitting does in the footer."""
 
+MINUTES: Final = (1, 2, 3, 5, 10, 15, 30)
+"""The time limits that the host can choose in the lobby."""
+
 Action = actions.Action[RaceState, Step]
 
 
@@ -40,6 +43,14 @@ def _sets_one(title: str, field: str, values: tuple[str, ...]) -> Run:
 
 def _toggles(field: str, first: Any, second: Any) -> Run:
     return lambda state: _sets(**{field: second if getattr(state, field) == first else first})(state)
+
+
+def _chooses(title: str, options: Mapping[str, Run]) -> Run:
+    return _does(Choose(title, options))
+
+
+def _changes(game: str | None = None, **options: int | float | bool | str) -> Run:
+    return _does(m.Again(id=0, game=game, options=options))
 
 
 def _use_stock(state: RaceState) -> Step:
@@ -165,6 +176,16 @@ ASK_TO_LEAVE: Final = Ask("Give up your seat and quit?", _does(m.Leave(id=0)))
 CHOOSE_BOT: Final = Choose(
     "Which bot?", {"any": _does(m.Bot(id=0)), **{level: _does(m.Bot(id=0, level=level)) for level in get_args(Level)}}
 )
+CHANGES: Final = Choose(
+    "Change what?",
+    {
+        "game": _chooses("Which game?", {game.title: _changes(slug) for slug, game in GAMES.items()}),
+        "time limit": _chooses("Time limit", {f"{each} min": _changes(limit_ms=each * 60_000) for each in MINUTES}),
+        "match": _chooses("Match", {f"best of {each}": _changes(best_of=each) for each in (1, 3, 5, 7)}),
+        "undo": _chooses("Undo", {"on": _changes(undo=True), "off": _changes(undo=False)}),
+    },
+)
+"""What the host can change before the countdown. This opens another race, which everybody enters."""
 CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
@@ -194,6 +215,9 @@ LOBBY: Final = (
     Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
     Action("p", "practise", "practise on another deal until the race starts", _does("practise"), attrgetter("game")),
     Action("s", "start now", "as the host, start with those who are ready", _does(m.Start(id=0)), _is_host),
+    Action(
+        "c", "change", "as the host, change the game or its options", _does(CHANGES), attrgetter("is_host"), minor=True
+    ),
     Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
     Action("o", "options", "show all options of the race", _does("options"), attrgetter("header"), minor=True),
     Action("e", "", "show the scores of the evening, and your own", _does("evening")),
