@@ -35,7 +35,7 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
             pages = desktop.page, phone.page
             for terminal, name in zip((ada, bo), GUESTS[:2], strict=True):
                 terminal.type(f"{SAMEDEAL} join {race} --as {name}")
-                await asyncio.to_thread(terminal.until, "Press r when you are ready")
+                await asyncio.to_thread(terminal.until, "r  Ready")
             for page, name in zip(pages, GUESTS[2:], strict=True):
                 await page.goto(f"{server.url}/r/{race}")
                 await page.fill("#name", name)
@@ -88,8 +88,8 @@ async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str)
     ada.keys("g")
     await asyncio.to_thread(ada.until, r"Which game\?")
     ada.keys(str(1 + [*GAMES].index(game)))
-    await asyncio.to_thread(ada.until, "You are ready. Waiting for")
-    await asyncio.to_thread(bo.until, f"ada wants a rematch.*{GAMES[game].title}")
+    await asyncio.to_thread(ada.until, "You are ready.")
+    await asyncio.to_thread(bo.until, rf"n  Rematch with {GAMES[game].title}\s+ada is in")
     bo.keys("n")
     for page in pages:
         await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")
