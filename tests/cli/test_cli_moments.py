@@ -51,6 +51,7 @@ def test_the_lobby_teaches_the_game_and_shows_one_big_action(slug: str, size: tu
         assert on_key(state, key) == on_key(state, "r")
     ready = update(state, *now(slug, "open", "ready", cy="waiting"))
     assert "r  Ready" not in text(ready)
+    assert on_key(ready, "enter")[1] is None
     assert "Waiting for cy." in text(ready)
 
 

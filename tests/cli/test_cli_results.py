@@ -145,7 +145,7 @@ def test_results_name_the_match_first() -> None:
     evening = Evening(races=("one", state.race_id), table=tuple(rows), best_of={"3": "ada"})
     options = structs.replace(header("corners").options, best_of=3)
     match = replace(state, evening=evening, header=structs.replace(header("corners"), options=options))
-    assert "ada wins the match 2 : 1. 2nd of 3, behind ada" in text(match)
+    assert "ada wins the match 2 : 1 · 2nd of 3, behind ada" in text(match)
     assert "the match" not in text(replace(match, race_id="another"))
 
 

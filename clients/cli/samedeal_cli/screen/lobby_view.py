@@ -99,7 +99,7 @@ def _draw_action(state: RaceState, canvas: Canvas, area: Spot) -> int:
     if state.me and state.me.outcome != "ready":
         draw_button(canvas, area, "r", "Ready")
         awaited.insert(0, "you")
-    elif state.me and not state.others:
+    elif state.me and not state.others and not awaited:
         draw_button(canvas, area, "y", "Copy the link for a friend")
     else:
         canvas.write(
@@ -119,7 +119,9 @@ def _options(state: RaceState) -> str:
     match = [f"{settings['match']}{score}"] if "match" in settings else []
     undo = "undo on" if state.header.options.undo else "no undo"
     match += [state.head_start] if state.head_start else []
-    return " · ".join([*match, settings["time limit"], undo, settings["shuffle"], "o options", "i rules"])
+    return " · ".join(
+        [*match, settings["time limit"], undo, settings["shuffle"].partition(",")[0], "o options", "i rules"]
+    )
 
 
 def draw_countdown(state: RaceState, canvas: Canvas) -> None:

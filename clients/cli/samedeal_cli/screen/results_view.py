@@ -27,6 +27,8 @@ SQUARES: Final = {
 """The result of one of the computer's plays, compared with the player's: its mark and what that means."""
 STEPS: Final = 3
 """The height of the podium's highest step."""
+FACTS: Final = 7
+"""How many lines of facts there are on most races, which arrive one after the other."""
 PODIUM: Final = STEPS + 2
 """The height of the podium with names and an empty line."""
 TALL: Final = 24
@@ -54,7 +56,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     button = Spot(canvas.height - 1 - lines, 0, canvas.width, lines)
     bottom = button.row - 1
     facts = list(_facts(state, canvas.width - LABELS - 1))
-    last = max(bottom - len(facts), 6 + min(3, len(state.ranking)))
+    last = max(bottom - max(len(facts), FACTS), 6 + min(3, len(state.ranking)))  # others may follow
     racers = [standing for standing in state.standings if standing.attempts]
     row = _draw_headline(state, canvas, 2, 3 if tall else 1)
     if len(racers) > 1 and last - 1 - row - PODIUM >= len(state.ranking):
@@ -64,7 +66,7 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     draw_standings(canvas, area, shown, game=_slug(state), seat=state.seat, levels=state.levels)
     if len(state.ranking) > len(shown):
         canvas.write(row + len(shown), 4, f"of {counted(len(state.ranking), 'racer')}", DIM)
-    last = min(last, row + len(shown) + 2)
+    last = min(max(last, bottom - len(facts)), row + len(shown) + 2)
     for line, (label, parts) in enumerate(facts[: bottom - last], start=last):
         canvas.write(line, 1, label, DIM)
         column = LABELS
@@ -99,7 +101,8 @@ def _draw_confetti(canvas: Canvas, frames: int) -> None:
     """Let suits fall through the empty cells."""
     for column in range(1, canvas.width, 3):
         row = (column * 7 - frames * (1 + column % 2)) % canvas.height
-        if canvas.grid[row][column].text == " ":
+        around = canvas.grid[row][column - 1 : column + 2]
+        if all(cell.text == " " and not cell.style.reverse for cell in around):
             canvas.write(row, column, *SUITS[column % 4])
 
 
@@ -123,7 +126,8 @@ def _draw_headline(state: RaceState, canvas: Canvas, row: int, height: int) -> i
     """Draw who has won the match and the race in a band, then your result on the deal; return the line after them."""
     slug, options, race = _slug(state), state.header.options if state.header else None, (state.standings, state.seat)
     match = match_headline(state.evening, options.best_of, state.race_id, *race) if state.evening and options else ""
-    text = ". ".join(filter(None, [match, result_headline(*race, slug)]))
+    lines = [result_headline(*race, slug), match]
+    text = " · ".join(filter(None, lines if match.startswith("Match") else reversed(lines)))
     if state.stage == "cancelled":
         text = "The race was cancelled. There is no ranking."
     won, middle = state.has_won, row + height // 2

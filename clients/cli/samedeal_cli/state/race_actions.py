@@ -121,6 +121,10 @@ def _choose_reaction(state: RaceState) -> Step:
     return state, Choose("Reactions", {**options, f"{'show' if shown else 'hide'} reactions": toggle})
 
 
+def _is_awaited(state: RaceState) -> bool:
+    return state.me is not None and state.me.outcome != "ready"
+
+
 def _is_host(state: RaceState) -> bool:
     return state.is_host and bool(state.others)
 
@@ -211,9 +215,17 @@ RUNNING: Final = (
     Action("ctrl+b", "", "hide or show your rivals", _toggles("rivals_hidden", False, True)),
 )
 LOBBY: Final = (
-    Action("r enter", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
-    Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot")),
-    Action("p", "practise", "practise on another deal until the race starts", _does("practise"), attrgetter("game")),
+    Action("r", _ready_label, "be ready, or not ready", _change_readiness, attrgetter("me")),
+    Action("enter", "", "be ready", _change_readiness, _is_awaited),
+    Action("b", "add bot", "add a server bot", _does(CHOOSE_BOT), attrgetter("may_add_bot"), minor=True),
+    Action(
+        "p",
+        "practise",
+        "practise on another deal until the race starts",
+        _does("practise"),
+        attrgetter("game"),
+        minor=True,
+    ),
     Action("s", "start now", "as the host, start with those who are ready", _does(m.Start(id=0)), _is_host),
     Action(
         "c", "change", "as the host, change the game or its options", _does(CHANGES), attrgetter("is_host"), minor=True
