@@ -12,7 +12,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import HeadStart
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal
-from samedeal.wire.messages import Again, Host, Rematch
+from samedeal.wire.messages import Again, HeadStartFor, Host, Rematch
 from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.screen.running_view import instruction
@@ -257,6 +257,12 @@ def test_the_host_chooses_what_to_change_before_the_countdown() -> None:
     _, change = on_key(host, "c")
     assert isinstance(change, Choose)
     requests = {}
+    _, players = change.options["head start"](host)
+    assert isinstance(players, Choose)
+    _, times = players.options["ada"](host)
+    assert isinstance(times, Choose)
+    assert times.options["30 s"](host)[1] == Again(id=0, head_start=HeadStartFor(seat=1, ms=30_000))
+    assert times.options["none"](host)[1] == Again(id=0, head_start=HeadStartFor(seat=1, ms=0))
     for what, step in change.options.items():
         _, choice = step(host)
         assert isinstance(choice, Choose)

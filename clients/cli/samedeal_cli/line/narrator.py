@@ -106,6 +106,8 @@ class Narrator:
         limit = phrases.clock(options.limit_ms, tenths=False)
         match = f", best of {options.best_of}" if options.best_of > 1 else ""
         self._say(f"{phrases.deal_phrase(connection.header)}, time limit {limit}{match}")
+        if head_start := connection.header.head_start:
+            self._say(f"one player has a head start of {head_start.ms / 1000:g} s")
         if connection.view.stage == "open":
             self._say(*(f"{number}. {text}" for number, text in enumerate(self._game.how, start=1)))
         if connection.seat is not None:

@@ -206,5 +206,5 @@ def _verdict(state: RaceState) -> tuple[str, Style]:
     failed = next((check for check in state.checks if not check.holds), None)
     if failed:
         return f"✗ {failed.name}: {failed.text}", BAD
-    name = OUTCOMES["verified" if state.key_known else "key-unknown"].capitalize()
+    name = "Verified" if state.key_known else OUTCOMES["key-unknown"].capitalize()
     return f"{name} ✓ {len(state.checks)} checks passed here", GOOD if state.key_known else NEWS

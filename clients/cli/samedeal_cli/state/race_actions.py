@@ -23,6 +23,7 @@ from samedeal_cli.state.selection import Direction
 ROOM_TO_EXPLAIN: Final = 72
 """The minimum width for what quitting does in the footer."""
 
+HEAD_STARTS_S: Final = (0, 5, 10, 20, 30, 60, 120)
 MINUTES: Final = (1, 2, 3, 5, 10, 15, 30)
 """The time limits that the host can choose in the lobby."""
 
@@ -113,6 +114,14 @@ def _choose_player(state: RaceState) -> Step:
     return state, Choose("Remove whom?", {each.name: _does(m.Remove(id=0, seat=each.seat)) for each in waiting_first})
 
 
+def _choose_head_start(state: RaceState) -> Step:
+    def ahead(seat: int) -> Run:
+        times = {f"{each} s" if each else "none": m.HeadStartFor(seat=seat, ms=1_000 * each) for each in HEAD_STARTS_S}
+        return _chooses("How long?", {name: _does(m.Again(id=0, head_start=each)) for name, each in times.items()})
+
+    return state, Choose("Who starts ahead?", {each.name: ahead(each.seat) for each in state.standings})
+
+
 def _choose_reaction(state: RaceState) -> Step:
     shown = not state.reactions
     toggle = _sets(reactions=shown, notice=Notice(f"Reactions: {'shown' if shown else 'hidden'}"))
@@ -186,6 +195,7 @@ CHANGES: Final = Choose(
         "game": _chooses("Which game?", {game.title: _changes(slug) for slug, game in GAMES.items()}),
         "time limit": _chooses("Time limit", {f"{each} min": _changes(limit_ms=each * 60_000) for each in MINUTES}),
         "match": _chooses("Match", {f"best of {each}": _changes(best_of=each) for each in (1, 3, 5, 7)}),
+        "head start": _choose_head_start,
         "undo": _chooses("Undo", {"on": _changes(undo=True), "off": _changes(undo=False)}),
     },
 )
