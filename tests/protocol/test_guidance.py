@@ -136,13 +136,13 @@ def test_the_grid_says_why_it_is_lost(game: type[Game]) -> None:
 def test_corners_says_when_nothing_fits() -> None:
     reserve = "f1: 2S\nf2: 2H\nf3: 2C\nf4: 2D\nr1: 9S\nr2: 9H\nr3: 9C\nr4: 9D\nr5: TS\n"
     at = position(Corners, reserve + "waste: 5S\nstock: 6S")
-    assert (at.instruction, at.marks) == ("Draw a card: nothing fits a foundation", {"stock": "only"})
+    assert (at.instruction, at.marks) == ("Nothing fits a foundation: draw a card", {"stock": "only"})
     fits = position(Corners, reserve + "waste: 3S\nstock: 6S")
     assert (fits.instruction, fits.marks) == ("Build the foundations up in suit or draw a card", {})
     assert fits.facts == ("pass 1 of 3",)
     empty = position(Corners, reserve + "waste: 5S")
     assert (empty.instruction, empty.marks) == (
-        "Turn the waste over: nothing fits a foundation",
+        "Nothing fits a foundation: turn the waste over",
         {"stock": "only"},
     )
     last = replace(empty, passed=3)
@@ -168,7 +168,7 @@ def test_gallery_marks_cards_that_are_home_and_piles_that_are_jammed() -> None:
     assert free.marks == {"a1": "home", "stock": "only"}, "the jack can go to the pile of the other five"
     taken = position(Gallery, "a1: 2D 5D 8D JD\nt1: 5D JD\nstock: 4S")
     assert taken.marks == {"a1": "home", "t1": "jammed", "stock": "only"}
-    assert taken.instruction == "Deal: nothing can be played"
+    assert taken.instruction == "Nothing can be played: deal"
 
 
 def test_gallery_ends_with_its_score() -> None:

@@ -93,7 +93,7 @@ class Corners(Game, frozen=True):
         others = [words[move] for move in moves if move in words]
         if len(others) < len(moves):
             return " or ".join(["Build the foundations up in suit", *others])
-        return f"{others[0].capitalize()}: nothing fits a foundation" if others else ""
+        return f"Nothing fits a foundation: {others[0]}" if others else ""
 
     @property
     def _cause(self) -> str:

@@ -107,7 +107,7 @@ class Gallery(Game, frozen=True):
         if not self.table["stock"]:
             return "The stock is empty: build the rows up by threes in suit" if self._playable else ""
         if not self._playable:
-            return "Deal: nothing can be played"
+            return "Nothing can be played: deal"
         return "Build the rows up by threes in suit (2 5 8 J, 3 6 9 Q, 4 7 10 K), or deal"
 
     @property
