@@ -83,7 +83,9 @@ async def test_the_host_changes_the_game_and_everybody_follows_also_by_the_old_l
         assert eve.state.me is None
         assert "The host has changed the game or its options." in shown(bo)
         assert {standing.outcome for standing in bo.state.standings} == {"waiting"}
-        await hers.press("c", "2", "1")
+        await hers.press("c", "2")
+        await until(lambda: "─ Time limit ─" in shown(host))
+        await hers.press("1")
         await until(lambda: bo.state.header and bo.state.header.options.limit_ms == 60_000)
         late = application(live, race, "cy")
         async with late.run_test() as last:
