@@ -254,6 +254,8 @@ def test_the_host_chooses_what_to_change_before_the_countdown() -> None:
     assert on_key(guest, "c")[1] is None
     assert guest.view
     host = replace(guest, view=structs.replace(guest.view, host=Host(name="bo", seat=2)))
+    for size in SIZES:
+        assert "b + bot   c change   5 empty seats" in text(replace(host, width=size[0], height=size[1]))
     _, change = on_key(host, "c")
     assert isinstance(change, Choose)
     requests = {}

@@ -79,6 +79,7 @@ def _seats(state: RaceState, width: int, most: int) -> list[list[tuple[str, Styl
     free = (state.header.options.max_racers if state.header else 0) - len(state.standings)
     if free > 0:
         ways = [("y", KEY), (" + friend   ", PLAIN), ("b", KEY), (" + bot   ", PLAIN)] if state.me else []
+        ways += [("c", KEY), (" change   ", PLAIN)] if state.is_host else []
         lines.append([*ways, (f"{free} empty seat{'' if free == 1 else 's'}", DIM)])
     return lines
 
