@@ -28,9 +28,11 @@ from samedeal_cli.settings import INVALID, check_environment, global_options
 
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Play": {
+        "play": ("samedeal_cli.commands.play:play", "Race at once: join an open race, or race a bot."),
         "demo": ("samedeal_cli.bots.demo:demo", "Start a local server and a race against bots."),
         "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
         "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
+        "resume": ("samedeal_cli.commands.play:resume", "Return to your running race."),
         "again": ("samedeal_cli.commands.play:again", "Join the rematch of a race, or ask for it."),
         "solo": ("samedeal_cli.commands.play:solo", "Play alone against the clock."),
         "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
@@ -197,18 +199,16 @@ def _show_version(context: click.Context, parameter: click.Parameter, shows_vers
 
 @click.pass_context
 def _without_command(context: click.Context) -> None:
-    """Show suggested commands on a terminal, and the help elsewhere."""
+    """Show the home screen on a terminal, and the help elsewhere."""
     if context.invoked_subcommand is not None:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo(context.get_help())
         return
     check_environment(context)
-    from samedeal_cli.commands.output import print_line
-    from samedeal_cli.commands.start import start_lines
+    from samedeal_cli.commands.start import start
 
-    for line in start_lines(context.obj):
-        print_line(context.obj, line)
+    context.exit(start(context.obj))
 
 
 main = Main(

@@ -6,13 +6,13 @@ from typing import Any
 import click
 
 from samedeal_cli.bots.demo_races import NAMES, BotRace, Plan
-from samedeal_cli.bots.demo_server import advertised, temporary_server
 from samedeal_cli.bots.demo_show import Show
 from samedeal_cli.commands.mode import mode_option
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.failure import Misused
 from samedeal_cli.local_server import PORT, check_installed
+from samedeal_cli.net.temporary_server import advertised, temporary_server
 from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command

@@ -16,13 +16,13 @@ from samedeal.race.events import Header
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay, read
 from samedeal_cli.bots.bot import RandomPlayer, play
-from samedeal_cli.bots.demo_server import Server
 from samedeal_cli.commands.mode import Mode
 from samedeal_cli.commands.output import write_file
 from samedeal_cli.failure import Unverified
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import race_request
 from samedeal_cli.net.replay_loader import fetch_archived
+from samedeal_cli.net.temporary_server import Server
 from samedeal_cli.settings import state_dir
 
 NAMES: Final = ("ada", "bo", "cy", "dee", "eli", "fay", "gus", "hal")

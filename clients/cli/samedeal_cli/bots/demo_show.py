@@ -15,9 +15,9 @@ from samedeal.share.phrases import achieved
 from samedeal.version import VERSION
 from samedeal_cli.bots.bot import rematch
 from samedeal_cli.bots.demo_races import NAMES, BotRace, Plan
-from samedeal_cli.bots.demo_server import Server
 from samedeal_cli.commands.output import print_line
 from samedeal_cli.local_server import OPEN
+from samedeal_cli.net.temporary_server import Server
 from samedeal_cli.render.phrases import clock, standing_sentences, with_unique_names
 from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.render.text_width import cells

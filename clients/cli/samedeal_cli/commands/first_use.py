@@ -27,7 +27,6 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
     """
     if name or "SAMEDEAL_TOKEN" in os.environ or settings.json or settings.quiet or not at_terminal():
         return settings
-    from samedeal_cli.config_file import set_key
     from samedeal_cli.net import guests
 
     if guests.chosen_name(settings, server):
@@ -36,16 +35,24 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
     while True:
         chosen: str = click.prompt("Your name", default=default, type=NAME, err=True)
         try:
-            set_key("name", chosen)
-        except OSError as error:
-            warn("the name is not stored", error)
-        try:
-            guests.create(server, chosen)
+            create_player(server, chosen)
         except NameRefused as refused:
             refused.show()
             default = None
         else:
             return replace(settings, name=chosen)
+
+
+def create_player(server: str, name: str) -> None:
+    """Create the user's player on a server, and store the name in the configuration. Raises NameRefused."""
+    from samedeal_cli.config_file import set_key
+    from samedeal_cli.net import guests
+
+    guests.create(server, name)
+    try:
+        set_key("name", name)
+    except OSError as error:
+        warn("the name is not stored", error)
 
 
 def open_race(
@@ -77,6 +84,8 @@ def offer_rules(settings: Settings, slug: str) -> None:
         return
     from samedeal_cli.render.rules import rules_lines
 
+    for line in (GAMES[slug].title, *GAMES[slug].how):
+        click.echo(f"  {line}", err=True)
     question = f"Never played {GAMES[slug].title}? Type i for its rules, or press Enter to begin"
     while answer := click.prompt(question, default="", show_default=False, err=True):
         if answer.lower() == "i":
@@ -84,20 +93,21 @@ def offer_rules(settings: Settings, slug: str) -> None:
     remember_game(slug)
 
 
-def confirm_second_daily(settings: Settings, slug: str, name: str | None) -> None:
-    """Ask whether to race again on today's deal. Raises Abort if not."""
+def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
+    """Ask whether to race on today's deal, of which only the first race counts. Raises Abort if not."""
     if settings.json or settings.quiet or not at_terminal():
         return
     from samedeal.wire.documents import Daily, Today
     from samedeal_cli.net.guests import credentials_of
     from samedeal_cli.net.http_api import Api
+    from samedeal_cli.state.home_state import daily_question
 
     api, token = Api(settings.address), credentials_of(settings, settings.address, name).token
     today: Sequence[Daily] = ()
     with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
-        today = api.read(api.fetch("/daily", token=token), Today).daily if token else ()
-    if any(daily.game == slug and daily.yours for daily in today):
-        click.confirm("Only your first race on today's deal counts. Play it again?", default=True, abort=True, err=True)
+        today = api.read(api.fetch("/daily", token=token), Today).daily
+    raced = any(daily.game == slug and daily.yours for daily in today)
+    click.confirm(daily_question(slug, raced=raced), default=True, abort=True, err=True)
 
 
 def remember_game(slug: str) -> None:

@@ -35,7 +35,7 @@ def me(settings: Settings, name: str | None) -> None:
     """
     guest, api = guests.owned(settings, name), Api(settings.address)
     data = api.fetch(f"/players/{guest.player}", query={"limit": SHOWN}, token=guest.token)
-    show(settings, data, _lines(api.read(data, PlayerPage)))
+    show(settings, data, lines_of(api.read(data, PlayerPage)))
 
 
 @command("samedeal versus bo", "samedeal versus 0c7bdee7a3e5ab1f --as ada")
@@ -68,7 +68,8 @@ def _find(api: Api, guest: Guest, name: str) -> str:
     return found.pop()
 
 
-def _lines(page: PlayerPage) -> Iterator[str]:
+def lines_of(page: PlayerPage) -> Iterator[str]:
+    """Yield a player's scores and newest races."""
     scores = page.scores
     yield f"{name_with_bot(scores.name, scores.bot)}  {scores.player}"
     yield from personal_phrases(scores)

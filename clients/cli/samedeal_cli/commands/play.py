@@ -1,4 +1,4 @@
-"""The commands ``join``, ``watch``, ``again``, ``solo`` and ``race``."""
+"""The commands ``play``, ``join``, ``resume``, ``watch``, ``again``, ``solo`` and ``race``."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import confirm_second_daily, offer_rules, open_race, remember_game, with_name
-from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.first_use import confirm_daily, offer_rules, open_race, remember_game, with_name
+from samedeal_cli.commands.mode import Mode, at_terminal, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
     GAME_OR_DEAL,
@@ -25,14 +25,16 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import TOO_LATE, Declined, Failure, Misused
 from samedeal_cli.line.descriptions import Boards
-from samedeal_cli.net.http_api import Variants, ghost_request, race_request, rematch_request
+from samedeal_cli.net.http_api import Variants, ghost_request, quick_request, race_request, rematch_request
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
+    from samedeal.race.server_bots import Level
     from samedeal.wire.documents import Opened
     from samedeal_cli.net.connection import Connection
     from samedeal_cli.screen.race_screen import RaceScreen
+    from samedeal_cli.state.race_state import RaceState
 
 F = TypeVar("F", bound=BaseException)
 
@@ -53,13 +55,69 @@ def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command(
     "samedeal join http://192.168.1.20:8640/r/calm-otter-42", "samedeal join calm-otter-42 --as bo --ready < moves.txt"
 )
-@click.argument("race", type=RACE)
+@click.argument("race", type=RACE, required=False)
 @ready_option
 @view_options
-def join(settings: Settings, /, race: Link, name: str | None, **choices: Any) -> int:
-    """Join a race by its link or id and play. If you already have a seat, you return to it."""
+def join(settings: Settings, /, race: Link | None, name: str | None, **choices: Any) -> int:
+    """Join a race by its link or id and play. If you already have a seat, you return to it.
+
+    Without RACE, join the only open race on the server.
+    """
+    race = race or _only_open_race(settings)
     server = race.server or settings.address
     return Session(with_name(settings, server, name), server, race.race_id, name, **choices).run()
+
+
+@command("samedeal play", "samedeal play corners")
+@click.argument("game", type=GAME, required=False)
+@view_options
+def play(settings: Settings, /, game: str | None, name: str | None, **choices: Any) -> int:
+    """Race at once: join an open race, or open a short one with a bot that plays about as well as you do."""
+    server = settings.address
+    settings = with_name(settings, server, name)
+    return quick_race(settings, server, name, game, **choices).run()
+
+
+def quick_race(settings: Settings, server: str, name: str | None, game: str | None = None, **choices: Any) -> "Session":
+    """Return a session in an open race, perhaps of a game, or in a new one with a bot. The player is ready at once."""
+    from samedeal_cli.net.guests import credentials_of, find
+    from samedeal_cli.net.http_api import Api
+    from samedeal_cli.state.home_state import QUICK_GAME, level_of, race_to_join
+
+    api = Api(server)
+    if joined := race_to_join(api.open_races(), game):
+        return Session(settings, server, joined.race, name, ready=True, **choices)
+    game = game or QUICK_GAME
+    settings, opened, _ = open_race(settings, server, name, quick_request(game))
+    guest = find(server, credentials_of(settings, server, name).name or "")
+    level = level_of(api.scores(guest.player, guest.token) if guest else None, game)
+    return Session(settings, server, opened.race, name, ready=True, bot=level, link=opened.link, **choices)
+
+
+def _only_open_race(settings: Settings) -> Link:
+    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
+    from samedeal_cli.net.http_api import Api
+
+    races = [race for race in Api(settings.address).open_races() if race.racers < race.max_racers]
+    if not races:
+        raise Misused(f"no race is open at {settings.address}; to open one: {program()} play")
+    if len(races) > 1:
+        raise Misused(f"{len(races)} races are open; name one: {', '.join(race.race for race in races)}")
+    return Link(None, races[0].race)
+
+
+@command("samedeal resume")
+@_board_option
+@mode_option
+def resume(settings: Settings, /, **choices: Any) -> int:
+    """Return to the race in which you took a seat last, unless it is over."""
+    from samedeal_cli.net.connect import running_race
+
+    running = running_race()
+    if running is None:
+        raise Misused(f"your last race is over; to start another: {program()} play")
+    last, _ = running
+    return Session(settings, last.server, last.race, last.name, **choices).run()
 
 
 @command("samedeal watch calm-otter-42", "samedeal watch http://192.168.1.20:8640/r/calm-otter-42 --json")
@@ -121,7 +179,7 @@ def solo(
     server = settings.address
     settings = with_name(settings, server, name)
     if daily:
-        confirm_second_daily(settings, game, name)
+        confirm_daily(settings, game, name)
     offer_rules(settings, game)
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
     options |= {"start_delay_ms": 1000 if seed is None else 0}
@@ -165,6 +223,8 @@ class Session:
     ready: bool | None = None
     boards: Boards | None = None
     watching: bool = False
+    bot: "Level | None" = None
+    """The server bot that is added before getting ready."""
     mode: Mode | None = None
     link: str | None = None
     """The race's link, if it has been printed."""
@@ -175,7 +235,18 @@ class Session:
         return f" --as {self.name}" if self.name else ""
 
     def run(self) -> int:
-        """Play or watch to the end. Returns the exit code."""
+        """Play or watch to the end; offer to watch if it is too late to play. Returns the exit code."""
+        try:
+            return self._run()
+        except Declined as declined:
+            may_ask = at_terminal() and not (self.settings.json or self.settings.quiet)
+            if self.watching or declined.code not in TOO_LATE or not may_ask:
+                raise
+            declined.show()
+            click.confirm("Watch it now?", default=True, abort=True, err=True)
+            return replace(self, watching=True)._run()
+
+    def _run(self) -> int:
         state_dir()  # warns, if it cannot be written, before the full screen opens
         requested = "line" if self.boards and self.mode is None else self.mode
         mode = choose_mode(requested, self.settings)
@@ -201,32 +272,41 @@ class Session:
 
     def _run_full_screen(self) -> int:
         from samedeal_cli.screen.race_view import draw_screen
-        from samedeal_cli.state.race_state import first_state
 
-        settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
         if self.link is None:
-            settings.say(link)  # stays above the full screen, where it can be selected with the mouse
-        host, plain = server.partition("://")[2], settings.plain
-        state = first_state(
-            settings, self.race_id, server=host, link=self.link or link, watching=self.watching, ascii=plain
-        )
-
-        def make_screen() -> "RaceScreen":
-            from samedeal_cli.net.connect import connect
-            from samedeal_cli.net.http_api import Api
-            from samedeal_cli.screen.race_screen import RaceScreen
-
-            def enter(race_id: str, watching: bool) -> "Connection":
-                return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
-
-            def open_another(body: dict[str, object]) -> "Opened":
-                return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
-
-            return RaceScreen(state, enter, Api(server), settings, ready=bool(self.ready), open_race=open_another)
-
-        screen, code = run_full_screen(settings, draw_screen(state, state.width, state.height), make_screen)
+            self.settings.say(self._link)  # stays above the full screen, where it can be selected with the mouse
+        state = self._first_state()
+        screen, code = run_full_screen(self.settings, draw_screen(state, state.width, state.height), self.screen)
         self._print_end(screen)
         return code
+
+    @property
+    def _link(self) -> str:
+        return self.link or f"{self.server}/r/{self.race_id}"
+
+    def _first_state(self) -> "RaceState":
+        from samedeal_cli.state.race_state import first_state
+
+        settings, host = self.settings, self.server.partition("://")[2]
+        fields: dict[str, Any] = {"server": host, "link": self._link, "watching": self.watching}
+        return first_state(settings, self.race_id, ascii=settings.plain, **fields)
+
+    def screen(self) -> "RaceScreen":
+        """Return the full screen of the race."""
+        from samedeal_cli.net.connect import connect
+        from samedeal_cli.net.http_api import Api
+        from samedeal_cli.screen.race_screen import RaceScreen
+
+        settings, server = self.settings, self.server
+
+        def enter(race_id: str, watching: bool) -> "Connection":
+            return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
+
+        def open_another(body: dict[str, object]) -> "Opened":
+            return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
+
+        options: dict[str, Any] = {"ready": bool(self.ready), "bot": self.bot, "open_race": open_another}
+        return RaceScreen(self._first_state(), enter, Api(server), settings, **options)
 
     def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
@@ -269,6 +349,7 @@ class Session:
     async def _run_line_mode(self) -> None:
         import asyncio
 
+        from samedeal.wire import messages as m
         from samedeal_cli.line.console import print_event, print_message
         from samedeal_cli.line.line_mode import LineMode
         from samedeal_cli.net.connect import connect
@@ -289,6 +370,8 @@ class Session:
             on_message=print_message if settings.json else None,
         ) as connection:
             api = Api(self.server)
+            if self.bot and connection.view.stage == "open":
+                await connection.request(m.Bot(id=0, level=self.bot))
             mode = LineMode(
                 connection,
                 await asyncio.to_thread(api.game, connection.header.game),

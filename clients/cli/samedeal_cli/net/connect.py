@@ -1,12 +1,30 @@
 """Creates connections with this account's stored names, nonces and receipts."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
 
-from samedeal.wire.messages import GUIDANCE, REACTIONS, FromServer, Welcome
+import msgspec
+
+from samedeal.wire.messages import GUIDANCE, REACTIONS, FromServer, View, Welcome
+from samedeal_cli.failure import Declined
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.settings import Settings, state_dir
+
+LAST_RACE: Final = "last-race.json"
+"""The file of the race in which this account took a seat last, in the state directory."""
+
+
+class LastRace(msgspec.Struct, frozen=True):
+    """The race in which this account took a seat last."""
+
+    server: str
+    race: str
+    name: str | None
+    """The name that was given with ``--as``, if any."""
 
 
 def connect(
@@ -30,6 +48,17 @@ def connect(
         if welcome.token and credentials.name and not is_nobody:
             guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token, bot))
 
+    remembered = bot
+
+    def on_any_message(message: FromServer) -> None:
+        nonlocal remembered
+        if not remembered and isinstance(message, View) and message.seat is not None:
+            remembered = True
+            with suppress(OSError):  # then `samedeal resume` does not know the race
+                (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(server, race_id, name)))
+        if on_message:
+            on_message(message)
+
     return Connection(
         server,
         race_id,
@@ -41,5 +70,19 @@ def connect(
         nonces=Nonces.load(state_dir()),
         keep_in=state_dir(),
         on_welcome=on_welcome,
-        on_message=on_message,
+        on_message=on_any_message,
     )
+
+
+def running_race() -> tuple[LastRace, View] | None:
+    """Return the race in which this account took a seat last, and what everybody may see of it, unless it is over.
+
+    Raises Unreachable.
+    """
+    with suppress(OSError, msgspec.DecodeError):
+        last = msgspec.json.decode((state_dir() / LAST_RACE).read_bytes(), type=LastRace)
+        api = Api(last.server)
+        with suppress(Declined):
+            view = api.read(api.fetch(f"/races/{last.race}"), View)
+            return None if view.stage == "over" else (last, view)
+    return None

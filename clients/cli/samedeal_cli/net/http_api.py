@@ -17,7 +17,8 @@ from msgspec import Struct
 from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.scores.evening import Evening
-from samedeal.wire.documents import GameDescription, GameList, Opened
+from samedeal.scores.tallies import Personal
+from samedeal.wire.documents import GameDescription, GameList, Listed, Opened, PlayerPage, RaceList
 from samedeal.wire.messages import View
 from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
@@ -34,6 +35,8 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 """Maximum size of a JSON document or a picture."""
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
+QUICK_MS: Final = 180_000
+"""The time limit of a quick race (ms)."""
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
@@ -108,6 +111,10 @@ class Api:
     def game(self, slug: str) -> GameDescription:
         return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameDescription)
 
+    def open_races(self) -> Sequence[Listed]:
+        """Return the newest listed races that players can still join."""
+        return self.read(self.fetch("/races", query={"stage": "open"}), RaceList).races
+
     def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
         return self.read(self.fetch("/races", body=body, token=token), Opened)
@@ -115,6 +122,12 @@ class Api:
     def evening(self, race_id: str) -> Evening:
         """Return the scores over the finished races of a race's evening."""
         return self.read(self.fetch(f"/races/{quote(race_id, safe='')}/evening"), Evening)
+
+    def scores(self, player: str, token: str) -> Personal | None:
+        """Return the scores of the player with a public id and a token; None if the server has none."""
+        with suppress(Declined):
+            return self.read(self.fetch(f"/players/{player}", query={"limit": 1}, token=token), PlayerPage).scores
+        return None
 
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""
@@ -273,6 +286,11 @@ def race_request(
     given = {option: value for option, value in options.items() if value is not None}
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
     return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
+
+
+def quick_request(game: str) -> dict[str, object]:
+    """Return the body of a request for a short race, in which nobody waits for players who are stuck."""
+    return race_request(game, None, {"limit_ms": QUICK_MS})
 
 
 def ghost_request(race_id: str) -> dict[str, object]:

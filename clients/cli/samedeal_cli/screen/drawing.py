@@ -7,7 +7,7 @@ from typing import Final
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved
-from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
+from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import clock, evening_phrase
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.texts import GOOD
@@ -72,6 +72,14 @@ def draw_button(canvas: Canvas, area: Spot, key: str, text: str, below: str = ""
         shown = fitted(line, area.width, "…")
         canvas.write(row, area.column + (area.width - cells(shown)) // 2, shown, BUTTON)
     canvas.spots[f"key:{key}"] = area
+
+
+def draw_too_small(canvas: Canvas) -> None:
+    """Say how large the terminal must be."""
+    text = f"needs {LEAST[0]}×{LEAST[1]}, has {canvas.width}×{canvas.height}"
+    canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
+    canvas.center(canvas.height - 1, "q quit", DIM)
+    canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
 
 
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:

@@ -4,6 +4,7 @@ The state and the drawing are elsewhere (``state/race_*.py``, ``race_view.py``);
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -82,6 +83,8 @@ class RaceScreen(RaceTasks):
             self.set_timer(FLASH_S, partial(self._change, flash=False))
         self.state = state
         entries = [action.entry(state) for action in working_actions(state)]
+        if self.app.screen_stack[0] is not self:
+            entries = [entry._replace(label=re.sub("^quit", "back", entry.label)) for entry in entries]
         self.show(draw_screen(state, state.width, state.height), self._look, entries)
 
     @property

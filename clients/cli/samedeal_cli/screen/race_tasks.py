@@ -12,6 +12,7 @@ import msgspec
 
 from samedeal.analysis.analysis import Analysis
 from samedeal.errors import Refused
+from samedeal.race.server_bots import Level
 from samedeal.replays.replay import Replay, read
 from samedeal.scores.tallies import Versus
 from samedeal.solver.solve import SOLVERS
@@ -54,9 +55,10 @@ class RaceTasks(CanvasScreen):
         settings: Settings,
         *,
         ready: bool = False,
+        bot: Level | None = None,
         open_race: Callable[[dict[str, object]], Opened] | None = None,
     ) -> None:
-        """Start from `state`; with `ready`, get ready as soon as the race accepts it.
+        """Start from `state`; with `ready`, get ready as soon as the race accepts it, after adding a `bot`.
 
         `open_race` opens a race for the user; by default, the guest of the connection opens it.
         """
@@ -68,7 +70,7 @@ class RaceTasks(CanvasScreen):
         """Whether the player gave up the seat."""
         self.connection: Connection | None = None
         self._connect, self._api, self._settings, self._ready_at_once = connect, api, settings, ready
-        self._open_race = open_race
+        self._open_race, self._bot = open_race, bot
         self._race_task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         """Set when the race is over, by a broadcast or by an answer."""
@@ -115,11 +117,14 @@ class RaceTasks(CanvasScreen):
         return task
 
     def _on_task_done(self, task: "asyncio.Task[None]") -> None:
-        """Quit on an error; the caller reports it after the terminal is restored."""
+        """Close the screen on an error, which the caller reports. Unexpected ones end the program."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
-            self.app.exit()
+            if isinstance(error, (Refused, Failure)):
+                self.close()
+            else:
+                self.app.exit()
 
     async def _try(self, work: Coroutine[Any, Any, None]) -> None:
         """Do some work, and show its failure as a notice."""
@@ -143,7 +148,7 @@ class RaceTasks(CanvasScreen):
                     raise AssertionError(command)
             if isinstance(command, m.Leave):
                 self.left = True
-                self.app.exit()
+                self.close()
         except (Refused, Declined) as refused:
             self._show(race_update.move_refused(self.state, reason(refused)))
             return
@@ -151,6 +156,13 @@ class RaceTasks(CanvasScreen):
             return  # _receive gets the same error, and ends the app
         self._update_snapshot()
         self._take_step(race_keys.handle_queued_key(self.state))
+
+    async def _get_ready(self) -> None:
+        """Get ready, in the first race after adding a bot."""
+        if bot := self._bot:
+            self._bot = None
+            await self._send(m.Bot(id=0, level=bot))
+        await self._send(m.Ready(id=0))
 
     async def _advise(self, *, hint: bool) -> None:
         """In practice, show a hint or a verdict on the last move."""
@@ -233,7 +245,7 @@ class RaceTasks(CanvasScreen):
                 self._start(self._fetch_evening(race_id))
             is_alone = connection.header.options.max_racers == 1
             if (self._ready_at_once or is_alone) and self.state.me and self.state.stage == "open":
-                self._start(self._send(m.Ready(id=0)))
+                self._start(self._get_ready())
             receiving, ended = asyncio.create_task(self._receive(connection)), asyncio.create_task(self._ended.wait())
             try:
                 await asyncio.wait((receiving, ended), return_when=asyncio.FIRST_COMPLETED)

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from samedeal_cli.render.canvas import BOLD, DIM, LEAST, Canvas, Spot, Style
+from samedeal_cli.render.canvas import LEAST, Canvas, Style
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.render.text_width import fitted
-from samedeal_cli.screen.drawing import draw_heading
+from samedeal_cli.screen.drawing import draw_heading, draw_too_small
 from samedeal_cli.screen.lobby_view import draw_countdown, draw_lobby
 from samedeal_cli.screen.results_view import draw_results
 from samedeal_cli.screen.running_view import draw_running
@@ -18,7 +18,7 @@ def draw_screen(state: RaceState, width: int, height: int) -> Canvas:
     """Draw the whole screen."""
     canvas = Canvas(width, height)
     if width < LEAST[0] or height < LEAST[1]:
-        _draw_too_small(canvas)
+        draw_too_small(canvas)
     else:
         _draw_stage(state, canvas)
     if state.ascii:
@@ -42,13 +42,6 @@ def _draw_connecting(state: RaceState, canvas: Canvas) -> None:
     for line, text in enumerate((f"{action} {state.race_id}", f"on {state.server}…"), start=middle - 1):
         canvas.center(line, text)
     canvas.line(canvas.height - 2)
-
-
-def _draw_too_small(canvas: Canvas) -> None:
-    text = f"needs {LEAST[0]}×{LEAST[1]}, has {canvas.width}×{canvas.height}"
-    canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
-    canvas.center(canvas.height - 1, "q quit", DIM)
-    canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
 
 
 STAGES: Final = {

@@ -1,0 +1,60 @@
+"""The view of the home screen."""
+
+from typing import Final
+
+from samedeal.games.catalogue import GAMES
+from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Ink, Spot, Style
+from samedeal_cli.render.text_width import cells, fitted
+from samedeal_cli.screen.drawing import draw_too_small
+from samedeal_cli.screen.texts import BAD, GOOD
+from samedeal_cli.state.home_state import QUICK_GAME, HomeState
+
+WIDTH: Final = 76
+"""The width of the entries, which are in the middle of wider screens."""
+SUITS: Final[tuple[tuple[str, Ink], ...]] = (("♠", "spade"), ("♥", "heart"), ("♦", "diamond"), ("♣", "club"))
+LETTER: Final = Style("letter", bold=True)
+
+
+def draw_home(state: HomeState) -> Canvas:
+    """Draw what the user can do, each with its key; the first is also done by Enter."""
+    canvas = Canvas(state.width, state.height)
+    if state.width < LEAST[0] or state.height < LEAST[1]:
+        draw_too_small(canvas)
+    else:
+        _draw(state, canvas)
+    if state.ascii:
+        canvas.in_ascii()
+    return canvas
+
+
+def _draw(state: HomeState, canvas: Canvas) -> None:
+    for at, (suit, ink) in enumerate(SUITS):
+        canvas.write(0, 1 + at, suit, Style(ink))
+    canvas.write(0, 6, "Same Deal", BOLD)
+    where = f"{state.name} · {state.server}" if state.name else state.server
+    canvas.write(0, canvas.width - cells(where) - 1, where)
+    bottom = canvas.height - 2
+    canvas.line(1)
+    canvas.line(bottom)
+    entries, column = state.entries, max(2, (canvas.width - WIDTH) // 2)
+    step = 3 if 3 * len(entries) <= bottom - 3 else 2
+    rules = GAMES[QUICK_GAME].how if not state.scores else ()
+    free = bottom - 3 - step * len(entries)
+    shown = rules if free > len(rules) + 1 else ()
+    row = 2 + max(0, (free - (len(shown) + 2 if shown else 0)) // 2)
+    for entry in entries:
+        is_first = entry is entries[0]
+        canvas.write(row, column, entry.key, LETTER)
+        end = canvas.write(row, column + 3, entry.label[0].upper() + entry.label[1:], BOLD)
+        if is_first:
+            canvas.write(row, end + 2, "or Enter", DIM)
+        canvas.write(
+            row + 1, column + 3, fitted(entry.help, canvas.width - column - 4, "…"), PLAIN if is_first else DIM
+        )
+        canvas.spots[f"key:{entry.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
+        row += step
+    if shown:
+        canvas.write(row, column + 3, f"{GAMES[QUICK_GAME].title} in three lines", BOLD)
+        for number, line in enumerate(shown, start=1):
+            canvas.write(row + number, column + 3, f"{number}  {line}")
+    canvas.write(bottom - 1, 1, fitted(state.notice, canvas.width - 2, "…"), BAD if state.failed else GOOD)

@@ -1,0 +1,92 @@
+"""The state of the home screen: who plays where, and what is going on there, as one immutable value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from samedeal.games.catalogue import GAMES
+from samedeal.race.server_bots import Level
+from samedeal.scores.tallies import Personal
+from samedeal.wire.documents import Daily, Listed
+from samedeal_cli.render.phrases import counted, personal_phrases
+from samedeal_cli.state.actions import Entry
+
+QUICK_GAME: Final = "the-edge"
+"""The game of a race that is opened without choosing one: it is the shortest."""
+
+
+@dataclass(frozen=True)
+class HomeState:
+    """Everything that the home screen shows."""
+
+    server: str
+    """The server's address, without the scheme."""
+    name: str = ""
+    """The user's name, or empty if none is chosen yet."""
+    running: str = ""
+    """The game and the id of the race in which the user has a seat, or empty."""
+    races: Sequence[Listed] = ()
+    """The open races, newest first."""
+    daily: Sequence[Daily] = ()
+    """Today's deals."""
+    scores: Personal | None = None
+    """The user's own scores, if there are any."""
+    notice: str = ""
+    failed: bool = False
+    """Whether the notice is about a failure."""
+    width: int = 80
+    height: int = 24
+    ascii: bool = False
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What the user can do, the most likely first, with a description each."""
+        back = [Entry("b", "back to your race", self.running)] if self.running else []
+        raced = sum(daily.yours is not None for daily in self.daily)
+        streak = f" Your streak: {counted(self.scores.streak, 'day')}." if self.scores and self.scores.streak else ""
+        today = f" You have raced {raced} of {len(self.daily)} today." if raced else ""
+        results = ", ".join(personal_phrases(self.scores)[:1]) if self.scores else "No races yet"
+        return [
+            *back,
+            Entry("p", "play now", self._quick_text),
+            Entry("d", "daily", f"The same deal for everybody, once a day.{today}{streak}"),
+            Entry("f", "friends", "Open a race and share its link, or join one by its link or name."),
+            Entry("t", "practice", "Play with hints, without a clock."),
+            Entry("r", "results", f"{results}."),
+        ]
+
+    @property
+    def _quick_text(self) -> str:
+        if race := race_to_join(self.races):
+            return f"Join {counted(race.racers, 'player')} at {title_of(race.game)}."
+        return (
+            f"Race at {title_of(QUICK_GAME)} against {level_of(self.scores, QUICK_GAME)} bot. It takes three minutes."
+        )
+
+
+def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
+    """Return the open race, perhaps of one game, that somebody who wants to play at once joins: the fullest."""
+    # A daily deal is raced once, so nobody gets into one by accident.
+    waiting = [race for race in races if 0 < race.racers < race.max_racers and not race.daily]
+    matching = [race for race in waiting if game in (None, race.game)]
+    return max(matching, key=lambda race: race.racers, default=None)
+
+
+def level_of(scores: Personal | None, game: str) -> Level:
+    """Return the level of the bot that is a good rival for a player with these scores."""
+    own = next((each for each in scores.games if each.game == game), None) if scores else None
+    if own is None or own.solved == 0:
+        return "beginner"
+    return "expert" if own.solved * 2 > own.races else "regular"
+
+
+def title_of(slug: str) -> str:
+    """Return the title of a game, or the slug of one that this version does not know."""
+    return GAMES[slug].title if slug in GAMES else slug
+
+
+def daily_question(game: str, *, raced: bool) -> str:
+    """Return what to ask before a race on today's deal of a game."""
+    if raced:
+        return f"You have raced today's deal of {title_of(game)}, and only the first race counts. Play it again?"
+    return f"Only your first race on today's deal of {title_of(game)} counts. Play it now?"
