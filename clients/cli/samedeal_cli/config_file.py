@@ -28,13 +28,14 @@ def config_file() -> Path:
     return platformdirs.user_config_path("samedeal") / "config.toml"
 
 
-def configured() -> Settings:
+def configured(*, warns: bool = True) -> Settings:
     """Return the settings without flags. Precedence: environment, config file, default.
 
-    Invalid entries of the file are reported on standard error and ignored. Invalid variables are ignored.
+    Invalid entries of the file are ignored and, if it `warns`, reported on standard error. So are invalid variables,
+    which are never reported.
     """
     from_file, warnings = read()
-    for warning in warnings:
+    for warning in warnings if warns else ():
         Failure(warning).show()
     values: dict[str, Any] = from_file | environment_values()[0]
     if "SAMEDEAL_COLOR" not in os.environ and color_from_environment():

@@ -1,5 +1,6 @@
 """Failures: error messages and exit codes."""
 
+import sys
 from typing import Any, Final
 
 import click
@@ -11,7 +12,7 @@ EXIT_CODES: Final[dict[int, str]] = {
     1: "unexpected error",
     2: "invalid command line",
     3: "server unreachable",
-    4: "refused by the server; standard error has the reason and its code",
+    4: "refused by the server; standard error has the reason and, unless it is a terminal, its code",
     5: "replay verification failed",
     130: "interrupted",
     141: "output closed by its reader",
@@ -69,13 +70,19 @@ class BadAnswer(Unreachable):
 
 
 class Declined(Failure):
-    """The server refused a request. `code` is the code of the problem."""
+    """The server refused a request. `code` is the code of the problem, which only scripts are shown."""
 
     exit_code = 4
 
     def __init__(self, code: str, text: str) -> None:
-        super().__init__(f"{text.rstrip('.')} ({code})" if code else text)
+        super().__init__(text.rstrip("."))
         self.code, self.text = code, text
+
+    def show(self, file: Any = None) -> None:
+        if self.code and not sys.stderr.isatty():
+            Failure(f"{self.message} ({self.code})").show(file)
+        else:
+            super().show(file)
 
 
 class NameRefused(Declined):

@@ -66,11 +66,11 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "completion": ("samedeal_cli.commands.config:completion", "Print a shell completion script."),
         "doctor": ("samedeal_cli.commands.doctor:doctor", "Check that everything works."),
     },
-    "Bots": {
+    "For bots": {
         "bot": ("samedeal_cli.bots.bot:bot", "Let a program play a seat."),
         "arena": ("samedeal_cli.bots.arena:arena", "Race bots against each other without a server."),
     },
-    "Server": {
+    "For operators": {
         "serve": ("samedeal_server.operate.serve:serve", "Run a server."),
         "backup": (
             "samedeal_server.operate.backup_commands:backup",
@@ -81,6 +81,8 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
 }
 """The import path and the description of each command, in the groups of ``samedeal --help``."""
+OFFLINE: Final = ("demo", "deal", "receipts", "completion", "arena", "serve", "backup", "restore")
+"""The commands that use no server, or only one that they start, and whose help leaves out ``--server``."""
 COMMANDS: Final = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
@@ -98,7 +100,8 @@ class Main(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         taken = {text for option in command.params for text in option.opts}
-        command.params += [option for option in global_options() if not taken & set(option.opts)]
+        options = global_options(hidden=("server",) if cmd_name in OFFLINE else ())
+        command.params += [option for option in options if not taken & set(option.opts)]
         return command
 
     def resolve_command(
@@ -112,10 +115,10 @@ class Main(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:
-            from samedeal_cli.config_file import configured, environment_values
+        from samedeal_cli.config_file import configured, environment_values
 
-            ctx.obj = configured()  # flags override it
+        ctx.obj = configured(warns=not ctx.resilient_parsing)  # flags override it
+        if not ctx.resilient_parsing:
             ctx.meta[INVALID] = next(iter(environment_values()[1].values()), None)
         return super().parse_args(ctx, args)
 

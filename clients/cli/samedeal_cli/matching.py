@@ -11,11 +11,11 @@ MOST_LISTED = 12
 def named(text: str, names: Collection[str], kind: str) -> str:
     """Return the name that is `text`, or the only one that starts with it, or of which a part does.
 
-    Case does not matter, nor whether words are joined by hyphens, underscores or spaces. Raises Misused with the
+    Case does not matter, nor how words are joined: by hyphens, underscores, spaces or nothing. Raises Misused with the
     candidates, the nearest name or, if there are only a few, all names.
     """
     wanted, plain = _plain(text), {name: _plain(name) for name in names}
-    found = [name for name in names if plain[name] == wanted]
+    found = [name for name in names if wanted and plain[name].replace("-", "") == wanted.replace("-", "")]
     found = found or [name for name in names if plain[name].startswith(wanted)]
     found = found or [name for name in names if f"-{wanted}" in plain[name]]
     if wanted and len(found) == 1:

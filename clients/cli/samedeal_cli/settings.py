@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -170,8 +170,8 @@ def command(
     return decorate
 
 
-def global_options() -> list[click.Option]:
-    """Return the options that all commands accept, before or after their name."""
+def global_options(hidden: Collection[str] = ()) -> list[click.Option]:
+    """Return the options that all commands accept, before or after their name. Some are `hidden` from the help."""
     options = [
         # Eager, because other parameters may ask the server.
         click.Option(["--server"], metavar="URL", is_eager=True, help="The server to use.  [env: SAMEDEAL_SERVER]"),
@@ -187,6 +187,7 @@ def global_options() -> list[click.Option]:
     ]
     for option in options:
         option.expose_value, option.callback = False, _set_option
+        option.hidden = option.hidden or option.name in hidden
     return options
 
 

@@ -166,7 +166,7 @@ async def play(
 ) -> None:
     """Play a seat from the current state to the end of the race. Get ready once `ready_when` returns True.
 
-    With a speed, there are random pauses between moves.
+    With a speed, there are random pauses after moves, until all people have finished.
     """
     if connection.view.stage == "open":
         await _wait_until(connection, ready_when)
@@ -176,12 +176,13 @@ async def play(
     await _wait_until(connection, lambda: connection.view.waits_ms is None)  # another racer has a head start
     refusals = 0
     while _is_playing(connection):
-        await asyncio.sleep(random.uniform(0.5, 1.5) * PAUSE_S / speed if speed else 0)  # noqa: S311 (no secret)
         if (command := await _choose(connection, player)) is None:
             break
         try:
             await _execute(connection, command)
             refusals = 0
+            if speed and not _people_are_done(connection):
+                await asyncio.sleep(random.uniform(0.5, 1.5) * PAUSE_S / speed)  # noqa: S311 (no secret)
         except Refused as refused:
             refusals += 1
             if refused.code in _ENDED:
@@ -287,6 +288,12 @@ async def _run(
     finally:
         if program:
             await program.stop()
+
+
+def _people_are_done(connection: Connection) -> bool:
+    """Return whether there are people in the race, and all of them have finished."""
+    people = [standing for standing in connection.standings if not standing.bot]
+    return bool(people) and all(standing.done for standing in people)
 
 
 def _people_are_ready(connection: Connection) -> bool:

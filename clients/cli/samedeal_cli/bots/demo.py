@@ -1,5 +1,7 @@
 """The command ``demo``."""
 
+import os
+import sys
 from contextlib import suppress
 from typing import Any
 
@@ -7,15 +9,18 @@ import click
 
 from samedeal_cli.bots.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.bots.demo_show import Show
+from samedeal_cli.commands.first_use import with_name
 from samedeal_cli.commands.mode import mode_option
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.failure import Misused
 from samedeal_cli.local_server import PORT, check_installed
-from samedeal_cli.net.temporary_server import advertised, temporary_server
+from samedeal_cli.net import guests
+from samedeal_cli.net.temporary_server import Server, advertised, temporary_server
 from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
+from samedeal_cli.state.home_state import QUICK_GAME
 
 ONCE_MOVES = 120
 """Maximum moves of a bot with ``--once``, to keep the race short."""
@@ -24,7 +29,7 @@ ONCE_MOVES = 120
 @command("samedeal demo", "samedeal demo --game gallery --bots 3 --speed 4")
 @click.option("--bots", type=Number(1, len(NAMES)), default=2, help="Number of bots.")
 @click.option("--speed", type=click.FloatRange(0, min_open=True), default=1.0, help="Speed of the bots.")
-@click.option("--game", type=KNOWN_GAME, default="corners", help="The game to race.")
+@click.option("--game", type=KNOWN_GAME, default=QUICK_GAME, help="The game to race.")
 @click.option("--port", type=Number(1, 65535), default=PORT, help="The first port to try.")
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race open deals with this seed.")
 @click.option("--save", type=FILE, help="Save the replay.")
@@ -72,4 +77,12 @@ async def _live(settings: Settings, plan: Plan, port: int, lan: bool) -> None:
         with advertised(server):
             if server.port != port:
                 settings.say(f"port {port} is in use; using {server.port}")
-            await Show(settings, plan, server, lan=lan).run()
+            await Show(settings, plan, server, lan=lan, token=_host_token(settings, server)).run()
+
+
+def _host_token(settings: Settings, server: Server) -> str | None:
+    """Return the token of the user, who is the host of the races for people, or None without a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or "SAMEDEAL_TOKEN" in os.environ:
+        return None
+    settings = with_name(settings, server.url, None)
+    return guests.create(server.url, guests.default_name(settings, server.url))

@@ -56,10 +56,10 @@ class BotRace:
     """Whether all bots have joined."""
 
     @classmethod
-    async def open(cls, server: Server, plan: Plan, **options: int | str) -> "BotRace":
-        """Open a race."""
+    async def open(cls, server: Server, plan: Plan, token: str | None = None, **options: int | str) -> "BotRace":
+        """Open a race, with the guest with a token as the host."""
         body = race_request(plan.game, plan.seed, options)
-        return cls(server, plan, (await asyncio.to_thread(server.api.open_race, body)).race)
+        return cls(server, plan, (await asyncio.to_thread(server.api.open_race, body, token)).race)
 
     @property
     def header(self) -> Header:

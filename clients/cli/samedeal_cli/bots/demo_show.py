@@ -28,15 +28,16 @@ BETWEEN_S: Final = 4.0
 """Pause between two races of bots."""
 WAIT_S: Final = 3600.0
 """How long bots wait for a rematch: longer than anybody looks at the results."""
-KEYS: Final = "   [Enter] seat  [w]  [q]"
+KEYS: Final = "   [Enter] join  [w]  [q]"
 """A reminder at the end of the live line."""
 
 
 class Show:
     """Runs races of bots one after another, and always keeps one race open for people."""
 
-    def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool) -> None:
-        self._settings, self._plan, self._server, self._lan = settings, plan, server, lan
+    def __init__(self, settings: Settings, plan: Plan, server: Server, *, lan: bool, token: str | None) -> None:
+        """`token` is that of the user, who is the host of the races for people."""
+        self._settings, self._plan, self._server, self._lan, self._token = settings, plan, server, lan, token
         self._interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.name == "posix"
         self._redraws = not settings.screen_reader and os.environ.get("TERM") != "dumb"
         self._bot_race: BotRace | None = None
@@ -60,7 +61,7 @@ class Show:
         names = NAMES[: max(2, self._plan.bots)]
         while True:
             options: dict[str, int | str] = {"start_delay_ms": 1_000, "max_racers": len(names), "spectators": "open"}
-            self._bot_race = race = await BotRace.open(self._server, self._plan, **options)
+            self._bot_race = race = await BotRace.open(self._server, self._plan, None, **options)
             async with race.seated(names):
                 replay = await race.run()
             self._show_result(race, replay)
@@ -70,7 +71,7 @@ class Show:
         """Keep one race open for people: when it starts, open the next one."""
         async with asyncio.TaskGroup() as group:
             while True:
-                self._open_race = race = await BotRace.open(self._server, self._plan, start_delay_ms=3_000)
+                self._open_race = race = await BotRace.open(self._server, self._plan, self._token, start_delay_ms=3_000)
                 group.create_task(self._host(race))
                 while race.stage == "open":  # noqa: ASYNC110 (only its players are notified)
                     await asyncio.sleep(0.2)

@@ -23,13 +23,13 @@ from samedeal_cli.settings import Settings, command, program
 @click.argument("game", type=GAME, required=False)
 @click.option("--date", "day", type=DATE, help="The day in UTC.  [default: today]")
 def daily(settings: Settings, game: str | None, day: str | None) -> None:
-    """Show a day's deals: the server's commitments and the results.
+    """Show the results on a day's deals and, with GAME or --date, the server's commitments.
 
     Only the first race of each player counts. If you write down a commitment before its day, you can check it against
     a replay once the deal is revealed, two hours after the day ends.
     """
     dailies = _fetch(Api(settings.address), game, day)
-    lines = [line for each in dailies for line in ("", *_lines(each))]
+    lines = [line for each in dailies for line in ("", *_lines(each, proof=bool(game or day)))]
     show(settings, Today(tuple(dailies)), lines[1:])
     if not settings.json and any(each.stage == "today" for each in dailies):
         what = game or "GAME"
@@ -54,7 +54,8 @@ def _with_all_results(api: Api, daily: Daily) -> Daily:
     return daily
 
 
-def _lines(daily: Daily) -> Iterator[str]:
+def _lines(daily: Daily, *, proof: bool) -> Iterator[str]:
+    """Yield the results on a deal and, with `proof`, what it takes to check it."""
     title = GAMES[daily.game].title if daily.game in GAMES else daily.game
     ends_at = daily.reveals_at - LONGEST_MS
     stage = {
@@ -64,10 +65,11 @@ def _lines(daily: Daily) -> Iterator[str]:
         "revealed": "closed and revealed",
     }.get(daily.stage, daily.stage)
     yield f"{title} · {daily.date} · {stage}"
-    yield f"commitment  {daily.commitment}"
-    if daily.secret is None:
+    if proof:
+        yield f"commitment  {daily.commitment}"
+    if daily.secret is None and proof:
         yield f"sealed      until {local_time(daily.reveals_at)}"
-    else:
+    elif daily.secret is not None:
         yield f"secret      {daily.secret}"
         yield f"deal        {printable(daily.deal or 'not computed yet: try again in a moment')}"
     yield from table_lines(

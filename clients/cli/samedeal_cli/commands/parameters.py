@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -22,6 +23,8 @@ from samedeal_cli.timecode import parse_moment
 T = TypeVar("T")
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
+COMPLETION_S: Final = 1.0
+"""How long a shell that completes a word waits for the server (s)."""
 NOT_DAILY: Final = (
     "deal",
     "seed",
@@ -69,9 +72,14 @@ class Parsed(click.ParamType[T]):
     """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 
     def __init__(
-        self, name: str, parse: Callable[[str], T], completions: Iterable[str] = (), *, files: bool = False
+        self,
+        name: str,
+        parse: Callable[[str], T],
+        completions: Callable[[Settings], Iterable[str]] = lambda _: (),
+        *,
+        files: bool = False,
     ) -> None:
-        """`completions` are what shells complete; with `files`, they also complete the names of files."""
+        """`completions` returns what shells complete; with `files`, they also complete the names of files."""
         self.name, self._parse, self._completions, self._files = name, parse, completions, files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
@@ -82,7 +90,47 @@ class Parsed(click.ParamType[T]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         files = [CompletionItem(incomplete, type="file")] if self._files else []
-        return files + [CompletionItem(text) for text in self._completions if text.startswith(incomplete)]
+        return files + completed(self._completions(ctx.obj), incomplete)
+
+
+class ReplayPath(click.Path):
+    """A file, ``-``, or the link or id of a race; a string."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        files = super().shell_complete(ctx, param, incomplete)
+        return files + completed(_own_races(ctx.obj), incomplete) if incomplete else files  # bash shows only one kind
+
+
+def completed(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Return the words with a prefix as completions for shells."""
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+
+def _games(_settings: Settings) -> Iterable[str]:
+    return GAMES
+
+
+def _own_races(_settings: Settings) -> Iterable[str]:
+    """Return the ids of the races of which this account has receipts, newest first."""
+    from samedeal_cli.net.receipts import files
+
+    return dict.fromkeys(path.name.partition(".")[0] for path in reversed(files()))
+
+
+def _races(settings: Settings) -> Iterable[str]:
+    """Return the ids of the races that the server lists, then of the account's own."""
+    from samedeal_cli.net.http_api import Api
+
+    listed: Iterable[str] = ()
+    with suppress(Failure):
+        listed = [race.race for race in Api(settings.address, timeout=COMPLETION_S).live_races()]
+    return dict.fromkeys([*listed, *_own_races(settings)])
+
+
+def _own_names(_settings: Settings) -> Iterable[str]:
+    from samedeal_cli.net.guests import stored
+
+    return dict.fromkeys(guest.name for guest in stored())
 
 
 def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
@@ -205,21 +253,20 @@ DELAY = Parsed("time", lambda text: _duration(text, 0, 60_000, "the countdown mu
 WAIT = Parsed("time", lambda text: _duration(text, 0, 86_400_000, "0s to 24h"))
 MOMENT = Parsed("moment", parse_moment)
 DATE = Parsed("date", _date)
-RACE = Parsed("race", _race)
+RACE = Parsed("race", _race, _races)
 LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
-RACE_OR_DEAL = Parsed("race or deal", _race_or_deal)
-DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, files=True)
-GAME = Parsed("game", _game, GAMES)
-KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), GAMES)
-GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
+RACE_OR_DEAL = Parsed("race or deal", _race_or_deal, _own_races)
+DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, _games, files=True)
+GAME = Parsed("game", _game, _games)
+KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), _games)
+GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, _games)
 SEED = Parsed("seed", _seed)
-NAME = Parsed("name", normalised)
+NAME = Parsed("name", normalised, _own_names)
 KEY = Parsed("hex", _public_key)
 VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
-REPLAY: Final = click.Path(readable=False)
-"""A file, ``-``, or the link or id of a race; a string."""
+REPLAY: Final = ReplayPath(readable=False)
 
 as_option = click.option(
     "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: the one that whoami shows]"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
+from samedeal_cli.addresses import is_local
 from samedeal_cli.commands.first_use import confirm_daily, offer_rules, open_race, remember_game, with_name
 from samedeal_cli.commands.mode import Mode, at_terminal, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
@@ -85,7 +86,7 @@ def quick_race(settings: Settings, server: str, name: str | None, game: str | No
     from samedeal_cli.state.home_state import QUICK_GAME, level_of, race_to_join
 
     api = Api(server)
-    if joined := race_to_join(api.open_races(), game):
+    if joined := race_to_join(api.live_races("open"), game):
         return Session(settings, server, joined.race, name, ready=True, **choices)
     game = game or QUICK_GAME
     settings, opened, _ = open_race(settings, server, name, quick_request(game))
@@ -98,7 +99,7 @@ def _only_open_race(settings: Settings) -> Link:
     """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
     from samedeal_cli.net.http_api import Api
 
-    races = [race for race in Api(settings.address).open_races() if race.racers < race.max_racers]
+    races = [race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers]
     if not races:
         raise Misused(f"no race is open at {settings.address}; to open one: {program()} play")
     if len(races) > 1:
@@ -285,10 +286,13 @@ class Session:
         return self.link or f"{self.server}/r/{self.race_id}"
 
     def _first_state(self) -> "RaceState":
-        from samedeal_cli.state.race_state import first_state
+        from samedeal_cli.state.race_state import Notice, first_state
 
         settings, host = self.settings, self.server.partition("://")[2]
         fields: dict[str, Any] = {"server": host, "link": self._link, "watching": self.watching}
+        if self.link and is_local(self.link) and self.ready is None:
+            text = f"Only this machine can open the link; to invite others: {program()} serve --lan"
+            fields["notice"] = Notice(text)
         return first_state(settings, self.race_id, ascii=settings.plain, **fields)
 
     def screen(self) -> "RaceScreen":

@@ -80,7 +80,7 @@ class Front:
         if self.server != DEFAULT_SERVER or self.is_temporary:
             return
         with suppress(Unreachable):
-            await asyncio.to_thread(Api(self.server, timeout=TIMEOUT_S).open_races)
+            await asyncio.to_thread(Api(self.server, timeout=TIMEOUT_S).live_races)
             return
         from samedeal_cli.local_server import PORT, check_installed
         from samedeal_cli.net.temporary_server import advertised, temporary_server
@@ -97,7 +97,7 @@ class Front:
         credentials = guests.credentials_of(self._settings, self.server, None)
         guest = guests.find(self.server, self.name)
         try:
-            found["races"] = api.open_races()
+            found["races"] = api.live_races("open")
             found["daily"] = api.read(api.fetch("/daily", token=credentials.token), Today).daily
             found["scores"] = api.scores(guest.player, guest.token) if guest else None
         except Failure:
@@ -159,7 +159,7 @@ def start_lines(settings: Settings) -> Iterator[str]:
     server, state = settings.address, ""
     facts = [("you", guests.default_name(settings, server))]
     try:
-        races = Api(server, timeout=TIMEOUT_S).open_races()
+        races = Api(server, timeout=TIMEOUT_S).live_races("open")
     except Unreachable:
         state = f"{server} cannot be reached" if server != DEFAULT_SERVER else "not running on this machine"
         commands = {

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
+from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening
 from samedeal.scores.tallies import Personal
 from samedeal.wire.documents import GameDescription, GameList, Listed, Opened, PlayerPage, RaceList
@@ -111,9 +112,9 @@ class Api:
     def game(self, slug: str) -> GameDescription:
         return self.read(self.fetch(f"/games/{quote(slug, safe='')}"), GameDescription)
 
-    def open_races(self) -> Sequence[Listed]:
-        """Return the newest listed races that players can still join."""
-        return self.read(self.fetch("/races", query={"stage": "open"}), RaceList).races
+    def live_races(self, stage: Stage | None = None) -> Sequence[Listed]:
+        """Return the newest listed races, perhaps only those in one stage."""
+        return self.read(self.fetch("/races", query={"stage": stage}), RaceList).races
 
     def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""

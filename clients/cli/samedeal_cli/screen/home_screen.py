@@ -1,7 +1,7 @@
 """The home screen: what ``samedeal`` shows without a command. It opens races and practice above itself."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -19,10 +19,10 @@ from samedeal_cli.screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.screen.home_view import draw_home
 from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.screen.race_tasks import reason
-from samedeal_cli.state.actions import Entry
 from samedeal_cli.state.home_state import QUICK_GAME, HomeState, daily_question, title_of
 from samedeal_cli.state.pile_keys import key_meant
 
+WAIT: Final = "One moment…"
 REFRESH_S: Final = 30.0
 """How often the home screen asks the server what is going on (s)."""
 MAX_RACES: Final = 3
@@ -89,22 +89,26 @@ class HomeScreen(CanvasScreen):
 
     def press(self, key: str) -> None:
         """Handle a key."""
-        entries = self.state.entries
-        key = entries[0].key if key == "enter" else key_meant(key, [*(entry.key for entry in entries), "q"])
+        keys = [offer.key for offer in self.state.offers]
+        key = keys[0] if key == "enter" else key_meant(key, [*keys, "q"])
         if key in ("q", "escape"):
             self.close()
-        elif self._busy or key not in [entry.key for entry in entries]:
+        elif self._busy or key not in keys:
             return
-        elif key in "bp":
-            self._start("resume" if key == "b" else "play")
-        elif key == "r":
-            self.run_worker(self._show_results())
-        else:
-            title, options = {"d": self._daily_options, "f": self._friends_options, "t": self._practice_options}[key]()
-            if options:
-                self.app.push_screen(Choice(title, tuple(options)), lambda name: options[name]() if name else None)
-            else:
-                self._change(notice="The server has not been reached yet: press p to play.", failed=True)
+        match key:
+            case "b":
+                self._start("resume")
+            case "p":
+                self._start("play")
+            case "d":
+                self.run_worker(self._try(self._choose_daily()))
+            case "f":
+                self._choose("Race friends", self._friends)
+            case "t":
+                games = {game.title: partial(self._start, "practice", slug) for slug, game in GAMES.items()}
+                self._choose("Practise", games)
+            case "r":
+                self.run_worker(self._try(self._show_results()))
 
     def on_input_submitted(self, event: LineInput.Submitted) -> None:
         """Use the typed line."""
@@ -114,26 +118,32 @@ class HomeScreen(CanvasScreen):
 
     # What can be chosen.
 
-    def _daily_options(self) -> tuple[str, dict[str, Callable[[], None]]]:
-        dailies = sorted(self.state.daily, key=lambda daily: (daily.yours is not None, daily.game != QUICK_GAME))
-        raced = ("" if daily.yours is None else " (raced)" for daily in dailies)
-        return "Today's deals", {
-            title_of(daily.game) + mark: partial(self._ask_daily, daily.game, raced=bool(mark))
-            for daily, mark in zip(dailies, raced, strict=True)
-        }
+    def _choose(self, title: str, options: Mapping[str, Callable[[], None]]) -> None:
+        self.app.push_screen(Choice(title, tuple(options)), lambda name: options[name]() if name else None)
 
-    def _friends_options(self) -> tuple[str, dict[str, Callable[[], None]]]:
+    @property
+    def _friends(self) -> Mapping[str, Callable[[], None]]:
         free = [race for race in self.state.races if race.racers < race.max_racers][:MAX_RACES]
         others = [slug for slug in GAMES if slug != QUICK_GAME]
-        return "Race friends", {
+        return {
             f"Open a race of {title_of(QUICK_GAME)}, three minutes": partial(self._start, "open", QUICK_GAME),
             "Join a race by its link or name": partial(self._ask, "the link or the name of a race", self._join),
             **{f"Join {race.race}: {title_of(race.game)}": partial(self._start, "join", race.race) for race in free},
             **{f"Open a race of {title_of(slug)}": partial(self._start, "open", slug) for slug in others},
         }
 
-    def _practice_options(self) -> tuple[str, dict[str, Callable[[], None]]]:
-        return "Practise", {game.title: partial(self._start, "practice", slug) for slug, game in GAMES.items()}
+    async def _choose_daily(self) -> None:
+        if not self.state.daily:
+            await self._front.serve(self._servers)
+            await self._look_around()
+        games = sorted(self.state.daily, key=lambda daily: (daily.yours is not None, daily.game != QUICK_GAME))
+        options = {
+            f"{title_of(daily.game)}{' (raced)' if daily.yours else ''}": partial(
+                self._ask_daily, daily.game, raced=daily.yours is not None
+            )
+            for daily in games
+        }
+        self._choose("Today's deals", options)
 
     def _ask_daily(self, game: str, *, raced: bool) -> None:
         question = Question(daily_question(game, raced=raced))
@@ -151,7 +161,7 @@ class HomeScreen(CanvasScreen):
     def _start(self, what: What, which: str = "") -> None:
         """Start something. Ask for a name first if the user needs one and has none."""
         if self.state.name or what in NAMELESS:
-            self.run_worker(self._open(what, which))
+            self.run_worker(self._try(self._open(what, which)))
         else:
             self._ask_name(what, which, "What is your name?", self._front.suggested_name)
 
@@ -160,37 +170,40 @@ class HomeScreen(CanvasScreen):
         self._ask("your name", lambda name: self._named(what, which, name), value)
 
     def _named(self, what: What, which: str, name: str) -> None:
-        self.run_worker(self._open(what, which, name))
+        self.run_worker(self._try(self._open(what, which, name)))
 
     async def _open(self, what: What, which: str, name: str = "") -> None:
         """Prepare something in the background, and open its screen."""
-        self._busy = True
-        self._change(notice="One moment…", failed=False)
-        try:
-            if what != "practice":
-                await self._front.serve(self._servers)
-            if name:
+        if what != "practice":
+            await self._front.serve(self._servers)
+        if name:
+            try:
                 await asyncio.to_thread(self._front.create_player, name)
-                self._change(name=name)
-            screen = (await asyncio.to_thread(self._front.start, what, which))()
-        except NameRefused as refused:
-            self._ask_name(what, which, reason(refused), failed=True)
-        except (Failure, Refused) as failure:
-            self._change(notice=reason(failure), failed=True)
-        else:
-            self._change(notice="")
-            self.race = screen if isinstance(screen, RaceScreen) else self.race
-            self.app.push_screen(screen, lambda _: self._return_from(screen))
-        finally:
-            self._busy = False
+            except NameRefused as refused:
+                self._ask_name(what, which, reason(refused), failed=True)
+                return
+            self._change(name=name)
+        screen = (await asyncio.to_thread(self._front.start, what, which))()
+        self.race = screen if isinstance(screen, RaceScreen) else self.race
+        self.app.push_screen(screen, lambda _: self._return_from(screen))
 
     async def _show_results(self) -> None:
+        lines = [(line, PLAIN) for line in await asyncio.to_thread(self._front.results)]
+        self.app.push_screen(TextDialog("Your results", lambda width: lines, self._look, plain=self.state.ascii))
+
+    async def _try(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do some work, during which keys do nothing, and show its failure."""
+        self._busy = True
+        self._change(notice=WAIT, failed=False)
         try:
-            lines = [(line, PLAIN) for line in await asyncio.to_thread(self._front.results)]
+            await work
         except (Failure, Refused) as failure:
             self._change(notice=reason(failure), failed=True)
         else:
-            self.app.push_screen(TextDialog("Your results", lambda width: lines, self._look, plain=self.state.ascii))
+            if self.state.notice == WAIT:
+                self._change(notice="")
+        finally:
+            self._busy = False
 
     def _return_from(self, screen: CanvasScreen) -> None:
         """Say how a race ended. If it had started without the user, offer to watch it."""
@@ -217,5 +230,4 @@ class HomeScreen(CanvasScreen):
 
     def _change(self, **fields: Any) -> None:
         self.state = replace(self.state, **fields)
-        entries = [*self.state.entries, Entry("q", "quit", "quit")]
-        self.show(draw_home(self.state), self._look, entries)
+        self.show(draw_home(self.state), self._look, self.state.entries)

@@ -36,25 +36,26 @@ def _draw(state: HomeState, canvas: Canvas) -> None:
     bottom = canvas.height - 2
     canvas.line(1)
     canvas.line(bottom)
-    entries, column = state.entries, max(2, (canvas.width - WIDTH) // 2)
-    step = 3 if 3 * len(entries) <= bottom - 3 else 2
-    rules = GAMES[QUICK_GAME].how if not state.scores else ()
-    free = bottom - 3 - step * len(entries)
-    shown = rules if free > len(rules) + 1 else ()
-    row = 2 + max(0, (free - (len(shown) + 2 if shown else 0)) // 2)
-    for entry in entries:
-        is_first = entry is entries[0]
-        canvas.write(row, column, entry.key, LETTER)
-        end = canvas.write(row, column + 3, entry.label[0].upper() + entry.label[1:], BOLD)
+    offers, column = state.offers, max(2, (canvas.width - WIDTH) // 2)
+    rules, room = () if state.scores else GAMES[QUICK_GAME].how, bottom - 3
+    extra = len(rules) + 2 if rules else 0
+    step = 3 if 3 * len(offers) + extra <= room else 2
+    if step * len(offers) + extra > room:
+        rules, extra = (), 0
+    row = 2 + max(0, room - step * len(offers) - extra) // 2
+    for offer in offers:
+        is_first = offer is offers[0]
+        canvas.write(row, column, offer.key, LETTER)
+        end = canvas.write(row, column + 3, offer.title, BOLD)
         if is_first:
             canvas.write(row, end + 2, "or Enter", DIM)
-        canvas.write(
-            row + 1, column + 3, fitted(entry.help, canvas.width - column - 4, "…"), PLAIN if is_first else DIM
-        )
-        canvas.spots[f"key:{entry.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
+        text = fitted(offer.text, canvas.width - column - 4, "…")
+        canvas.write(row + 1, column + 3, text, PLAIN if is_first else DIM)
+        canvas.spots[f"key:{offer.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
         row += step
-    if shown:
+    if rules:
+        row += step == 2
         canvas.write(row, column + 3, f"{GAMES[QUICK_GAME].title} in three lines", BOLD)
-        for number, line in enumerate(shown, start=1):
+        for number, line in enumerate(rules, start=1):
             canvas.write(row + number, column + 3, f"{number}  {line}")
     canvas.write(bottom - 1, 1, fitted(state.notice, canvas.width - 2, "…"), BAD if state.failed else GOOD)

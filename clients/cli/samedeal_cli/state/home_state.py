@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from samedeal.games.catalogue import GAMES
 from samedeal.race.server_bots import Level
@@ -13,6 +13,14 @@ from samedeal_cli.state.actions import Entry
 
 QUICK_GAME: Final = "the-edge"
 """The game of a race that is opened without choosing one: it is the shortest."""
+
+
+class Offer(NamedTuple):
+    """Something that the user can do: its key, title and description."""
+
+    key: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -39,29 +47,33 @@ class HomeState:
     ascii: bool = False
 
     @property
-    def entries(self) -> Sequence[Entry]:
-        """What the user can do, the most likely first, with a description each."""
-        back = [Entry("b", "back to your race", self.running)] if self.running else []
+    def offers(self) -> Sequence[Offer]:
+        """What the user can do, the most likely first."""
         raced = sum(daily.yours is not None for daily in self.daily)
         streak = f" Your streak: {counted(self.scores.streak, 'day')}." if self.scores and self.scores.streak else ""
         today = f" You have raced {raced} of {len(self.daily)} today." if raced else ""
-        results = ", ".join(personal_phrases(self.scores)[:1]) if self.scores else "No races yet"
+        results = f"{personal_phrases(self.scores)[0]}." if self.scores else "No races yet."
         return [
-            *back,
-            Entry("p", "play now", self._quick_text),
-            Entry("d", "daily", f"The same deal for everybody, once a day.{today}{streak}"),
-            Entry("f", "friends", "Open a race and share its link, or join one by its link or name."),
-            Entry("t", "practice", "Play with hints, without a clock."),
-            Entry("r", "results", f"{results}."),
+            *([Offer("b", "Back to your race", self.running)] if self.running else []),
+            Offer("p", "Play now", self._quick_text),
+            Offer("d", "Daily", f"The same deal for everybody, once a day.{today}{streak}"),
+            Offer("f", "Friends", "Open a race and share its link, or join one."),
+            Offer("t", "Practice", "Play with hints, without a clock."),
+            Offer("r", "Results", results),
         ]
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What the footer shows besides the offers, and what the command palette has."""
+        others = [Entry(offer.key, "", offer.title) for offer in self.offers]
+        return [Entry("enter", self.offers[0].title.lower(), ""), *others, Entry("q", "quit", "quit")]
 
     @property
     def _quick_text(self) -> str:
         if race := race_to_join(self.races):
             return f"Join {counted(race.racers, 'player')} at {title_of(race.game)}."
-        return (
-            f"Race at {title_of(QUICK_GAME)} against {level_of(self.scores, QUICK_GAME)} bot. It takes three minutes."
-        )
+        level = level_of(self.scores, QUICK_GAME)
+        return f"Race {'an' if level == 'expert' else 'a'} {level} bot at {title_of(QUICK_GAME)}, for three minutes."
 
 
 def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
