@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
-from samedeal_cli.addresses import is_local
 from samedeal_cli.commands.first_use import confirm_daily, offer_rules, open_race, remember_game, with_name
 from samedeal_cli.commands.mode import Mode, at_terminal, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
@@ -96,10 +95,14 @@ def quick_race(settings: Settings, server: str, name: str | None, game: str | No
 
 
 def _only_open_race(settings: Settings) -> Link:
-    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
+    """Return the only open race on the server with a free seat, in doubt the one where somebody waits.
+
+    Raises Misused if there are none or several.
+    """
     from samedeal_cli.net.http_api import Api
 
     races = [race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers]
+    races = [race for race in races if race.racers] or races
     if not races:
         raise Misused(f"no race is open at {settings.address}; to open one: {program()} play")
     if len(races) > 1:
@@ -286,13 +289,10 @@ class Session:
         return self.link or f"{self.server}/r/{self.race_id}"
 
     def _first_state(self) -> "RaceState":
-        from samedeal_cli.state.race_state import Notice, first_state
+        from samedeal_cli.state.race_state import first_state
 
         settings, host = self.settings, self.server.partition("://")[2]
         fields: dict[str, Any] = {"server": host, "link": self._link, "watching": self.watching}
-        if self.link and is_local(self.link) and self.ready is None:
-            text = f"Only this machine can open the link; to invite others: {program()} serve --lan"
-            fields["notice"] = Notice(text)
         return first_state(settings, self.race_id, ascii=settings.plain, **fields)
 
     def screen(self) -> "RaceScreen":

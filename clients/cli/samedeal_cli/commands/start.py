@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from samedeal.version import VERSION
 from samedeal.wire.documents import PlayerPage, Today
-from samedeal_cli.addresses import DEFAULT_SERVER
+from samedeal_cli.addresses import DEFAULT_SERVER, is_local
 from samedeal_cli.commands.first_use import create_player, open_race
 from samedeal_cli.commands.mode import choose_mode, run_full_screen
 from samedeal_cli.commands.play import Session, quick_race
@@ -71,6 +71,11 @@ class Front:
         return self.server.partition("://")[2]
 
     @property
+    def reaches_others(self) -> bool:
+        """Whether people on other machines can open the server's links."""
+        return not is_local(self.server)
+
+    @property
     def name(self) -> str:
         """The name that the user has chosen; empty if there is none."""
         return guests.chosen_name(self._settings, self.server)
@@ -99,7 +104,8 @@ class Front:
         try:
             found["races"] = api.live_races("open")
             found["daily"] = api.read(api.fetch("/daily", token=credentials.token), Today).daily
-            found["scores"] = api.scores(guest.player, guest.token) if guest else None
+            scores = api.scores(guest.player, guest.token) if guest else None
+            found["scores"] = scores if scores and scores.races else None
         except Failure:
             is_own = self.server == DEFAULT_SERVER
             return {"name": self.name, "server": "on this machine" if is_own else f"{self.host} cannot be reached"}

@@ -19,6 +19,7 @@ from samedeal_cli.screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.screen.home_view import draw_home
 from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.screen.race_tasks import reason
+from samedeal_cli.settings import program
 from samedeal_cli.state.home_state import QUICK_GAME, HomeState, daily_question, title_of
 from samedeal_cli.state.pile_keys import key_meant
 
@@ -38,6 +39,10 @@ class Front(Protocol):
     """Connects the home screen with a server. All methods but `serve` block; those that reach it raise Failure."""
 
     suggested_name: str
+
+    @property
+    def reaches_others(self) -> bool:
+        """Whether people on other machines can open its links."""
 
     async def serve(self, servers: AsyncExitStack) -> None:
         """Start a temporary server if there is none on this machine, until `servers` is closed."""
@@ -103,7 +108,8 @@ class HomeScreen(CanvasScreen):
             case "d":
                 self.run_worker(self._try(self._choose_daily()))
             case "f":
-                self._choose("Race friends", self._friends)
+                away = "" if self._front.reaches_others else f" · on your network: {program()} serve --lan"
+                self._choose(f"Race friends{away}", self._friends)
             case "t":
                 games = {game.title: partial(self._start, "practice", slug) for slug, game in GAMES.items()}
                 self._choose("Practise", games)
