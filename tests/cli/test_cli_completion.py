@@ -1,5 +1,6 @@
 """Shell completion, requested by real shells."""
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,10 @@ from click.shell_completion import ShellComplete
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.config_file import KEYS
 from samedeal_cli.main import COMMANDS, main
+from samedeal_cli.net import guests
+from support import waiting
+from support.program import ran
+from support.servers import Server, begin_together, racers, resign_all
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
@@ -107,3 +112,37 @@ def test_completion_without_argument_uses_the_current_shell(
     monkeypatch.setenv("SHELL", "/bin/ksh")
     assert main.exit_code(["completion"]) == 2
     assert capsys.readouterr().err == "samedeal: name a shell: bash, zsh, fish\n"
+
+
+def offered(*words: str, incomplete: str = "") -> list[tuple[str, str]]:
+    """Return the type and the value of every completion after these words."""
+    items = ShellComplete(main, {}, "samedeal", "_SAMEDEAL_COMPLETE").get_completions([*words], incomplete)
+    return [(item.type, item.value) for item in items]
+
+
+async def test_races_and_players_are_completed(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", live.url)
+    race, other = live.create("corners", seed="completion", max_racers=2, start_delay_ms=0), live.create("corners")
+    own = ran("new", "corners", "--unlisted", "--json", "--as", "zo").stdout
+    ran("join", json.loads(own)["race"], "--as", "zo", typed="quit\n")
+    for command in ("join", "watch"):
+        assert {("plain", race), ("plain", other)} <= {*offered(command)}
+        assert offered(command, incomplete=race) == [("plain", race)]
+    unlisted = json.loads(own)["race"]
+    assert ("plain", unlisted) in offered("share")
+    assert offered("replay") == [("file", "")]
+    assert offered("replay", incomplete=unlisted[:5]) == [("file", unlisted[:5]), ("plain", unlisted)]
+    assert offered("join", "--as") == [("plain", "zo")]
+    async with racers(live, "mia", "bo") as players:
+        await begin_together(race, players)
+        assert offered("report", race) == [("plain", "mia"), ("plain", "bo")]
+        await resign_all(players)
+        mia, _ = players
+        assert mia.token
+        guests.save(guests.Guest(live.url, "mia", mia.player, mia.token))
+        await waiting.until(lambda: offered("versus", "--as", "mia", incomplete="b") == [("plain", "bo")])
+
+
+def test_without_a_server_only_local_races_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:1")
+    assert offered("join") == offered("versus") == offered("report", "calm-otter-42") == []

@@ -70,11 +70,15 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     assert "0/1    daily deal" in said(capsys, "ls", "races", "--game", GAME)[1][1]
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
     until_kept(server, day, 2)
-    again = [*SAMEDEAL, "solo", GAME, "--daily", "--as", "ada"]
-    with at_a_terminal(os.environ | {"TERM": "xterm"}, again) as (process, terminal):
-        until(terminal, "Only your first race on today's deal counts. Play it again? [Y/n]: ")
-        os.write(terminal, b"n\n")
-        assert process.wait(50) == 130
+    for name, question in (
+        ("ada", "You have raced today's deal of Corner Stones, and only the first race counts. Play it again? [Y/n]: "),
+        ("cy", "Only your first race on today's deal of Corner Stones counts. Play it now? [Y/n]: "),
+    ):
+        solo_at_terminal = [*SAMEDEAL, "solo", GAME, "--daily", "--as", name]
+        with at_a_terminal(os.environ | {"TERM": "xterm"}, solo_at_terminal) as (process, terminal):
+            until(terminal, question)
+            os.write(terminal, b"n\n")
+            assert process.wait(50) == 130
 
     code, shown, err = said(capsys, "daily", GAME)
     assert code == 0
@@ -117,6 +121,7 @@ def test_daily_shows_all_games(server: TimedServer, capsys: pytest.CaptureFixtur
         game.title for game in GAMES.values()
     ]
     assert today.count("no results yet") == len(GAMES)
+    assert not any(line.startswith("commitment") for line in today)
     code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
     assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
         f"{game.title} · 2027-04-06 · opens 2027-04-06 00:00 UTC" for game in GAMES.values()

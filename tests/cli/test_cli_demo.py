@@ -127,6 +127,7 @@ def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
 def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: dict[str, str]) -> None:
     with demo(environment, "--speed", 50) as process:
         screen = first_screen(process)
+        assert screen["racing now"].startswith("The Edge")
         assert "bots ada and bo" in screen["racing now"]
         address = json.loads(state(environment).read_text())
         assert address["pid"] == process.pid
@@ -144,12 +145,15 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
 
 
 def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str]) -> None:
-    command = [*SAMEDEAL, "--color", "never", "demo", "--line", "--speed", "1"]
+    command = [*SAMEDEAL, "--color", "never", "demo", "--game", "corners", "--line", "--speed", "1"]
     with at_a_terminal(environment | {"TERM": "xterm", "SAMEDEAL_NAME": "zo"}, command) as (process, ours):
         screen = until(ours, "[q] quit")
         assert "[Enter] join   [w] watch the bots" in screen
         race = re.search(r" join (\S+)\r", screen)
         assert race
+        url = json.loads(state(environment).read_text())["url"]
+        with urlopen(f"{url}/api/v1/races/{race[1]}") as answer:
+            assert json.load(answer)["host"] == {"name": "zo"}
         until(ours, "\r\x1b[K  ")  # the live line
         os.write(ours, b"\r")
         until(ours, "ready? (y)\r\n> ")

@@ -63,6 +63,7 @@ def test_solo_offers_the_rules_of_a_new_game_once(term: str, environment: dict[s
         "or press Enter to begin": b"\n",
     }
     text = shown(environment, *solo, answers=answers)
+    assert "1  Build each corner up in suit; aces follow kings." in text
     assert [part.count("The table:") for part in text.split("Never played")] == [0, 0, 1, 0]
     assert "Never played" not in shown(environment, *solo)
     assert "Never played Gallery?" in shown(environment, "solo", "gallery:1", "--as", "ada", answers={"begin": b"\n"})

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 from click import Context
 
@@ -17,13 +18,17 @@ from samedeal_cli.commands import solve
 from samedeal_cli.commands.replays import show_replay
 from samedeal_cli.main import main
 from samedeal_cli.net import connection, guests
+from samedeal_cli.net.connect import LAST_RACE, LastRace
 from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.sanitise import json_escaped, safe, safe_text
+from samedeal_cli.settings import state_dir
 from support.hostile_server import EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
 
 COMMANDS: dict[str, list[list[str]]] = {
     "new": [["new", GAME]],
+    "play": [["play", GAME, "--line"]],
+    "resume": [["resume", "--line"]],
     "join": [["join", RACE, "--line", "--ready", "--board", board] for board in ("picture", "words")],
     "watch": [["watch", RACE, "--line"]],
     "again": [["again", RACE, "--line"]],
@@ -91,6 +96,7 @@ def run(monkeypatch: pytest.MonkeyPatch, url: str, args: list[str]) -> tuple[int
     out, err = (Terminal(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     if args[0] in ("pass", "logout"):
         guests.save(guests.Guest(url, "ada", "0" * 16, "sd_x"))
+    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(url, RACE, None)))
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdin", io.StringIO("?\nboard\nlegal\nstandings\ndraw\n"))
         patch.setattr(sys, "stdout", out)

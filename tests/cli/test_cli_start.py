@@ -1,4 +1,4 @@
-"""``samedeal`` without a command: suggestions on a terminal, help in a pipe."""
+"""``samedeal`` without a command and without a full screen: suggestions on a terminal, help in a pipe."""
 
 import os
 import re
@@ -52,7 +52,7 @@ def test_every_suggested_command_exists(store_url: str) -> None:
         server.create("corners")
         texts = [said(server=server.url), said(server=NOBODY)]
     proposed = re.findall(r"samedeal (\w+)(?: [\w-]+)*(?: --\w+)* {3}", "\n".join(texts))
-    assert {"demo", "serve", "join", "new", "solo", "daily", "games"} == set(proposed) <= set(COMMANDS)
+    assert {"demo", "serve", "join", "play", "new", "solo", "daily", "games"} == set(proposed) <= set(COMMANDS)
 
 
 def test_pipe_gets_the_help_even_with_flags(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,8 +63,8 @@ def test_pipe_gets_the_help_even_with_flags(capsys: pytest.CaptureFixture[str]) 
         assert err == ""
 
 
-def test_terminal_gets_suggestions() -> None:
-    environment = os.environ | {"SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on"}
+def test_terminal_without_a_full_screen_gets_suggestions() -> None:
+    environment = os.environ | {"SAMEDEAL_SERVER": NOBODY, "SAMEDEAL_ASCII": "on", "TERM": "dumb"}
     with at_a_terminal(environment, SAMEDEAL) as (process, terminal):
         text = until(terminal, "every command")
         assert process.wait(50) == 0

@@ -44,11 +44,20 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
 
 
 def create_player(server: str, name: str) -> None:
-    """Create the user's player on a server, and store the name in the configuration. Raises NameRefused."""
-    from samedeal_cli.config_file import set_key
+    """Store the user's name in the configuration, and create the player on a server. Raises NameRefused."""
     from samedeal_cli.net import guests
 
-    guests.create(server, name)
+    _store_name(name)
+    try:
+        guests.create(server, name)
+    except NameRefused:
+        _store_name(None)
+        raise
+
+
+def _store_name(name: str | None) -> None:
+    from samedeal_cli.config_file import set_key
+
     try:
         set_key("name", name)
     except OSError as error:
@@ -84,8 +93,8 @@ def offer_rules(settings: Settings, slug: str) -> None:
         return
     from samedeal_cli.render.rules import rules_lines
 
-    for line in (GAMES[slug].title, *GAMES[slug].how):
-        click.echo(f"  {line}", err=True)
+    for number, line in enumerate(GAMES[slug].how, start=1):
+        click.echo(f"  {number}  {line}", err=True)
     question = f"Never played {GAMES[slug].title}? Type i for its rules, or press Enter to begin"
     while answer := click.prompt(question, default="", show_default=False, err=True):
         if answer.lower() == "i":

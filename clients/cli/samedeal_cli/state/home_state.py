@@ -51,12 +51,12 @@ class HomeState:
         """What the user can do, the most likely first."""
         raced = sum(daily.yours is not None for daily in self.daily)
         streak = f" Your streak: {counted(self.scores.streak, 'day')}." if self.scores and self.scores.streak else ""
-        today = f" You have raced {raced} of {len(self.daily)} today." if raced else ""
+        today = f"You have raced {raced} of {len(self.daily)} today." if raced else "The same deal for everybody."
         results = f"{personal_phrases(self.scores)[0]}." if self.scores else "No races yet."
         return [
             *([Offer("b", "Back to your race", self.running)] if self.running else []),
             Offer("p", "Play now", self._quick_text),
-            Offer("d", "Daily", f"The same deal for everybody, once a day.{today}{streak}"),
+            Offer("d", "Daily", f"{today}{streak}"),
             Offer("f", "Friends", "Open a race and share its link, or join one."),
             Offer("t", "Practice", "Play with hints, without a clock."),
             Offer("r", "Results", results),
