@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Final, NoReturn
@@ -202,16 +203,18 @@ def _show_version(context: click.Context, parameter: click.Parameter, shows_vers
 
 @click.pass_context
 def _without_command(context: click.Context) -> None:
-    """Show the home screen on a terminal, and the help elsewhere."""
+    """Show the home screen, or the help where there is no full screen."""
     if context.invoked_subcommand is not None:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        click.echo(context.get_help())
-        return
-    check_environment(context)
-    from samedeal_cli.commands.start import start
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        check_environment(context)
+        from samedeal_cli.commands.mode import choose_mode
 
-    context.exit(start(context.obj))
+        if choose_mode(None, replace(context.obj, quiet=True)) == "tui":
+            from samedeal_cli.commands.start import start
+
+            context.exit(start(context.obj))
+    click.echo(context.get_help())
 
 
 main = Main(

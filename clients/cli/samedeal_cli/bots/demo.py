@@ -1,7 +1,5 @@
 """The command ``demo``."""
 
-import os
-import sys
 from contextlib import suppress
 from typing import Any
 
@@ -9,14 +7,12 @@ import click
 
 from samedeal_cli.bots.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.bots.demo_show import Show
-from samedeal_cli.commands.first_use import with_name
-from samedeal_cli.commands.mode import mode_option
+from samedeal_cli.commands.mode import choose_mode, mode_option
 from samedeal_cli.commands.output import show
 from samedeal_cli.commands.parameters import FILE, KNOWN_GAME, SEED, Number
 from samedeal_cli.failure import Misused
 from samedeal_cli.local_server import PORT, check_installed
-from samedeal_cli.net import guests
-from samedeal_cli.net.temporary_server import Server, advertised, temporary_server
+from samedeal_cli.net.temporary_server import advertised, temporary_server
 from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.running import run
 from samedeal_cli.settings import Settings, command
@@ -39,8 +35,9 @@ ONCE_MOVES = 120
 def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any) -> int:
     """Start a local server and a race against bots.
 
-    Press Ctrl-C or q to stop. This also deletes the server's data. --once needs no terminal and checks that everything
-    works. --save takes the format from the extension of FILE, .json or .msgpack.
+    On a terminal, this opens the home screen; elsewhere, Ctrl-C stops it. In the end, the server's data is deleted.
+    --once needs no terminal and checks that everything works. --save takes the format from the extension
+    of FILE, .json or .msgpack.
     """
     check_installed()
     plan = Plan(**choices)
@@ -53,7 +50,7 @@ def demo(settings: Settings, /, port: int, once: bool, lan: bool, **choices: Any
     if once:
         return run(_once(settings, plan, port))
     with suppress(KeyboardInterrupt, SystemExit):  # the usual end of a demo
-        run(_live(settings, plan, port, lan))
+        run(_live(settings, plan, port, lan=lan, has_screen=choose_mode(plan.mode, settings) == "tui"))
     settings.say("Stopped; all data of the demo is deleted.")
     return 0
 
@@ -72,17 +69,9 @@ async def _once(settings: Settings, plan: Plan, port: int) -> int:
     return 0
 
 
-async def _live(settings: Settings, plan: Plan, port: int, lan: bool) -> None:
+async def _live(settings: Settings, plan: Plan, port: int, *, lan: bool, has_screen: bool) -> None:
     async with temporary_server(port, lan=lan) as server:
         with advertised(server):
             if server.port != port:
                 settings.say(f"port {port} is in use; using {server.port}")
-            await Show(settings, plan, server, lan=lan, token=_host_token(settings, server)).run()
-
-
-def _host_token(settings: Settings, server: Server) -> str | None:
-    """Return the token of the user, who is the host of the races for people, or None without a terminal."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or "SAMEDEAL_TOKEN" in os.environ:
-        return None
-    settings = with_name(settings, server.url, None)
-    return guests.create(server.url, guests.default_name(settings, server.url))
+            await Show(settings, plan, server, lan=lan, has_screen=has_screen).run()

@@ -38,7 +38,7 @@ class Plan:
     seed: str | None
     save: Path | None
     mode: Mode | None = None
-    """The mode of the commands ``join`` and ``watch`` that the demo starts."""
+    """Whether the demo has a full screen."""
 
 
 @dataclass
@@ -88,11 +88,6 @@ class BotRace:
         seats = {connection.seat for connection in self.connections}
         guests = [standing for standing in self.standings if standing.seat not in seats]
         return bool(guests) and all(standing.outcome == "ready" for standing in guests)
-
-    def has_active_person(self) -> bool:
-        """Return whether the race is running and a person is still playing."""
-        people = [standing for standing in self.standings if not standing.bot]
-        return self.stage in ("countdown", "running") and any(not standing.done for standing in people)
 
     def rematch(self, race_id: str) -> "BotRace":
         """Return the rematch of the race, for the same bots."""

@@ -1,16 +1,14 @@
 """The command ``report``: reports a player to the administrators of the server."""
 
-from contextlib import suppress
 from urllib.parse import quote
 
 import click
-from click.shell_completion import CompletionItem
 from msgspec import Struct
 
 from samedeal.wire.messages import View
 from samedeal_cli.commands.output import show
-from samedeal_cli.commands.parameters import COMPLETION_S, RACE, Link, as_option, completed
-from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.commands.parameters import RACE, Link, as_option
+from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import with_unique_names
@@ -21,19 +19,9 @@ class _Reported(Struct, frozen=True):
     name: str
 
 
-def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the names of the players of the race."""
-    race: Link | None = context.params.get("race")
-    with suppress(Failure):
-        if race:
-            found = _view(Api(race.server or context.obj.address, timeout=COMPLETION_S), race)
-            return completed((standing.name for standing in with_unique_names(found.standings)), incomplete)
-    return []
-
-
 @command("samedeal report calm-otter-42 zonk --reason name", "samedeal report calm-otter-42 'bo #2' --text 'a program'")
 @click.argument("race", type=RACE)
-@click.argument("player", metavar="NAME", shell_complete=_complete)
+@click.argument("player", metavar="NAME")
 @click.option(
     "--reason",
     type=click.Choice(["name", "cheating", "conduct", "other"]),
@@ -52,15 +40,11 @@ def report(settings: Settings, race: Link, player: str, reason: str, text: str |
     credentials = guests.credentials_of(settings, api.server, name)
     if not credentials.token:
         raise guests.not_found(credentials.name, api.server)
-    found = _view(api, race)
+    found = api.read(api.fetch(f"/races/{quote(race.race_id, safe='')}"), View)
     body: dict[str, object] = {"race": found.race, "seat": _seat(found, player), "reason": reason, "text": text or ""}
     data = api.fetch("/reports", body=body, token=credentials.token)
     show(settings, data, ())
     settings.say(f"The administrators of {api.server} will see your report about {api.read(data, _Reported).name}")
-
-
-def _view(api: Api, race: Link) -> View:
-    return api.read(api.fetch(f"/races/{quote(race.race_id, safe='')}"), View)
 
 
 def _seat(race: View, name: str) -> int:

@@ -34,7 +34,7 @@ class HomeState:
     running: str = ""
     """The game and the id of the race in which the user has a seat, or empty."""
     races: Sequence[Listed] = ()
-    """The open races, newest first."""
+    """The listed races, newest first."""
     daily: Sequence[Daily] = ()
     """Today's deals."""
     scores: Personal | None = None
@@ -79,7 +79,8 @@ class HomeState:
 def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
     """Return the open race, perhaps of one game, that somebody who wants to play at once joins: the fullest."""
     # A daily deal is raced once, so nobody gets into one by accident.
-    waiting = [race for race in races if 0 < race.racers < race.max_racers and not race.daily]
+    open_races = [race for race in races if race.stage == "open" and not race.daily]
+    waiting = [race for race in open_races if 0 < race.racers < race.max_racers]
     matching = [race for race in waiting if game in (None, race.game)]
     return max(matching, key=lambda race: race.racers, default=None)
 
