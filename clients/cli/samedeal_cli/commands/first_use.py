@@ -1,23 +1,17 @@
-"""What every way to a seat starts with: who the user is, and whether a new one wants to read a game's rules."""
+"""What every way to a seat starts with: who the user is, and whether a race on today's deal shall count."""
 
 import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
 
 import click
 
-from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Declined, Failure, NameRefused, warn
-from samedeal_cli.settings import Settings, state_dir
-
-KNOWN_GAMES: Final = "rules-offered"
-"""The file of games whose rules need not be offered, in the state directory."""
+from samedeal_cli.settings import Settings
 
 
 def with_name(settings: Settings, server: str, name: str | None) -> Settings:
@@ -69,11 +63,15 @@ def open_race(
 ) -> tuple[Settings, Opened, bytes]:
     """Open a race with the user as the host. Return settings with a name, and the race, also as the server sent it.
 
+    Unless the options say otherwise, nobody waits in it for players who are stuck, if the server knows how to do that.
     Scripts that do not join do not give away the account name: without another name, such a race has no host.
     """
     from samedeal_cli.net import guests
     from samedeal_cli.net.http_api import Api
 
+    options = body.get("options")
+    if isinstance(options, dict) and options.get("max_racers") != 1 and not body.get("daily"):
+        body = body | {"options": {"end_when_stuck": True} | options}
     settings, api = with_name(settings, server, name), Api(server)
     user, token = guests.credentials_of(settings, server, name)
     if user and not token and (joins or name or guests.chosen_name(settings, server)):
@@ -85,21 +83,6 @@ def open_race(
             raise
         data = api.fetch("/races", body=body, token=guests.create(server, user))  # the server has forgotten the user
     return settings, api.read(data, Opened), data
-
-
-def offer_rules(settings: Settings, slug: str) -> None:
-    """Offer the rules of a game that this program knows, unless it has been played here or its rules were offered."""
-    if slug not in GAMES or settings.json or settings.quiet or not at_terminal() or slug in _known_games():
-        return
-    from samedeal_cli.render.rules import rules_lines
-
-    for number, line in enumerate(GAMES[slug].how, start=1):
-        click.echo(f"  {number}  {line}", err=True)
-    question = f"Never played {GAMES[slug].title}? Type i for its rules, or press Enter to begin"
-    while answer := click.prompt(question, default="", show_default=False, err=True):
-        if answer.lower() == "i":
-            click.echo_via_pager(f"{line}\n" for line in rules_lines(slug, shutil.get_terminal_size().columns))
-    remember_game(slug)
 
 
 def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
@@ -117,15 +100,3 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
         today = api.read(api.fetch("/daily", token=token), Today).daily
     raced = any(daily.game == slug and daily.yours for daily in today)
     click.confirm(daily_question(slug, raced=raced), default=True, abort=True, err=True)
-
-
-def remember_game(slug: str) -> None:
-    """Store that a game has been played, or that its rules were offered."""
-    if slug not in _known_games():
-        with (state_dir() / KNOWN_GAMES).open("a") as file:
-            file.write(f"{slug}\n")
-
-
-def _known_games() -> list[str]:
-    file = state_dir() / KNOWN_GAMES
-    return file.read_text().split() if file.exists() else []

@@ -18,20 +18,22 @@ from samedeal_cli.commands.first_use import create_player, open_race
 from samedeal_cli.commands.me import SHOWN, lines_of
 from samedeal_cli.commands.parameters import RACE
 from samedeal_cli.commands.play import Session, quick_race
-from samedeal_cli.commands.practice import practice_of, random_deal
+from samedeal_cli.commands.practice import random_deal
 from samedeal_cli.failure import TOO_LATE, Declined, Failure, NameRefused, Unreachable
 from samedeal_cli.local_server import PORT, check_installed
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import running_race
 from samedeal_cli.net.http_api import Api, quick_request, race_request
+from samedeal_cli.net.practice_connection import Practice
 from samedeal_cli.net.temporary_server import advertised, temporary_server
 from samedeal_cli.render.canvas import PLAIN
 from samedeal_cli.render.themes import look
 from samedeal_cli.screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.screen.home_view import draw_home
-from samedeal_cli.screen.race_screen import RaceScreen
+from samedeal_cli.screen.race_screen import RaceScreen, practice_screen
 from samedeal_cli.screen.race_tasks import reason
+from samedeal_cli.searches import PublicDeal
 from samedeal_cli.settings import Settings, program
 from samedeal_cli.state.home_state import QUICK_GAME, HomeState, daily_question, title_of
 from samedeal_cli.state.pile_keys import key_meant
@@ -176,7 +178,8 @@ class HomeScreen(CanvasScreen):
         raise Failure("The race is over.")
 
     def _practise(self, game: str) -> None:
-        self.app.push_screen(practice_of(self.settings, random_deal(game)))
+        practice = Practice(PublicDeal(game, random_deal(game).seed), ())
+        self.app.push_screen(practice_screen(self.settings, practice, plain=self.state.ascii))
 
     def _start(self, start: Start) -> None:
         """Start a race. Ask a new user for a name first."""

@@ -35,6 +35,7 @@ NOT_DAILY: Final = (
     "spectators",
     "finishers",
     "best_of",
+    "end_when_stuck",
     "variants",
 )
 """The options of a race that daily deals do not permit."""

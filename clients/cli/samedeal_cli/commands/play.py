@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import confirm_daily, offer_rules, open_race, remember_game, with_name
+from samedeal_cli.commands.first_use import confirm_daily, open_race, with_name
 from samedeal_cli.commands.mode import Mode, at_terminal, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
@@ -184,9 +184,8 @@ def solo(
     settings = with_name(settings, server, name)
     if daily:
         confirm_daily(settings, game, name)
-    offer_rules(settings, game)
     options = {"limit_ms": limit_ms, "undo": undo, "max_racers": 1, "unlisted": True}
-    options |= {"start_delay_ms": 1000 if seed is None else 0}
+    options |= {"start_delay_ms": 3000 if seed is None else 0}  # the countdown shows how to play
     body = race_request(game, seed, options, daily=daily, variants=variants)
     return _race(settings, server, name, body, ready=True, **choices)
 
@@ -337,8 +336,6 @@ class Session:
                 say(f"{seat_phrase(state.stage, state.away_s)}. To rejoin: {program()} join {state.link}{self._as}")
             elif state.race_id != self.race_id:  # otherwise the link is above
                 say(state.link)
-        if state.me and state.me.attempts and state.header:
-            remember_game(state.header.game)
         if screen.failure:
             raise self._with_advice(screen.failure)
 
@@ -391,8 +388,6 @@ class Session:
             if settings.json and connection.view.stage == "over":
                 outcome, detail, facts = await verify_race(api, connection)
                 print_event("verification", race=self.race_id, outcome=outcome, detail=safe(detail), facts=safe(facts))
-            if any(each.seat == connection.view.seat and each.attempts for each in connection.standings):
-                remember_game(connection.header.game)
             if connection.over and connection.header.follows:
                 with suppress(Failure):
                     evening = await asyncio.to_thread(api.evening, self.race_id)

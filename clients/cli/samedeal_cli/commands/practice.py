@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,9 +22,6 @@ from samedeal_cli.settings import Settings, command
 from samedeal_cli.state.race_state import first_state
 from samedeal_cli.state.replay_state import player_of, position_of, unverified_if_refused
 from samedeal_cli.timecode import Moment
-
-if TYPE_CHECKING:
-    from samedeal_cli.screen.race_screen import RaceScreen
 
 
 @command(
@@ -64,14 +60,6 @@ def practice(
 def random_deal(game: str) -> Deal:
     """Return a deal that nobody has chosen."""
     return Deal(game, token_hex(8))
-
-
-def practice_of(settings: Settings, deal: Deal) -> "RaceScreen":
-    """Return the full screen of practice on a deal."""
-    from samedeal_cli.screen.race_screen import practice_screen
-
-    practice = Practice(PublicDeal(deal.game, deal.seed), ())
-    return practice_screen(settings, practice, plain=settings.plain)
 
 
 def run_practice(settings: Settings, deal: PublicDeal, moves: Sequence[Move], mode: Mode | None) -> int:

@@ -65,6 +65,11 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
     type=click.Choice(BEST_OF),
     help="Play a match: the first to win more than half of that many races wins it, over rematches.",
 )
+@click.option(
+    "--end-when-stuck/--wait-when-stuck",
+    default=None,
+    help="End the race 10 s after everyone who has not finished is stuck, or wait.  [default: end it]",
+)
 @qr_option
 @click.option("--join", is_flag=True, help="Join the race at once.")
 @as_option

@@ -290,7 +290,7 @@ def race_request(
 
 
 def quick_request(game: str) -> dict[str, object]:
-    """Return the body of a request for a short race, in which nobody waits for players who are stuck."""
+    """Return the body of a request for a short race."""
     return race_request(game, None, {"limit_ms": QUICK_MS})
 
 
