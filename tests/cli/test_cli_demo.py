@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -144,36 +143,44 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
     assert_nothing_left(environment)
 
 
-def test_demo_on_a_terminal_lends_it_to_races_until_q(environment: dict[str, str]) -> None:
-    command = [*SAMEDEAL, "--color", "never", "demo", "--game", "corners", "--line", "--speed", "1"]
-    with at_a_terminal(environment | {"TERM": "xterm", "SAMEDEAL_NAME": "zo"}, command) as (process, ours):
-        screen = until(ours, "[q] quit")
-        assert "[Enter] join   [w] watch the bots" in screen
-        race = re.search(r" join (\S+)\r", screen)
-        assert race
+def test_demo_on_a_terminal_is_the_home_screen_with_a_race_of_bots(environment: dict[str, str]) -> None:
+    command = [*SAMEDEAL, "--color", "never", "demo", "--game", "corners"]
+    with at_a_terminal(environment | {"TERM": "xterm"}, command) as (process, ours):
+        until(ours, "Your name [")
+        os.write(ours, b"zo\n")
+        until(ours, "Join 2 players at Corners.")
         url = json.loads(state(environment).read_text())["url"]
-        with urlopen(f"{url}/api/v1/races/{race[1]}") as answer:
+        with urlopen(f"{url}/api/v1/races?stage=open") as answer:
+            (race,) = [each["race"] for each in json.load(answer)["races"]]
+        with urlopen(f"{url}/api/v1/races/{race}") as answer:
             assert json.load(answer)["host"] == {"name": "zo"}
-        until(ours, "\r\x1b[K  ")  # the live line
-        os.write(ours, b"\r")
-        until(ours, "ready? (y)\r\n> ")
-        os.write(ours, b"yes\n")
-        until(ours, "home 0  pass 1 of 3\r\n")
-        os.write(ours, b"draw\nquit\n")
-        assert f"return to {race[1]}" in until(ours, "[q] quit")  # the seat in a running race is reserved
-        os.write(ours, b"\r")
-        until(ours, "stock 42  waste")
-        os.write(ours, b"resign\n")
-        until(ours, "resign for good? (y)")
-        os.write(ours, b"y\nquit\n")
-        assert "[Enter] join" in until(ours, "[q] quit")
-        os.write(ours, b"w")
-        until(ours, "> ")
-        os.write(ours, b"quit\n")
-        until(ours, "[q] quit")
+        os.write(ours, b"p")
+        until(ours, "stock 43", "stock 42")
+        os.write(ours, b"\x11")  # Ctrl-Q
+        until(ours, "Back to your race")
         os.write(ours, b"q")
         assert process.wait(50) == 0
     assert_nothing_left(environment)
+
+
+def test_bots_of_the_demo_move_at_once_and_follow_to_the_rematch(environment: dict[str, str]) -> None:
+    with demo(environment, "--speed", "0.01") as process:
+        race = first_screen(process)["in a terminal"].rpartition(" ")[2]
+        url = json.loads(state(environment).read_text())["url"]
+        play = ("--as", "zo", "--ready", "--json")
+        played = ran("join", race, *play, typed="resign\n", environment=environment)
+        before = [json.loads(line) for line in played.stdout.splitlines()]
+        last = [each["standings"] for each in before if each["t"] == "view" and each["stage"] == "over"][-1]
+        assert len(last) == 3
+        assert all(each["home"] for each in last if each["bot"])
+        again = started(*SAMEDEAL, "again", race, *play, environment=environment)
+        assert again.stdout
+        for line in again.stdout:
+            if json.loads(line).get("stage") == "running":
+                break
+        again.kill()
+        with urlopen(f"{url}/api/v1/races?stage=running") as answer:
+            assert [each for each in json.load(answer)["races"] if each["racers"] == 3]
 
 
 def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def newest_race(server: Server) -> str | None:
 
 def take_a_seat(environment: dict[str, str], *words: str) -> str:
     """Take a seat at a terminal, answer what is asked as a new user would, leave, and return what was shown."""
-    answers = {QUESTION: b"Zo\n", "counts. Play it": b"\n", "Enter to begin": b"\n"}
+    answers = {QUESTION: b"Zo\n", "counts. Play it": b"\n"}
     with at_a_terminal(environment, [*SAMEDEAL, *words]) as (process, terminal):
         shown = ""
         while "seat 1" not in (new := until(terminal, *answers, "seat 1")):

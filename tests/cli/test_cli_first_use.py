@@ -1,4 +1,4 @@
-"""What a new user is asked: a name and, before the first race of a game alone, whether to read its rules."""
+"""What a new user is asked: a name."""
 
 import os
 import tomllib
@@ -51,20 +51,3 @@ def test_user_with_a_name_is_not_asked(known: str, environment: dict[str, str], 
     options = {"option": ["--as", "ada"], "quiet": ["-q"], "json": ["--json"]}.get(known, [])
     assert "Your name" not in shown(environment | variables, "again", "calm-otter-42", *options)
     assert not (tmp_path / "config" / "samedeal" / "config.toml").exists()
-
-
-@pytest.mark.parametrize("term", ["xterm", "dumb"])
-def test_solo_offers_the_rules_of_a_new_game_once(term: str, environment: dict[str, str]) -> None:
-    environment["TERM"] = term
-    solo = ("solo", "corners", "--as", "ada")
-    answers = {
-        "Never played Corners? Type i for its rules, or press Enter to begin: ": b"help\n",
-        "Never played Corners?": b"I\n",
-        "or press Enter to begin": b"\n",
-    }
-    text = shown(environment, *solo, answers=answers)
-    assert "1  Build each corner up in suit; aces follow kings." in text
-    assert [part.count("The table:") for part in text.split("Never played")] == [0, 0, 1, 0]
-    assert "Never played" not in shown(environment, *solo)
-    assert "Never played Gallery?" in shown(environment, "solo", "gallery:1", "--as", "ada", answers={"begin": b"\n"})
-    assert "Never played" not in shown(environment, "solo", "the-edge", "--as", "ada", "-q")

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Final
 
 import click
 
@@ -12,6 +13,8 @@ from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Declined, Failure, NameRefused, warn
 from samedeal_cli.settings import Settings
+
+END_WHEN_STUCK: Final = "end_when_stuck"
 
 
 def with_name(settings: Settings, server: str, name: str | None) -> Settings:
@@ -63,26 +66,36 @@ def open_race(
 ) -> tuple[Settings, Opened, bytes]:
     """Open a race with the user as the host. Return settings with a name, and the race, also as the server sent it.
 
-    Unless the options say otherwise, nobody waits in it for players who are stuck, if the server knows how to do that.
+    Nobody waits in it for players who are stuck, unless the options say otherwise or the server cannot do that.
     Scripts that do not join do not give away the account name: without another name, such a race has no host.
     """
     from samedeal_cli.net import guests
     from samedeal_cli.net.http_api import Api
 
-    options = body.get("options")
-    if isinstance(options, dict) and options.get("max_racers") != 1 and not body.get("daily"):
-        body = body | {"options": {"end_when_stuck": True} | options}
     settings, api = with_name(settings, server, name), Api(server)
     user, token = guests.credentials_of(settings, server, name)
     if user and not token and (joins or name or guests.chosen_name(settings, server)):
         token = guests.create(server, user)
+    wanted = _without_waiting(body)
     try:
-        data = api.fetch("/races", body=body, token=token)
+        data = api.fetch("/races", body=wanted, token=token)
     except Declined as declined:
-        if declined.code != "bad-token" or not (user and token):
+        if declined.code == "bad-token" and user and token:
+            token = guests.create(server, user)  # the server has forgotten the user
+        elif wanted is not body and END_WHEN_STUCK in declined.text:
+            wanted = body  # an older server
+        else:
             raise
-        data = api.fetch("/races", body=body, token=guests.create(server, user))  # the server has forgotten the user
+        data = api.fetch("/races", body=wanted, token=token)
     return settings, api.read(data, Opened), data
+
+
+def _without_waiting(body: dict[str, object]) -> dict[str, object]:
+    """Let a race for several people end when all of them are stuck, unless its options say otherwise."""
+    options = body.get("options")
+    if not isinstance(options, dict) or options.get("max_racers") == 1 or body.get("daily"):
+        return body
+    return body | {"options": {END_WHEN_STUCK: True} | options}
 
 
 def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
