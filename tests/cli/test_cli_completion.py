@@ -135,7 +135,6 @@ async def test_races_and_players_are_completed(live: Server, monkeypatch: pytest
     assert offered("join", "--as") == [("plain", "zo")]
     async with racers(live, "mia", "bo") as players:
         await begin_together(race, players)
-        assert offered("report", race) == [("plain", "mia"), ("plain", "bo")]
         await resign_all(players)
         mia, _ = players
         assert mia.token
@@ -145,4 +144,4 @@ async def test_races_and_players_are_completed(live: Server, monkeypatch: pytest
 
 def test_without_a_server_only_local_races_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:1")
-    assert offered("join") == offered("versus") == offered("report", "calm-otter-42") == []
+    assert offered("join") == offered("versus") == []

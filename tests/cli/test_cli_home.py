@@ -141,10 +141,11 @@ async def test_a_friend_is_the_host_and_returns_to_the_race(live: Server) -> Non
     async with app.run_test(size=(60, 20)) as pilot:
         await press(app, pilot, "f", "f  Friends")
         await press(app, pilot, "1", "1  Open a race of The Edge, three minutes")
-        await until(lambda: "Zo (you) (host)" in shown(app))
+        await until(lambda: "Zo (you)" in shown(app))
         await press(app, pilot, "r", "r ready")
         async with racers(live, "bo") as (bo,):
             (race,) = [each.race for each in Api(live.url).live_races("open") if each.racers]
+            assert json.loads(live.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Zo", "seat": 1}
             await bo.begin(race)
             await until(lambda: "stock" in shown(app))
             await pilot.press("ctrl+q")  # in the footer of wider terminals
@@ -192,7 +193,9 @@ async def test_practice_and_an_unknown_race_return_to_the_home_screen(live: Serv
 async def test_a_refused_name_is_asked_for_again(live: Server) -> None:
     app = home(live.url)
     async with app.run_test(size=(80, 24)) as pilot:
-        await press(app, pilot, "p", "p  Play now")
+        await press(app, pilot, "d", "d  Daily")
+        await press(app, pilot, "1", "1  The Edge")
+        await press(app, pilot, "y", "y yes")
         await until(lambda: "Enter accept" in shown(app))
         await pilot.press("ctrl+u", *"admin", "enter")
         await until(lambda: "the name admin was refused" in shown(app))

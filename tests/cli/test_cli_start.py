@@ -1,11 +1,13 @@
-"""``samedeal`` without a command and without a full screen: the help."""
+"""What needs no words: ``samedeal`` without a command, where there is no full screen, and ``join`` without a race."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from samedeal_cli.main import main
-from support.program import SAMEDEAL
+from support.program import SAMEDEAL, ran
+from support.servers import Server, racers
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
@@ -29,3 +31,20 @@ def test_terminal_without_a_full_screen_gets_the_help(variable: str) -> None:
         text = until(terminal, "terminated")
         assert process.wait(50) == 0
     assert "Usage: samedeal [OPTIONS] COMMAND" in text
+
+
+async def test_join_without_a_race_joins_the_only_open_one(redis_url: str, tmp_path: Path) -> None:
+    with Server(redis_url) as server:
+        environment = os.environ | {"HOME": f"{tmp_path}", "SAMEDEAL_SERVER": server.url}
+        assert "no race is open" in ran("join", "--as", "zo", code=2, environment=environment).stderr
+        race = server.create("corners")
+        joined = ran("join", "--as", "zo", typed="quit\n", environment=environment)
+        assert "you are zo, seat 1" in joined.stdout
+        other = server.create("corners")
+        async with racers(server, "mia", "bo") as (mia, bo):
+            await mia.join(other)
+            await bo.join(race)
+            done = ran("join", "--as", "cy", code=2, environment=environment)
+            assert done.stderr.startswith("samedeal: 2 races are open; name one: ")
+            assert race in done.stderr
+            assert other in done.stderr

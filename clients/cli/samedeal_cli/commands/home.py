@@ -279,7 +279,11 @@ def look_around(settings: Settings) -> dict[str, Any]:
     guest, token = guests.find(server, name), guests.credentials_of(settings, server, None).token
     try:
         found["races"] = api.live_races()
-        found["daily"] = api.read(api.fetch("/daily", token=token), Today).daily
+        try:
+            today = api.fetch("/daily", token=token)
+        except Declined:  # the server has forgotten the user
+            today = api.fetch("/daily")
+        found["daily"] = api.read(today, Today).daily
         found["scores"] = api.scores(guest.player, guest.token) if guest else None
         if running := running_race():
             last, view = running
