@@ -68,13 +68,6 @@ def test_every_offer_is_shown_with_its_key_and_without_a_cut(width: int, height:
     assert f"{state.offers[0].title}  or Enter" in "\n".join(lines)
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-def test_a_newcomer_sees_the_game_in_three_lines(width: int, height: int) -> None:
-    state = HomeState("127.0.0.1:8640", width=width, height=height)
-    assert "1  Place each card you get." in "\n".join(draw_home(state).text())
-    assert "Place each card" not in "\n".join(draw_home(HomeState("", scores=scores(5, 1))).text())
-
-
 def test_a_small_terminal_is_told_the_least_size() -> None:
     assert "needs 60×20, has 59×20" in "\n".join(draw_home(HomeState("", width=59, height=20)).text())
     assert "\n".join(draw_home(HomeState("", "zo", ascii=True)).text()).isascii()

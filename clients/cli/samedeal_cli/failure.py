@@ -28,10 +28,13 @@ class Failure(click.ClickException):
     """Ends a command with an error message, usually of one line, and an exit code."""
 
     exit_code = 1
+    code = ""
+    """The code of the server's problem, if it refused a request. Only scripts are shown it."""
 
     def show(self, file: Any = None) -> None:
-        text = safe_text(self.format_message(), "\n")
-        click.echo(f"samedeal: {text.removesuffix('.')}", file=file, err=file is None)
+        text = safe_text(self.format_message(), "\n").removesuffix(".")
+        code = f" ({self.code})" if self.code and not sys.stderr.isatty() else ""
+        click.echo(f"samedeal: {text}{code}", file=file, err=file is None)
 
 
 def warn(what: str, error: OSError) -> None:
@@ -70,19 +73,13 @@ class BadAnswer(Unreachable):
 
 
 class Declined(Failure):
-    """The server refused a request. `code` is the code of the problem, which only scripts are shown."""
+    """The server refused a request. `code` is the code of the problem."""
 
     exit_code = 4
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text.rstrip("."))
         self.code, self.text = code, text
-
-    def show(self, file: Any = None) -> None:
-        if self.code and not sys.stderr.isatty():
-            Failure(f"{self.message} ({self.code})").show(file)
-        else:
-            super().show(file)
 
 
 class NameRefused(Declined):

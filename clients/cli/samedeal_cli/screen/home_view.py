@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Ink, Spot, Style
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.drawing import draw_too_small
 from samedeal_cli.screen.texts import BAD, GOOD
-from samedeal_cli.state.home_state import QUICK_GAME, HomeState
+from samedeal_cli.state.home_state import HomeState
 
 WIDTH: Final = 76
 """The width of the entries, which are in the middle of wider screens."""
@@ -37,12 +36,8 @@ def _draw(state: HomeState, canvas: Canvas) -> None:
     canvas.line(1)
     canvas.line(bottom)
     offers, column = state.offers, max(2, (canvas.width - WIDTH) // 2)
-    rules, room = () if state.scores else GAMES[QUICK_GAME].how, bottom - 3
-    extra = len(rules) + 2 if rules else 0
-    step = 3 if 3 * len(offers) + extra <= room else 2
-    if step * len(offers) + extra > room:
-        rules, extra = (), 0
-    row = 2 + max(0, room - step * len(offers) - extra) // 2
+    step = 3 if 3 * len(offers) <= bottom - 3 else 2
+    row = 2 + max(0, bottom - 3 - step * len(offers)) // 2
     for offer in offers:
         is_first = offer is offers[0]
         canvas.write(row, column, offer.key, LETTER)
@@ -53,9 +48,4 @@ def _draw(state: HomeState, canvas: Canvas) -> None:
         canvas.write(row + 1, column + 3, text, PLAIN if is_first else DIM)
         canvas.spots[f"key:{offer.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
         row += step
-    if rules:
-        row += step == 2
-        canvas.write(row, column + 3, f"{GAMES[QUICK_GAME].title} in three lines", BOLD)
-        for number, line in enumerate(rules, start=1):
-            canvas.write(row + number, column + 3, f"{number}  {line}")
     canvas.write(bottom - 1, 1, fitted(state.notice, canvas.width - 2, "…"), BAD if state.failed else GOOD)
