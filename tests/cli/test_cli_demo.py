@@ -6,9 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -164,23 +165,26 @@ def test_demo_on_a_terminal_is_the_home_screen_with_a_race_of_bots(environment: 
 
 
 def test_bots_of_the_demo_move_at_once_and_follow_to_the_rematch(environment: dict[str, str]) -> None:
-    with demo(environment, "--speed", "0.01") as process:
+    with demo(environment, "--speed", "0.001") as process:  # with pauses of a quarter of an hour and more
         race = first_screen(process)["in a terminal"].rpartition(" ")[2]
-        url = json.loads(state(environment).read_text())["url"]
-        play = ("--as", "zo", "--ready", "--json")
-        played = ran("join", race, *play, typed="resign\n", environment=environment)
-        before = [json.loads(line) for line in played.stdout.splitlines()]
-        last = [each["standings"] for each in before if each["t"] == "view" and each["stage"] == "over"][-1]
-        assert len(last) == 3
-        assert all(each["home"] for each in last if each["bot"])
-        again = started(*SAMEDEAL, "again", race, *play, environment=environment)
-        assert again.stdout
-        for line in again.stdout:
-            if json.loads(line).get("stage") == "running":
-                break
-        again.kill()
-        with urlopen(f"{url}/api/v1/races?stage=running") as answer:
-            assert [each for each in json.load(answer)["races"] if each["racers"] == 3]
+        options = ("--as", "zo", "--ready", "--json")
+        with started(*SAMEDEAL, "join", race, *options, environment=environment) as playing:
+            standings_when(playing, lambda racers: sum(racer["home"] for racer in racers if racer.get("bot")) == 2)
+            assert playing.stdin
+            playing.stdin.write("resign\n")
+            playing.stdin.flush()
+            standings_when(playing, lambda racers: len(racers) == 3 and all(racer["done"] for racer in racers))
+            playing.kill()
+        with started(*SAMEDEAL, "again", race, *options, environment=environment) as again:
+            standings_when(again, lambda racers: [racer["outcome"] for racer in racers] == 3 * ["playing"])
+            again.kill()
+
+
+def standings_when(process: "subprocess.Popen[str]", condition: Callable[[list[dict[str, Any]]], bool]) -> None:
+    """Read what a command writes with --json until standings satisfy a condition."""
+    assert process.stdout
+    messages = map(json.loads, process.stdout)
+    assert any("standings" in message and condition(message["standings"]) for message in messages)
 
 
 def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:

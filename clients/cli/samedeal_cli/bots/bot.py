@@ -181,8 +181,10 @@ async def play(
         try:
             await _execute(connection, command)
             refusals = 0
-            if speed and not _people_are_done(connection):
-                await asyncio.sleep(random.uniform(0.5, 1.5) * PAUSE_S / speed)  # noqa: S311 (no secret)
+            if speed:
+                pause_s = random.uniform(0.5, 1.5) * PAUSE_S / speed  # noqa: S311 (no secret)
+                people_are_done = partial(_people_are_done, connection)
+                await first_of(asyncio.sleep(pause_s), _wait_until(connection, people_are_done))
         except Refused as refused:
             refusals += 1
             if refused.code in _ENDED:

@@ -284,7 +284,8 @@ def look_around(settings: Settings) -> dict[str, Any]:
         except Declined:  # the server has forgotten the user
             today = api.fetch("/daily")
         found["daily"] = api.read(today, Today).daily
-        found["scores"] = api.scores(guest.player, guest.token) if guest else None
+        scores = api.scores(guest.player, guest.token) if guest else None
+        found["scores"] = scores if scores and scores.races else None
         if running := running_race():
             last, view = running
             found["running"] = f"{title_of(view.header.game)} · {last.race}" if view.header else last.race
