@@ -15,7 +15,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.standings import Standing
 from samedeal.wire.documents import RaceSummary, ReplayList
 from samedeal_cli.failure import EXIT_CODES
-from samedeal_cli.main import COMMANDS, GROUPS, OFFLINE, main
+from samedeal_cli.main import COMMANDS, GROUPS, main
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.nonces import Nonces
@@ -31,19 +31,6 @@ def test_every_command_help_has_examples(name: str, capsys: pytest.CaptureFixtur
     assert out.startswith(f"Usage: samedeal {name}")
     assert f"samedeal {name}" in out.partition("--help")[2]
     assert err == ""
-
-
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_only_commands_that_use_a_server_offer_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    main.exit_code([name, "--help"])
-    assert ("--server URL" in capsys.readouterr().out) is (name not in OFFLINE)
-    assert main.exit_code([name, "--server", NOBODY, "--help"]) == 0
-
-
-def test_the_help_has_groups(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code(["--help"]) == 0
-    out = capsys.readouterr().out
-    assert [line[:-1] for line in out.splitlines() if line[:-1] in GROUPS] == list(GROUPS)
 
 
 def test_help_does_not_import_commands() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from samedeal_cli.main import main
+from samedeal_cli.main import COMMANDS, OFFLINE, main
 from support.program import SAMEDEAL, ran
 from support.servers import Server, racers
 from support.terminals import at_a_terminal, until
@@ -48,3 +48,10 @@ async def test_join_without_a_race_joins_the_only_open_one(redis_url: str, tmp_p
             assert done.stderr.startswith("samedeal: 2 races are open; name one: ")
             assert race in done.stderr
             assert other in done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_only_commands_that_use_a_server_offer_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main.exit_code([name, "--help"])
+    assert ("--server URL" in capsys.readouterr().out) is (name not in OFFLINE)
+    assert main.exit_code([name, "--server", NOBODY, "--help"]) == 0
