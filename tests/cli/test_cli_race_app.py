@@ -14,6 +14,7 @@ import pytest
 from textual.strip import Strip
 
 from samedeal.wire import messages as m
+from samedeal_cli.failure import Declined
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.screen.race_screen import RaceScreen
@@ -147,7 +148,8 @@ async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> Non
     app = application(live, "no-such-race-1")
     async with app.run_test(size=(80, 24)):
         await until(lambda: app.failure)
-    assert "not-found" in str(app.failure)
+    assert isinstance(app.failure, Declined)
+    assert app.failure.code == "not-found"
 
 
 def test_the_first_frame_needs_no_slow_imports() -> None:
