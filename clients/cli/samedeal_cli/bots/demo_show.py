@@ -109,16 +109,13 @@ class Show:
                 f"  store           embedded Valkey on a socket; the only open port is {self._server.port}",
             )
         self._show_open_race()
-        if self._lan and (race := self._open_race):
-            link = f"{self._server.link}/r/{race.id}"
-            self._say(*qr_lines(link, ascii=self._settings.plain, color=self._settings.colored))
 
     def _show_open_race(self) -> None:
         if (race := self._open_race) and race.connections:
             self._say(*self._invitation(race, f"{self._server.link}/r/{race.id}"))
 
     def _invitation(self, race: BotRace, link: str) -> Iterator[str]:
-        """How to join a race."""
+        """How to join a race; in a network, also with its QR code."""
         seed = race.header.seed
         yield ""
         yield f"  your race       {race.title} · {race.id} · {'secret shuffle' if seed is None else f'seed {seed}'}"
@@ -127,6 +124,8 @@ class Show:
         yield f"  to watch bots   {program()} watch {self._bot_race.id if self._bot_race else race.id}"
         yield f"  for a friend    {'samedeal' if self._lan else program()} join {link}"
         yield f"                  ({OPEN if self._lan else 'on this machine only; to allow your network, use --lan'})"
+        if self._lan:
+            yield from (f"  {row}" for row in qr_lines(link, ascii=self._settings.plain, color=self._settings.colored))
         yield f"  for a program   {program()} bot {race.id} --exec ./mybot"
 
     def _show_result(self, race: BotRace, replay: Replay) -> None:
