@@ -38,6 +38,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     title: ClassVar[str]
     pitch: ClassVar[str] = ""
     """The game in one line, for people who choose one."""
+    how: ClassVar[tuple[str, str, str] | tuple[()]] = ()
+    """The rules in three short lines, for people who are about to play for the first time."""
     rules: ClassVar[str]
     """The version of the rules, such as ``corners/1``, which logs and replays state."""
     layout: ClassVar[str]

@@ -21,6 +21,16 @@ def test_a_game_is_described_by_its_own_attributes(slug: str) -> None:
     for name in ("fanned", "foundations", "hidden"):
         assert getattr(described, name) == sorted(getattr(game, name))
     assert described.pitch == game.pitch != ""
+    assert described.how == game.how
+
+
+@every_game
+def test_the_rules_in_three_lines_are_short(slug: str) -> None:
+    lines = GAMES[slug].how
+    assert len(lines) == 3
+    for line in lines:
+        assert len(line) <= 50
+        assert line.endswith(".")
 
 
 @every_game

@@ -51,6 +51,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "pitch": game.pitch,
             "counted": game.counted,
             "example": described["example"],
+            "how": list(game.how),
         }
         assert set(described["example"]) == set(game.layout.split()) - {"."}
         assert {card for place in game.hidden for card in described["example"][place]} <= {BACK}

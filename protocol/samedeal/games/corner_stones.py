@@ -42,6 +42,11 @@ class CornerStones(Game, frozen=True):
     slug = "corner-stones"
     title = "Corner Stones"
     pitch = "Two decks, all face up: build eight foundations from their rows and four corners that accept any card."
+    how = (
+        "Build up from aces and down from kings, in suit.",
+        "Side stacks reach only their row, corners all.",
+        "Or stack a card on the next rank, up or down.",
+    )
     rules = "corner-stones/1"
     goal = 96
     limit_ms = 15 * 60_000

@@ -27,6 +27,11 @@ class Corners(Game, frozen=True):
     slug = "corners"
     title = "Corners"
     pitch = "Build four foundations around a cross of five cards, in three passes through the stock."
+    how = (
+        "Build each corner up in suit; aces follow kings.",
+        "Play from the cross or the waste.",
+        "Nothing fits? Draw; you get three passes.",
+    )
     rules = "corners/1"
     goal = 48
     limit_ms = 6 * 60_000

@@ -47,6 +47,11 @@ class Gallery(Game, frozen=True):
     slug = "gallery"
     title = "Gallery"
     pitch = "Hang 24 pictures (jacks, queens and kings), each on a run of its suit; the lowest score wins."
+    how = (
+        "Start piles with 2s, 3s and 4s in their rows.",
+        "Build them up by threes, in suit: 2 5 8 J.",
+        "Nothing to play? Deal eight more cards.",
+    )
     rules = "gallery/1"
     goal = 96
     limit_ms = 6 * 60_000

@@ -25,6 +25,11 @@ class KingsInTheCorners(Grid, frozen=True):
     slug = "kings-in-the-corners"
     title = "Kings in the Corners"
     pitch = "Fill the grid, and clear tens and pairs that add up to ten, until the stock is empty."
+    how = (
+        "Place each card you get.",
+        "Grid full? Clear tens and pairs that make ten.",
+        "Kings need corners, queens and jacks the edge.",
+    )
     rules = "kings-in-the-corners/1"
     largest_group = 2
 

@@ -23,6 +23,11 @@ class TheEdge(Grid, frozen=True):
     slug = "the-edge"
     title = "The Edge"
     pitch = "Fill a grid, clear groups that add up to ten, and find a place at the edge for all twelve face cards."
+    how = (
+        "Place each card you get.",
+        "Grid full? Clear cards that add up to ten.",
+        "Bring all twelve face cards to their cells.",
+    )
     rules = "the-edge/1"
     group_name = "groups that make ten"
     writing = (

@@ -56,6 +56,8 @@ class GameDescription(Struct, frozen=True):
     """What its results count: cards home or, in a game played for its score, cards left."""
     example: Mapping[str, Pile] = {}
     """The piles a few moves after a deal, to draw a picture of the game."""
+    how: Sequence[str] = ()
+    """Its rules in three short lines."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
