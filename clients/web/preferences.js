@@ -11,7 +11,9 @@ const CHOICES = {
   hand: ["Buttons", { right: "for the right hand", left: "for the left hand" }],
   rivals: ["Rivals", { true: "shown", false: "hidden" }],
   reactions: ["Reactions", { true: "shown", false: "hidden" }],
+  clock: ["Clock during a race", { true: "shown", false: "hidden" }],
   motion: ["Animation", { true: "on", false: "off" }],
+  effects: ["Celebrations and lead changes", { true: "on", false: "off" }],
   sound: ["Sound", { true: "on", false: "off" }],
   vibration: ["Vibration", { true: "on", false: "off" }],
 };

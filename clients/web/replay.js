@@ -91,7 +91,7 @@ export class ReplayPage {
 
   build(main) {
     fillHeader(h("span", { class: "what" }, `${this.game.title} · ${this.raceId}`));
-    this.boards = new Boards(this.game, "tables");
+    this.boards = new Boards(this.game);
     this.tables = this.boards.element;
     this.slider = h("input", {
       type: "range",
@@ -183,7 +183,6 @@ export class ReplayPage {
   }
 
   showTables() {
-    this.tables.dataset.count = this.chosen.length;
     const style = (ms) => `left:${(100 * ms) / Math.max(1, this.steps.ms)}%`;
     const marks = this.markers().map(({ ms, kind, text }) => h("span", { class: kind, style: style(ms), title: text }));
     fill(this.marks, marks);
@@ -208,7 +207,7 @@ export class ReplayPage {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
     this.index = index;
     const tables = this.chosen.map((seat) => this.tableOf(seat));
-    this.boards.show(tables, { animate: this.playing || spoken, small: tables.length > 1 });
+    this.boards.show(tables, { animate: this.playing || spoken });
     this.showTime();
     const text = this.moveText();
     this.note.textContent = text;

@@ -51,7 +51,9 @@ const DEFAULTS = {
   hand: "right",
   rivals: true,
   reactions: true,
+  clock: true,
   motion: true,
+  effects: true,
   sound: true,
   vibration: true,
 };
@@ -64,8 +66,9 @@ export function setPreference(name, value) {
 }
 
 export function applyPreferences() {
-  const { suits, theme, size, hand, motion } = preferences();
-  Object.assign(document.documentElement.dataset, { suits, theme, size, hand, motion: motion ? "on" : "off" });
+  const { suits, theme, size, hand, motion, clock } = preferences();
+  const switches = { motion: motion ? "on" : "off", clock: clock ? "on" : "off" };
+  Object.assign(document.documentElement.dataset, { suits, theme, size, hand, ...switches });
 }
 
 /** Random bytes as hexadecimal digits. */
