@@ -88,7 +88,7 @@ export class RacePage {
     if (!this.header.follows && !this.connection.over) return;
     const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
     if (!evening) return;
-    const compact = ["countdown", "running"].includes(this.connection.view.stage);
+    const compact = this.connection.view.stage !== "open";
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     this.panel.showMatch?.(evening);
   }

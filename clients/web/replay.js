@@ -240,10 +240,10 @@ export class ReplayPage {
 
   moveText() {
     if (!this.index) return "The deal";
-    const { move, text } = this.lead[this.index];
+    const { text } = this.lead[this.index];
     const [name, turn] = [this.names.get(this.chosen[0]), this.turns.get(this.chosen[0])];
     const end = turn?.step === this.index ? `. ${name} ${turn.text}.` : "";
-    return `${name}, move ${this.index} of ${this.lead.length - 1}: ${move}, ${text}${end}`;
+    return `${name}, move ${this.index} of ${this.lead.length - 1}: ${text}${end}`;
   }
 
   step(by) {
