@@ -8,7 +8,7 @@ import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
 const FEATURES = ["reactions", "guidance"];
-const FORMAT = 2; // the newest race format that this page reads
+const FORMAT = 3; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;
 const NONCE_RETRY_MS = 300;

@@ -2,7 +2,7 @@
 
 import { FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
 
-const FORMATS = ["samedeal.replay/1", "samedeal.replay/2"];
+const FORMATS = ["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3"];
 const FILTERS_2 = ["certified/1", "easy/1", "medium/1", "hard/1", "brutal/1"]; // those of the second format
 export const MAX_LINE = 65_536;
 const MAX_BYTES = 64 * 2 ** 20;
@@ -53,7 +53,10 @@ const OPTIONS = {
   unlisted: isTrue,
   finishers: optional(oneOf("none", "all")),
   best_of: optional(oneOf(3, 5, 7)),
+  end_when_stuck: isTrue,
 };
+
+const HEAD_START = { player: characters(64), ms: integer(1, 600_000) };
 
 const HEADER = {
   race: raceId,
@@ -68,10 +71,12 @@ const HEADER = {
   options: (value) => hasFields(value, OPTIONS, "options"),
   follows: optional(raceId),
   ghosts: optional((value) => Array.isArray(value) && integer(1, 8)(value.length) && value.every(raceId)),
+  head_start: optional((value) => hasFields(value, HEAD_START, "head_start")),
 };
 
-/** The format that a header needs: the second one if it has any of the fields or values that came with it. */
+/** The format that a header needs: the newest one of which it has any field or value. */
 const formatFor = ({ options, ...header }) => {
+  if ("head_start" in header || "end_when_stuck" in options) return FORMATS[2];
   const isNew = ["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options;
   return FORMATS[Number(isNew || FILTERS_2.includes(options.filter))];
 };

@@ -39,9 +39,10 @@ function checkComplete(entries) {
 
 function checkCommitment({ header, entries }, secret) {
   const fails = (note) => failedAt("commitment", entries.length, note);
-  if ("daily" in header && ("seed" in header || "variant" in header)) {
-    return fails("a daily deal has neither seed nor variant");
-  }
+  const { options, head_start: headStart } = header;
+  const isSpecial = ["seed", "variant", "head_start"].some((field) => field in header) || "end_when_stuck" in options;
+  if ("daily" in header && isSpecial) return fails("a daily deal has no seed, variant, head start or early end");
+  if (headStart?.ms >= options.limit_ms) return fails("the head start is not shorter than the race");
   const day = new Date(header.opened_at).toISOString().slice(0, 10);
   const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${header.race}`;
   const holds = hexHash(`samedeal/1/${subject}|${secret}`) === header.commitment;

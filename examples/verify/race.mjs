@@ -9,6 +9,7 @@ const DAY = 86_400_000;
 const MAX_SEATS = 64;
 const MAX_ENTRIES_OF_SEAT = 8000;
 const MAX_ENTRIES_TO_JOIN = 7899; // of a released seat that a new player gets
+const STUCK = 10_000; // the time to undo or restart before an early end
 const SERVER = "0".repeat(16); // the connection of server bots
 
 /** The stage that an event belongs to; others are checked below. */
@@ -30,6 +31,7 @@ export class Race {
   seats = new Map(); // those that are taken: number to { player, name, bot, commitment, ready, nonce, racer }
   holders = []; // the last player of each number; the first is at 1
   counts = new Map(); // entries by seat
+  latest = new Map(); // the time of the last one, by seat
   seed = null;
 
   constructor(header, game, secret) {
@@ -56,6 +58,7 @@ export class Race {
     const count = (this.counts.get(event.seat) ?? 0) + 1;
     allow(!("seat" in event) || count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
     this.counts.set(event.seat, count);
+    this.latest.set(event.seat, at);
   }
 
   joined({ seat, player, name, bot = false, commitment, by }, at, allow) {
@@ -140,11 +143,29 @@ export class Race {
 
   moved({ seat, move }, at, allow) {
     const racer = this.#racer(seat, at, allow);
+    allow(at >= this.#playsFrom(seat), "another racer has a head start");
     allow(racer.move(move, at - this.dealtAt), "the move is not allowed");
   }
 
   resigned({ seat }, at, allow) {
     this.#racer(seat, at, allow).resigned = true;
+  }
+
+  /** When a racer gets the cards: with the deal, or after the head start of another one who was dealt in. */
+  #playsFrom(seat) {
+    const { player, ms } = this.header.head_start ?? {};
+    const isAhead = ([number, { player: own, racer }]) => own === player && racer !== undefined && number !== seat;
+    return this.dealtAt + (ms && [...this.seats].some(isAhead) ? ms : 0);
+  }
+
+  /** When the race can end early because all who have not stopped are stuck, or infinity. */
+  #endsEarlyAt() {
+    const racers = [...this.seats].filter(([, { racer }]) => racer !== undefined);
+    const people = racers.filter(([, { bot }]) => !bot);
+    const playing = racers.filter(([, { racer }]) => !racer.stopped);
+    const isPossible = "end_when_stuck" in this.options && people.length > 1;
+    if (!isPossible || playing.some(([, { racer }]) => racer.outcome === "playing")) return Infinity;
+    return STUCK + Math.max(this.dealtAt, ...playing.map(([seat]) => this.latest.get(seat)));
   }
 
   #racer(seat, at, allow) {
@@ -161,7 +182,8 @@ export class Race {
     allow(secret === this.secret, "not with this secret");
     if (this.stage === "running") {
       const allStopped = [...this.seats.values()].every(({ racer }) => racer === undefined || racer.stopped);
-      allow(allStopped || at >= this.dealtAt + this.options.limit_ms, "somebody could still play");
+      const endsAt = Math.min(this.dealtAt + this.options.limit_ms, this.#endsEarlyAt());
+      allow(allStopped || at >= endsAt, "somebody could still play");
     } else {
       const cancelled = this.isDaily ? at >= this.dayEnd : this.stage === "open" && at >= this.header.opened_at + DAY;
       allow(cancelled, "too early to cancel the race");

@@ -24,6 +24,7 @@ REJOIN_MS = 30_000
 NEVER = 2**53 - 1
 """A time that never comes."""
 NOBODY: Final[Mapping[str, int]] = MappingProxyType({})
+NO_SEATS: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 def due(
@@ -35,6 +36,7 @@ def due(
     ready_ms: int = 0,
     reachable_from: int = 0,
     rejoining: Mapping[str, int] = NOBODY,
+    disconnected: Mapping[int, int] = NO_SEATS,
     deal_number: int | None = None,
 ) -> AnyEvent | None:
     """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
@@ -42,9 +44,13 @@ def due(
     ``seen`` maps seat numbers to the time when the seat was last connected. Before the countdown, a seat is released
     after ``away_ms`` without a connection, or as in ``ready_by``. ``reachable_from`` is the end of the last server
     outage. ``rejoining`` says until when a rematch waits for each player of the race before, by public id.
+    ``disconnected`` says since when each seat is disconnected that is not connected now: in a running race, an early
+    end waits ``away_ms`` for those who are stuck.
     ``deal_number`` is the number of the deal, or None while the search for it is running.
     """
     if race.closed:
+        return None
+    if race.ends_early_at is not None and now < close_at(race, away_ms, disconnected):
         return None
     if race.finished(now):
         return Closed(secret=race.secret.hex())
@@ -74,10 +80,11 @@ def due_at(
     ready_ms: int = 0,
     reachable_from: int = 0,
     rejoining: Mapping[str, int] = NOBODY,
+    disconnected: Mapping[int, int] = NO_SEATS,
 ) -> int:
     """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
-        return race.ends_at
+        return close_at(race, away_ms, disconnected)
     if race.stage == "countdown":
         return deal_at(race, reachable_from)
     times = [race.expires_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
@@ -86,6 +93,19 @@ def due_at(
     if (ready_at := ready_by(race, ready_ms, reachable_from)) is not None:
         times.append(ready_at)
     return min(times if race.n else (*times, race.header.opened_at + EMPTY_MS))
+
+
+def close_at(race: Race, away_ms: int, disconnected: Mapping[int, int] = NO_SEATS) -> int:
+    """Return when a running race is closed if nothing else happens: early if all are stuck, or when its time is up.
+
+    Its arguments are as in ``due``. A racer who reconnects has STUCK_MS from then on, because that is logged.
+    """
+    ends_at, early_at = race.ends_at or 0, race.ends_early_at
+    if early_at is None:
+        return ends_at
+    playing = {seat.number for seat in race.roster if seat.run and not seat.run.done}
+    held_until = [since + away_ms for seat, since in disconnected.items() if seat in playing]
+    return min(ends_at, max([early_at, *held_until]))
 
 
 def awaited(race: Race) -> Sequence[Seat]:

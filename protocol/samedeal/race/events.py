@@ -15,6 +15,8 @@ Time = Annotated[int, Meta(ge=0, le=253_402_300_799_999)]
 """A time since 1970-01-01 UTC, in milliseconds, up to the end of the year 9999."""
 RaceId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9-]+$(?!\n)")]
 SeatNumber = Annotated[int, Meta(ge=1, le=2**20)]
+PlayerId = Annotated[str, Meta(min_length=1, max_length=64)]
+"""The public id of a player."""
 Name = Annotated[str, Meta(min_length=1, max_length=48)]
 Seed = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^|\x00-\x1f\x7f]+$(?!\n)")]
 """The text from which a deal is derived."""
@@ -26,7 +28,9 @@ VariantName = Annotated[str, Meta(pattern=r"^[a-z_]+$(?!\n)")]
 
 LONGEST_MS = 7_200_000
 """The maximum time limit of a race."""
-RACE_FORMAT: Final = 2
+LONGEST_HEAD_START_MS = 600_000
+"""The maximum head start of a player."""
+RACE_FORMAT: Final = 3
 """The newest format of headers and events that this version reads."""
 
 
@@ -59,6 +63,15 @@ class Options(Record, frozen=True, kw_only=True):
     best_of: Literal[1, 3, 5, 7] = 1
     """How many races, each a rematch of the one before, a match has at most: the first to win more than half of them
     wins the match. 1 for no match."""
+    end_when_stuck: bool = False
+    """Whether the race ends early if nobody who could continue has a legal move, and nobody undoes or restarts."""
+
+
+class HeadStart(Record, frozen=True, kw_only=True):
+    """A handicap: for how long only one player has the cards."""
+
+    player: PlayerId
+    ms: Annotated[int, Meta(ge=1, le=LONGEST_HEAD_START_MS)]
 
 
 class Header(Record, frozen=True, kw_only=True):
@@ -85,6 +98,8 @@ class Header(Record, frozen=True, kw_only=True):
     """The race that this one is a rematch of."""
     ghosts: Annotated[tuple[RaceId, ...], Meta(max_length=8)] = ()
     """The finished races on the same open deal whose racers take part as ghosts."""
+    head_start: HeadStart | None = None
+    """If its player takes part, all others wait for so long after the deal: they neither see their cards nor play."""
 
     @property
     def format(self) -> int:
@@ -93,6 +108,8 @@ class Header(Record, frozen=True, kw_only=True):
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
         options = self.options
+        if self.head_start or options.end_when_stuck:
+            return 3
         has_new_options = options.finishers != "won" or options.best_of != 1 or options.filter not in FILTERS_1
         return 2 if self.follows or self.ghosts or has_new_options else 1
 
@@ -142,8 +159,7 @@ SERVER: Final = "0000000000000000"
 class Joined(SeatEvent, frozen=True):
     """A player took a seat. Seats are numbered from 1 in the order of joining; returning players keep their number."""
 
-    player: Annotated[str, Meta(min_length=1, max_length=64)]
-    """The player's public id."""
+    player: PlayerId
     name: Name
     bot: bool = False
     commitment: Hex32 | None = None

@@ -36,6 +36,8 @@ from samedeal.values import Value, derived, replace
 MAX_SEATS = 64
 """The maximum number of seats, including abandoned ones: twice as many as can race. It bounds the time for folding a
 log in which players only join and leave."""
+STUCK_MS = 10_000
+"""The time for undoing or restarting before a race can end early because everybody is stuck."""
 OPEN_MS = 24 * 3_600_000
 """How long a race waits for its countdown before it expires."""
 MAX_SEAT_ENTRIES = MAX_MOVES + 3_000
@@ -77,8 +79,11 @@ class Race(Value, frozen=True):
             raise Refused("unsupported-version", f"The variant is not known here: {error}.") from error
         if any(choice == game.options[option][0] for option, choice in header.variant.items()):
             raise Refused("unsupported-version", "The variant contains an option with its default.")
-        if header.daily and (header.seed is not None or header.variant):
-            raise Refused("bad-replay", "A daily deal has neither a seed nor a variant.")
+        is_special = header.variant or header.head_start or header.options.end_when_stuck
+        if header.daily and (header.seed is not None or is_special):
+            raise Refused("bad-replay", "A daily deal has no seed, variant, head start or early end.")
+        if header.head_start and header.head_start.ms >= header.options.limit_ms:
+            raise Refused("bad-replay", "A head start must be shorter than the race.")
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
         return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
@@ -109,7 +114,8 @@ class Race(Value, frozen=True):
         match event:
             case Moved(seat=number, move=move):  # first, because most events are moves
                 seat, run = self._playing_seat(number, at)
-                return self._with_seat(replace(seat, run=run.after(move, at - (self.started_at or 0))))
+                self._check_head_start(seat, at)
+                return self._with_seat(replace(seat, run=run.after(move, at - (self.started_at or 0)), moved_at=at))
             case Joined():
                 return self._join(at, event)
             case Left(seat=number):
@@ -183,6 +189,37 @@ class Race(Value, frozen=True):
         """When time is up, or None before the deal."""
         return None if self.started_at is None else self.started_at + self.header.options.limit_ms
 
+    @derived
+    def ends_early_at(self) -> int | None:
+        """When the race can be closed because all racers who are not done are stuck, or None if that is not so.
+
+        That is STUCK_MS after their last move or reconnection, if the race has ``end_when_stuck``. It takes two people:
+        with one, nobody else waits.
+        """
+        people = [seat for seat in self.seats if seat.run and not seat.bot]
+        if not self.options.end_when_stuck or len(people) < 2:
+            return None
+        times = []
+        for seat in self.seats:
+            if seat.run and not seat.run.done:
+                if not seat.run.game.over:
+                    return None
+                times.append(max(seat.moved_at, seat.taken_at, self.started_at or 0))
+        return max(times) + STUCK_MS if times else None
+
+    @derived
+    def ahead(self) -> Seat | None:
+        """The seat of the player who has a head start, or None without a head start or without this player."""
+        head_start = self.header.head_start
+        return self.seat_of(head_start.player) if head_start else None
+
+    def plays_from(self, seat: Seat) -> int:
+        """Return when a racer gets the cards: after the head start of another racer, or with the deal."""
+        started_at, head_start, ahead = self.started_at or 0, self.header.head_start, self.ahead
+        if head_start is None or ahead is None or ahead.run is None or ahead.number == seat.number:
+            return started_at
+        return started_at + head_start.ms
+
     @property
     def root(self) -> str | None:
         """What a sealed or daily deal is derived from, given the nonces received so far; None for an open deal."""
@@ -211,10 +248,13 @@ class Race(Value, frozen=True):
         return nonce_commitment(self.id, server_nonce(self.secret, self.id, number))
 
     def finished(self, at: int) -> bool:
-        """Return whether only closing remains: all racers are done, time is up, or the race expired unstarted."""
+        """Return whether the race can be closed: all racers are done or stuck, time is up, or it expired unstarted."""
         if self.ends_at is None:
             return (self.stage == "open" or self.header.daily) and at >= self.expires_at
-        return at >= self.ends_at or all(seat.run is None or seat.run.done for seat in self.seats)
+        early_at = self.ends_early_at
+        if at >= self.ends_at or (early_at is not None and at >= early_at):
+            return True
+        return all(seat.run is None or seat.run.done for seat in self.seats)
 
     def seat(self, number: int) -> Seat:
         """Return a seat by number. Raises Refused("not-seated") if it is not occupied."""
@@ -324,6 +364,13 @@ class Race(Value, frozen=True):
         if seat.run.done:
             raise Refused("not-playing", f"You have already finished: {seat.run.outcome}.")
         return seat, seat.run
+
+    def _check_head_start(self, seat: Seat, at: int) -> None:
+        """Raise Refused("untimely") if the racer has to wait for the end of another racer's head start."""
+        waits_ms = self.plays_from(seat) - at
+        if self.ahead and waits_ms > 0:
+            text = f"{self.ahead.name} has a head start. You can play in {-(-waits_ms // 1000)} s."
+            raise Refused("untimely", text)
 
     def _with_seat(self, seat: Seat) -> Self:
         """Return the race with one seat replaced, and count the entry that changed it."""

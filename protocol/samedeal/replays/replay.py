@@ -19,8 +19,8 @@ MAX_LINE_BYTES = 65_536
 MAX_ENTRIES = 2**19
 """The maximum number of entries in a replay. No race reaches it."""
 
-Format = Literal["samedeal.replay/1", "samedeal.replay/2"]
-FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1", 2: "samedeal.replay/2"}
+Format = Literal["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3"]
+FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1", 2: "samedeal.replay/2", 3: "samedeal.replay/3"}
 """The replay format for each race format (``Header.format``)."""
 
 T = TypeVar("T")

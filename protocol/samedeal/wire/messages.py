@@ -238,6 +238,9 @@ class View(Reply, frozen=True, kw_only=True):
     clock_ms: int | None = None
     """During the countdown, the time until the deal; in a running race, the time left. Before the countdown, if enough
     players are ready, the time until it starts without the others; after the race, the same about an open rematch."""
+    closing_ms: int | None = None
+    """In a running race, the time until it ends early because all who could continue are stuck, unless one of them
+    undoes or restarts."""
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
     awaited: tuple[str, ...] = ()
@@ -248,7 +251,11 @@ class View(Reply, frozen=True, kw_only=True):
     seat: SeatNumber | None = None
     """The recipient's seat."""
     board: Board | None = None
-    """The recipient's table."""
+    """The recipient's table; none while another racer has a head start."""
+    waits_ms: int | None = None
+    """The time until the recipient gets a table, while another racer has a head start."""
+    head_start: SeatNumber | None = None
+    """The seat of the player who has a head start (see the header), if that player has one."""
     boards: dict[int, Board] | None = None
     """The other racers' tables by seat, if the recipient may see them."""
     deal: str | None = None
@@ -278,13 +285,17 @@ class Changes(Reply, frozen=True, kw_only=True):
 
 
 class Progress(Reply, frozen=True, kw_only=True):
-    """The standings, ghosts and watchers, if nothing else changed: at most four per second, each replacing the last."""
+    """The standings, ghosts, watchers and early end of a race, if nothing else changed: at most four per second, each
+    replacing the last.
+    """
 
     race: str
     n: int
     standings: tuple[Standing, ...]
     ghosts: tuple[Ghost, ...] = ()
     watching: Annotated[int, Meta(ge=0)] = 0
+    closing_ms: int | None = None
+    """As in View."""
 
 
 class Reaction(Reply, frozen=True, kw_only=True):

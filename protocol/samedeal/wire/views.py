@@ -29,12 +29,14 @@ def view(
     ghosts: tuple[Ghost, ...] = (),
     host: Host | None = None,
     ready_by: int | None = None,
+    closes_at: int | None = None,
     awaited: tuple[str, ...] = (),
     watching: int = 0,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
-    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``awaited`` are the names of the
+    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``closes_at`` is when a race ends
+    early in which a stuck racer is disconnected; otherwise that is ``ends_early_at``. ``awaited`` are the names of the
     players whom an open rematch waits for. ``watching`` is the number of connections that watch the race.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
@@ -44,6 +46,7 @@ def view(
     seat = race.seat(viewer) if viewer is not None else None
     others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
     ranks = sees_standings(race, viewer)
+    waits_ms = race.plays_from(seat) - now if seat and seat.run and not race.closed else 0
     return View(
         re=re,
         race=race.id,
@@ -51,11 +54,14 @@ def view(
         h=race.digest,
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by, rematch),
+        closing_ms=_closing_ms(race, viewer, now, closes_at),
         awaited=awaited,
         standings=race.standings() if ranks else (),
         levels=levels(race) if ranks else {},
         seat=viewer,
-        board=_board(race, seat.run, legal, guidance) if seat and seat.run else None,
+        board=_board(race, seat.run, legal, guidance) if seat and seat.run and waits_ms <= 0 else None,
+        waits_ms=waits_ms if waits_ms > 0 else None,
+        head_start=race.ahead.number if race.ahead else None,
         boards={other.number: _board(race, other.run, False, guidance) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,
@@ -71,11 +77,11 @@ def changes(
 ) -> Changes | None:
     """Return the changes for a seat whose last board showed ``before``, an earlier position of its run.
 
-    Return None unless the race is running and the racer can continue: otherwise more than the board may have changed,
-    so the racer needs a view.
+    Return None unless the race is running, the racer can continue and not all are stuck: otherwise more than the board
+    may have changed, so the racer needs a view.
     """
     run = race.seat(viewer).run
-    if run is None or run.done or race.stage != "running":
+    if run is None or run.done or race.stage != "running" or race.ends_early_at is not None:
         return None
     return Changes(re=re, n=race.n, h=race.digest, board=_board(race, run, legal, guidance, before))
 
@@ -88,17 +94,28 @@ def apply(view: View, changes: Changes) -> View:
     if view.board is None:
         raise ValueError("the view has no board")
     board = replace(changes.board, table=view.board.table | changes.board.table)
-    return replace(view, re=changes.re, n=changes.n, h=changes.h, board=board)
+    return replace(view, re=changes.re, n=changes.n, h=changes.h, board=board, closing_ms=None)
 
 
-def progress(race: Race, viewer: int | None, ghosts: tuple[Ghost, ...] = (), watching: int = 0) -> Progress:
-    """Return the message for a viewer after another racer's move, or a change of a ghost or of the watchers."""
+def progress(
+    race: Race,
+    viewer: int | None,
+    now: int,
+    ghosts: tuple[Ghost, ...] = (),
+    watching: int = 0,
+    closes_at: int | None = None,
+) -> Progress:
+    """Return the message for a viewer after another racer's move, or a change of a ghost or of the watchers.
+
+    ``now`` and ``closes_at`` are as in ``view``.
+    """
     return Progress(
         race=race.id,
         n=race.n,
         standings=standings(race, viewer),
         ghosts=ghosts if sees_standings(race, viewer) else (),
         watching=0 if race.closed else watching,
+        closing_ms=_closing_ms(race, viewer, now, closes_at),
     )
 
 
@@ -181,3 +198,10 @@ def _clock(race: Race, now: int, ready_by: int | None, rematch: Rematch | None) 
     else:
         end = race.ends_at or race.starts_at or ready_by
     return None if end is None else max(0, end - now)
+
+
+def _closing_ms(race: Race, viewer: int | None, now: int, closes_at: int | None) -> int | None:
+    early_at = race.ends_early_at
+    if early_at is None or race.closed or not sees_standings(race, viewer):
+        return None
+    return max(0, (closes_at or early_at) - now)

@@ -38,12 +38,13 @@ class BotMoves:
         self._jobs, self._on_done = jobs, on_done
         self._choosing = dict[int, tuple[int, asyncio.Task[str]]]()  # by seat, with the number of moves before
 
-    def next(self, race: Race) -> Moved | Resigned | None:
+    def next(self, race: Race, now: int) -> Moved | Resigned | None:
         """Return the next move of a bot, or None until one is chosen. Starts to choose where a bot is playing.
 
         Every process that has the race open chooses the same move for the same time. The log accepts one of them.
+        Bots that wait for the end of a head start do not choose yet.
         """
-        playing = {seat.number: seat for seat in bots_playing(race)}
+        playing = {seat.number: seat for seat in bots_playing(race, now)}
         for number in self._choosing.keys() - playing.keys():
             self._cancel(number)
         for number, seat in playing.items():
@@ -77,7 +78,9 @@ class BotMoves:
         if people_playing(race):
             words = Words(f"{label}|pause|{ply}")
             await asyncio.sleep((PAUSE_MS / 2 + words.below(PAUSE_MS + 1)) / 1000)
-        seen = codec.encode(view(race, seat.number, race.at, legal=True, header=True), "msgpack")
+        seen = codec.encode(
+            view(race, seat.number, max(race.at, race.plays_from(seat)), legal=True, header=True), "msgpack"
+        )
         last = seat.run.moves[-1] if seat.run and seat.run.moves else ""
         recalled = seat.run.game.recalled() if seat.run else {}
         question = msgpack.encode((seen, last, label, recalled))

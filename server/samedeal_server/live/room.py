@@ -121,7 +121,8 @@ class Room:
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
-        return progress(self.race, seat, self._ghosts.at(self._store.clock.now()), self.watching)
+        now = self._store.clock.now()
+        return progress(self.race, seat, now, self._ghosts.at(now), self.watching)
 
     def _public_host(self) -> Host | None:
         if self.host is None:

@@ -64,7 +64,7 @@ class Schedule:
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
             deal_number=number,
         )
-        return timed or self._bot_moves.next(race)
+        return timed or self._bot_moves.next(race, now)
 
     def ready_by(self, race: Race) -> int | None:
         """Return when the race starts without those who are not ready or have not come, or None if it does not."""
