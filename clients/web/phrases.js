@@ -143,6 +143,14 @@ export const finishText = ({ outcome, ms }) => (outcome === "won" ? `solved in $
 /** A racer's result on the deal: "solved in 52.2 s", "15 of 52" or "score 81". */
 export const resultText = (game, racer) => (racer.outcome === "won" ? finishText(racer) : achieved(game, racer));
 
+/** Who has a head start in a race, and how much: "Ben starts 10 s ahead"; empty if nobody has. */
+export function headStartText({ header, connection }, [own, other] = ["start", "starts"]) {
+  const { view, standings } = connection;
+  if (!header.head_start || !view.head_start) return "";
+  const who = view.head_start === view.seat ? `You ${own}` : `${displayNames(standings).get(view.head_start)} ${other}`;
+  return `${who} ${header.head_start.ms / 1000} s ahead`;
+}
+
 export const pointsText = (points) => String(Math.round(100 * points) / 100);
 
 /** States which result on a deal of the day counts, and that later ones do not. */

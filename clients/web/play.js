@@ -13,6 +13,7 @@ import {
   displayNames,
   finishText,
   formatClock,
+  headStartText,
   ordinal,
   statusText,
 } from "./phrases.js";
@@ -31,6 +32,8 @@ const LEAD_FLASH = { duration: 700, easing: "ease-out" };
 
 export class PlayPage extends TablePage {
   shownSeat; // the other racer whose table is shown
+  /** @type {number | null} */
+  notedSeconds = null; // of the clock in the note
 
   constructor(page) {
     super();
@@ -111,7 +114,7 @@ export class PlayPage extends TablePage {
     this.element.classList.toggle("playing", isPlaying);
     this.keys.hidden = !isPlaying;
     this.reactionsOpener.hidden = this.page.reactions.element.hidden;
-    this.element.classList.toggle("blind", view.stage === "running" && !board && !showsAll); // the standings are all there is to see
+    this.element.classList.toggle("blind", view.stage === "running" && !this.racing && !board && !showsAll); // the standings are all there is to see
     showGhosts(this.ghosts, connection.ghosts, game);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
@@ -161,14 +164,26 @@ export class PlayPage extends TablePage {
     const { mine, standings } = this.page.connection;
     if (mine?.outcome === "scratched")
       return "You are not in this race: your nonce did not reach the server in time.";
-    if (view.stage !== "running")
-      return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
+    const ahead = headStartText(this.page);
+    if (view.stage !== "running") {
+      const text = this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
+      return [text, ahead && ` ${ahead}.`];
+    }
+    const { waitsMs, closingMs } = this.page.connection;
+    if (waitsMs !== null) return h("strong", {}, `${ahead}: your cards come in ${secondsText(waitsMs)}`);
+    if (closingMs !== null) return this.closingNote(view.board, secondsText(closingMs));
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const isOwn = board === view.board; // of others, counts are shown instead of instructions
     const facts = new Set([...(isOwn ? [] : [boardResult(this.page.game, board)]), ...(board.guidance.facts ?? [])]);
     const end = () => endText(board, mine, standings.length, Boolean(view.boards));
     return this.note(board, board.outcome === "playing" ? isOwn && advice(board) : end(), [...facts]);
+  }
+
+  /** Nobody can move: says when the race ends, and what the user can do to prevent that. */
+  closingNote(board, time) {
+    const actions = this.keys.hidden ? "" : actionsText(board);
+    return h("strong", { class: "end-stuck" }, `Nobody can move. The race ends in ${time}${actions && `, unless you ${actions}`}.`);
   }
 
   updateBanner({ status, reason, over }) {
@@ -185,7 +200,14 @@ export class PlayPage extends TablePage {
   }
 
   tick(left) {
-    if (this.page.connection.view.stage !== "countdown") return;
+    const { connection } = this.page;
+    const { view, waitsMs, closingMs } = connection;
+    this.tickNote(view, waitsMs ?? closingMs);
+    if (view.stage === "running") {
+      this.countdown.hidden = waitsMs === null;
+      if (waitsMs !== null) this.countdown.textContent = String(Math.ceil(waitsMs / 1000));
+    }
+    if (view.stage !== "countdown") return;
     const seconds = Math.ceil(left / 1000);
     document.title = `${seconds}… ${this.page.game.title} · Same Deal`;
     if (seconds > 0) this.countedDownAt = null;
@@ -198,6 +220,16 @@ export class PlayPage extends TablePage {
     if (seconds === this.announcedSeconds || seconds <= 0 || seconds > 5) return;
     this.announcedSeconds = seconds;
     announce(String(seconds));
+  }
+
+  /** Shows the seconds of a clock that runs in the note, and announces its start. */
+  tickNote(view, left) {
+    const seconds = left === null ? null : Math.ceil(left / 1000);
+    if (seconds === this.notedSeconds) return;
+    const isNew = this.notedSeconds === null && seconds;
+    this.notedSeconds = seconds;
+    this.showNote(this.noteContent(view, this.table.board));
+    if (isNew) announce(this.notes.textContent ?? "");
   }
 
   describeStandings() {
@@ -236,11 +268,15 @@ export class PlayPage extends TablePage {
   }
 }
 
+const actionsText = ({ undo, restart }) => [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
+
+const secondsText = (ms) => `${Math.ceil(ms / 1000)} s`;
+
 /** Describes the end of an attempt and what the racer can do now. */
 function endText(board, mine, racers, canWatch) {
-  const { outcome, undo, restart } = board;
+  const { outcome } = board;
   const cause = statusText(board);
-  const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
+  const actions = actionsText(board);
   if (!mine?.done) return `${cause}.${actions ? ` You can ${actions}.` : ""}`;
   const watch = canWatch ? " Tap a racer to watch." : "";
   const rank = racers > 1 ? `, ${ordinal(mine.place)} of ${racers}` : "";

@@ -13,6 +13,7 @@ import {
   countsText,
   displayNames,
   formatTime,
+  headStartText,
   rematchStart,
   rematchWish,
   resultText,
@@ -139,6 +140,7 @@ export class ResultsPage {
     const report = () => showReport(raceId, others, displayNames(standings));
     const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
     const deal = mine?.attempts && racers.length > 1 ? dealLine(mine, game) : "";
+    const ahead = headStartText(this.page, ["started", "started"]);
     const copy = () => copyText(this.shareText, "Result copied.");
     const share = () => navigator.share({ text: this.shareText }).catch(() => {});
     const canShare = Boolean(navigator.share);
@@ -148,7 +150,7 @@ export class ResultsPage {
     this.load(header, mine);
     const climax = [
       this.title,
-      mine ? h("p", { class: "cause" }, [deal, ending].filter(Boolean).join(". ")) : null,
+      mine ? h("p", { class: "cause" }, [deal, ending, ahead].filter(Boolean).join(". ")) : null,
       this.praise,
       standings.length > 1 ? podium(game, standings, view.seat) : null,
       standings.length > 1 ? h("div", { class: "score" }, evening) : null,
