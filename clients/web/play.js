@@ -16,9 +16,7 @@ import {
   ordinal,
   statusText,
 } from "./phrases.js";
-import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList } from "./standings.js";
-import { practiceMoves } from "./storage.js";
 import { more, TablePage } from "./table_page.js";
 
 const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
@@ -39,7 +37,6 @@ export class PlayPage extends TablePage {
     const { game } = page;
     const play = this.racing ? (move) => this.move(move) : null;
     this.createTable(game, { play, question: "Restart this deal? The clock keeps running." });
-    this.practice = this.racing && practiceMoves(page.raceId) ? new Practice(page.raceId, game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.lists = {
@@ -54,13 +51,11 @@ export class PlayPage extends TablePage {
     this.notes = h("p", { class: "note" });
     const resign = () => page.run("resign", () => page.connection.resign());
     this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
-    const buttons = [this.moveButtons, this.practice ? null : this.resignButton];
-    const keys = h("div", { class: "keys", hidden: !this.racing }, buttons);
+    const keys = h("div", { class: "keys", hidden: !this.racing }, this.moveButtons, this.resignButton);
     const under = h("div", { class: "under" }, this.notes, keys);
     this.element = h("div", { class: "race" }, [
       h("h1", { class: "sr" }, `${game.title} race`),
       this.banner,
-      this.practice?.element,
       h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
       h("div", { class: "beside" }, this.side, under, page.reactions.element, this.createDetails()),
     ]);
@@ -109,7 +104,6 @@ export class PlayPage extends TablePage {
     const first = !this.table.board;
     this.table.show(board, { animate: this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
-    if (board === view.board) this.practice?.show(board);
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
     announce(`Go! ${advice(board, cardName)}`);
@@ -182,12 +176,8 @@ export class PlayPage extends TablePage {
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
-    const early = this.practice?.refusal(move);
-    if (early) return early;
     const play = async () => {
       const { board: after } = await connection.move(move);
-      this.practice?.played(move);
-      this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       this.announceMove(this.lastMove, before, after);
