@@ -17,9 +17,8 @@ import {
   ordinal,
   statusText,
 } from "./phrases.js";
-import { Practice } from "./practice.js";
 import { showGhosts, showWatching, StandingsList, Strip } from "./standings.js";
-import { practiceMoves, preferences } from "./storage.js";
+import { preferences } from "./storage.js";
 import { TablePage } from "./table_page.js";
 
 const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
@@ -45,7 +44,6 @@ export class PlayPage extends TablePage {
     const { symbols } = page.reactions;
     const play = this.racing ? (move) => this.move(move) : null;
     this.createTable(game, { play, question: "Restart this deal? The clock keeps running." });
-    this.practice = this.racing && practiceMoves(page.raceId) ? new Practice(page.raceId, game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.lists = {
@@ -65,7 +63,6 @@ export class PlayPage extends TablePage {
     this.element = h("div", { class: "race" }, [
       h("h1", { class: "sr" }, `${game.title} race`),
       this.banner,
-      this.practice?.element,
       h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
       h("div", { class: "beside" }, this.strip.element, this.side, under),
     ]);
@@ -80,7 +77,7 @@ export class PlayPage extends TablePage {
       Clock: timeLeft,
       Standings: () => this.describeStandings(),
     });
-    const actions = this.racing ? [this.restartButton, this.practice ? null : this.resignButton] : null;
+    const actions = this.racing ? [this.restartButton, this.resignButton] : null;
     const [opener, drawer] = this.drawer("☺\ufe0e", "Reactions", reactions.element);
     this.reactionsOpener = opener;
     reactions.element.addEventListener("click", () => drawer.matches(":popover-open") && drawer.hidePopover());
@@ -130,7 +127,6 @@ export class PlayPage extends TablePage {
     const first = !this.table.board;
     this.table.show(board, { animate: this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
-    if (board === view.board) this.practice?.show(board);
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
     announce(`Go! ${advice(board, cardName)}`);
@@ -248,12 +244,8 @@ export class PlayPage extends TablePage {
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
-    const early = this.practice?.refusal(move);
-    if (early) return early;
     const play = async () => {
       const { board: after } = await connection.move(move);
-      this.practice?.played(move);
-      this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       this.announceMove(this.lastMove, before, after);

@@ -30,6 +30,7 @@ export class RacePage {
   constructor({ watch = false } = {}) {
     this.watching = watch;
     this.soloStart = null; // a function, in a race for one
+    this.isTrying = false; // whether the user practises before the race
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
     this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
@@ -101,12 +102,16 @@ export class RacePage {
     return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
   }
 
-  /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
+  /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it, with a bot if it did. */
   getReady() {
     const isSolo = maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting";
-    if (!isSolo && !seatIn(this.raceId)?.ready) return;
+    const { ready, bot } = seatIn(this.raceId) ?? {};
+    if (!isSolo && !ready) return;
     saveSeat(this.raceId);
-    return this.run("ready", () => this.connection.ready());
+    return this.run("ready", async () => {
+      if (bot) await this.connection.addBot(bot);
+      await this.connection.ready();
+    });
   }
 
   start({ watch = false, name = null } = {}) {
@@ -126,7 +131,12 @@ export class RacePage {
     this.invited = view;
     const join = (chosen) => this.start({ name: chosen === guest()?.name ? null : chosen }); // null: the known one
     const show = maxRacers(this.header) === 1 ? this.soloStart : invitation;
-    fill(this.main, show(this, view, { join, watch: () => this.start({ watch: true }), name }));
+    const watch = () => this.start({ watch: true });
+    const practise = () => {
+      this.isTrying = true;
+      watch();
+    };
+    fill(this.main, show(this, view, { join, practise, watch, name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
 

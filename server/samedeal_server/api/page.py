@@ -118,7 +118,7 @@ class Page:
             seats = f"{summary.racers} of {summary.max_racers} seats taken."
             description = f"{title}: race {summary.race} is {summary.stage}, {seats}"
             if summary.stage == "open" and route_path(request.scope).startswith("/r/"):
-                content = _invitation(summary, host.name if host else "", title, seats)
+                content = _invitation(summary, host.name if host else "", title)
             if host:
                 description = f"{host.name} invites you to {title}. {seats}"
             if summary.stage in LIVE_STAGES:
@@ -244,11 +244,11 @@ class Page:
         return HTMLResponse(zipped, status, headers=self._files.html_headers | VARY | {"Content-Encoding": "gzip"})
 
 
-def _invitation(race: Listed, host: str, title: str, seats: str) -> str:
+def _invitation(race: Listed, host: str, title: str) -> str:
     """Return the beginning of the page of an open race, as its module shows it."""
-    heading = f"<bdi>{escape(host)}</bdi> invites you to {escape(title)}" if host else escape(title)
-    text = "Play alone, against the clock." if race.max_racers == 1 else f"Everyone gets the same cards. {seats}"
-    return f'<div class="card-form"><h1>{heading}</h1>\n<p>{text}</p></div>'
+    heading = f"<bdi>{escape(host)}</bdi> challenges you to {escape(title)}" if host else escape(title)
+    text = "<p>Play alone, against the clock.</p>" if race.max_racers == 1 else ""
+    return f'<div class="card-form invitation"><h1>{heading}</h1>\n{text}</div>'
 
 
 def _wants_page(request: Request) -> bool:
