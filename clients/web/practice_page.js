@@ -145,7 +145,7 @@ export class PracticePage extends TablePage {
   showHint({ text, hint }) {
     if (!hint) return fill(this.text, withCards(text));
     markPiles(this.table, hint.move);
-    return fill(this.text, "Hint: ", h("strong", {}, hint.move), ". ", withCards(`${hint.rule} ${hint.reason}`));
+    return fill(this.text, h("strong", {}, "Hint: "), withCards(`${hint.rule} ${hint.reason}`));
   }
 }
 

@@ -158,7 +158,7 @@ export class ResultsPage {
     const next = [
       this.nextRace(mine),
       this.page.reactions.element,
-      canShare ? button("Share", share) : button("Copy result", copy),
+      h("div", { class: "row share" }, canShare ? button("Share", share) : null, button("Copy result", copy)),
       this.today,
       h("div", { class: "rows" }, [
         this.replay,

@@ -199,9 +199,25 @@ async def start_after(page: Page, server: Server, race_id: str, moves: list[str]
         await page.wait_for_selector(f'.table[data-ply="{len(moves)}"]')
 
 
+async def open_drawer(page: Page, name: str) -> None:
+    """Open what a race shows only on request: "Reactions", "Rules" or "More"."""
+    await page.click(f"button[aria-label='{name}']")
+
+
 async def resign(page: Page) -> None:
-    await page.click("button:text-is('Resign')")
+    await open_drawer(page, "More")
+    await page.click("button:text-is('Resign…')")
     await page.click("dialog button[value=yes]")
+
+
+async def open_row(page: Page, title: str) -> None:
+    """Open a row of the results, such as "Scores"."""
+    await page.click(f".rows summary:has-text('{title}')")
+
+
+async def verified(page: Page) -> None:
+    """Wait until the results say that the race is verified."""
+    await page.wait_for_selector(".rows summary:has-text('Verified ✓')")
 
 
 def solo(server: Server, slug: str, **options: Any) -> str:

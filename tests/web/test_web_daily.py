@@ -8,7 +8,7 @@ from playwright.async_api import Page
 
 from conftest import kept_store
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, resign, wait_for_deal
+from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, open_row, resign, wait_for_deal
 from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
@@ -26,7 +26,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
 
 async def resign_daily(page: Page) -> None:
     await resign(page)
-    await page.wait_for_selector("text=Others can still play this deal of the day")
+    await open_row(page, "Verification")
+    await page.wait_for_selector("text=Others can still play this deal.")
 
 
 async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, page: Page, tab: Tab) -> None:
@@ -49,7 +50,7 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
     await resign_daily(page)
     await page.wait_for_selector(".end .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
     await page.wait_for_selector("text=/1. ada: \\d+ of 48/")
-    assert await page.locator("a:text-is('Replay')").is_hidden()
+    assert await page.locator("a:text-is('Watch the replay')").is_hidden()
     assert not await find_violations(page)
     tab.refusals = {403}
     await page.goto(page.url.replace("/r/", "/replay/"))
@@ -79,7 +80,7 @@ async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: Tim
     assert page.url == f"{server.url}/daily/{day.date}"
     await rows.first.wait_for()
     await rows.locator("a").first.click()
-    await page.wait_for_selector(".tables .table")
+    await page.wait_for_selector(".boards .table")
 
 
 async def test_a_revealed_deal_can_be_played(server: TimedServer, page: Page) -> None:

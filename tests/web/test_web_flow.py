@@ -114,10 +114,10 @@ async def test_an_unknown_path_is_a_page_with_a_way_on(server: Server, page: Pag
 async def test_a_replay_shows_the_slider_and_both_tables_at_once(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/replay/{await raced(server, slug)}")
     await page.click(".side button:has-text('bo')")
-    await page.wait_for_selector(".tables figure >> nth=1")
+    await page.wait_for_selector(".boards figure >> nth=1")
     for width, height in ((390, 844), (844, 390)):
         await page.set_viewport_size({"width": width, "height": height})
-        boxes = await page.locator(".scrubber, .tables .table, .player button").evaluate_all(
+        boxes = await page.locator(".scrubber, .boards .table, .player button").evaluate_all(
             "all => all.map((each) => each.getBoundingClientRect().toJSON())"
         )
         assert len(boxes) == 6

@@ -138,8 +138,8 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
     else:
         dull = await page.eval_on_selector_all(DULL, PLACES)
         await tap(page, next(place for place in dull if place[0] in "rabcdt"))
-    await page.wait_for_selector(".bubble:visible")
-    assert (await page.inner_text("#status")).strip() == await page.inner_text(".bubble")
+    await page.wait_for_selector(".note .refused")
+    assert (await page.inner_text("#status")).strip() == await page.inner_text(".note .refused")
 
 
 async def test_buttons_are_at_the_bottom_of_phones(server: Server, page: Page) -> None:
@@ -243,12 +243,12 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         assert abs(ahead["y"] - end["y"]) < 3
         assert await page.get_attribute(".table", "data-ply") == "0"
         released.set()
-        await page.wait_for_selector(".bubble:visible")
+        await page.wait_for_selector(".note .refused")
         await page.evaluate(FINISHED)
         assert await page.locator(f'[data-place="{source}"] .card').last.bounding_box() == home
         await tap(page, source, target)
         await wait_for_ply(page, 1)
-        assert await page.locator(".bubble").is_hidden()
+        assert await page.locator(".note .refused").count() == 0
         assert not watched.errors
 
 

@@ -60,7 +60,7 @@ async def test_race_under_a_path_is_played_reloaded_shared_and_replayed(server: 
     await page.reload()
     await page.wait_for_selector(f'.table[data-ply="{len(moves) - 1}"]')
     await tap_moves(page, moves[-1:], first=len(moves) - 1)
-    await page.wait_for_selector("h1:text('Solved in')")
+    await page.wait_for_selector("h1:text('You solved it in')")
     await page.wait_for_selector("text=digests received during the race match", state="attached")
     keys = await page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]")
     assert [key for key in keys if not key.startswith(f"samedeal{PATH}.")] == []
@@ -68,7 +68,7 @@ async def test_race_under_a_path_is_played_reloaded_shared_and_replayed(server: 
     await page.click("button:text-is('Copy result')")
     await wait_until(page, "window.copied")
     assert (await page.evaluate("window.copied")).endswith(f"\n{server.url}/r/{race_id}\n")
-    await page.click("a:text-is('Replay')")
+    await page.click("a:text-is('Watch the replay')")
     await page.wait_for_url(f"{server.url}/replay/{race_id}")
     await page.wait_for_selector("text=verified", state="attached")
     await page.click("#top a.brand")
