@@ -230,7 +230,7 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: P
         await page.wait_for_selector("text=You are watching")
         await page.locator(".standings progress").wait_for(state="visible")
         await page.click(".preferences summary")
-        await page.select_option("#preference-rivals", "false")
+        await page.uncheck("#preference-rivals")
         await page.locator(".standings progress").wait_for(state="hidden")
 
 
