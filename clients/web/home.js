@@ -33,7 +33,7 @@ export class HomePage {
       this.daily,
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
       h("div", { class: "columns" }, [
-        section("Friends", this.joinByName(), h("h3", {}, "Open races"), open, h("h3", {}, "Running now"), running),
+        h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
         section("Results", own, results),
       ]),
       this.customRace(),
@@ -122,9 +122,10 @@ export class HomePage {
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
   }
 
-  raceRow({ race, game, stage, racers, max_racers: most }) {
+  raceRow({ race, game, stage, racers, max_racers: most, host }) {
     const isOpen = stage === "open";
-    const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
+    const waiting = host ? `, ${host} is waiting` : "";
+    const text = isOpen ? `${racers} of ${most} seats taken${waiting}` : `${racers} racing`;
     const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
     const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
     const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);

@@ -71,11 +71,12 @@ export function raceOptions({ game, header }, more = "", others = null) {
 }
 
 export class LobbyPage {
-  practice = null; // a PracticePage, while the user practises
+  /** @type {any} the PracticePage, while the user practises */
+  practice = null;
 
   constructor(page) {
     this.page = page;
-    const { game, raceId, header } = page;
+    const { game, raceId } = page;
     this.list = new StandingsList(game, { action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.watching = h("p", { class: "watching", hidden: true });
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready", class: "big" });
@@ -84,7 +85,8 @@ export class LobbyPage {
     this.joinButton = button("Take a seat", () => this.join(), { class: "first big" });
     const addBot = (level) => page.run("add-bot", () => page.connection.addBot(level));
     this.botButtons = BOTS.map((level) => button(capitalized(level), () => addBot(level)));
-    this.addBot = h("details", { class: "seat" }, h("summary", {}, "+ bot"), h("div", { class: "row" }, this.botButtons));
+    const levels = h("div", { class: "row", role: "group", "aria-label": "Add a bot" }, this.botButtons);
+    this.addBot = h("details", { class: "seat" }, h("summary", {}, "+ bot"), levels);
     this.note = h("p", { class: "note" });
     this.readyClock = h("p", { class: "ready-clock", role: "timer" });
     this.holdTime = "a short time";
@@ -111,7 +113,7 @@ export class LobbyPage {
       ]),
       this.table,
       page.reactions.element,
-      raceOptions(page),
+      raceOptions(page, "", this.changes()),
     ]);
     if (page.isTrying) this.practiseButton.click();
   }
@@ -154,6 +156,7 @@ export class LobbyPage {
       await this.practice.openIn(this.table, this.page.game);
     }
     this.element.classList.toggle("practising", this.practice !== null);
+    this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }
 
@@ -168,6 +171,21 @@ export class LobbyPage {
     const others = `The race starts in ${time}, without players who are missing or not ready.`;
     const text = waitsForUser ? `Get ready within ${time}, or the race starts without you.` : others;
     this.readyClock.textContent = left === null ? "" : text;
+  }
+
+  /** For the host, the form that changes the game and the options, which is loaded when it is opened. */
+  changes() {
+    const { page } = this;
+    const { header, games, connection } = page;
+    if (!connection.isHost) return null;
+    const details = h("details", {}, h("summary", {}, "Change the game or the options"));
+    const change = (request) => page.run("change", () => connection.change(request));
+    const load = async () => {
+      const { CustomRace } = await loadModule("./custom_race.js");
+      details.append(new CustomRace(games, { header, change }).element);
+    };
+    details.addEventListener("toggle", () => page.run("load", load), { once: true });
+    return details;
   }
 
   /** A button with which the host removes a player, or null. */
@@ -185,8 +203,7 @@ export class LobbyPage {
     const { connection, header } = this.page;
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
-    if (!mine && needsOthers) return standings.length ? `${standings[0].name} is waiting.` : "No players yet.";
-    if (!mine) return "You are watching.";
+    if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
     if (needsOthers && !this.isReady) return "Send the link to a friend, or add a bot.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
     const names = displayNames(standings);

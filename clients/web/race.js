@@ -8,8 +8,9 @@ import { showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
+import { goTo } from "./root.js";
 import { showClock } from "./standings.js";
-import { dropSeat, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
+import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -150,6 +151,9 @@ export class RacePage {
     if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     // Once: while servers are upgraded one by one, another version of the page can be answered again.
     if (this.isOutdated && !history.state?.reloaded && !(this.isRacing && PANELS[view.stage])) return this.reload();
+    // The host has replaced the race: its players have a seat in the new one.
+    const isReplaced = view.stage === "cancelled" && view.next && (!this.panel || this.panel instanceof LobbyPage);
+    if (isReplaced) return this.followChange(view.next);
     if (view.stage === "open" && view.seat) this.getReady();
     this.announceChanges();
     const Panel = PANELS[view.stage];
@@ -172,6 +176,13 @@ export class RacePage {
     this.restoreFocus();
     this.caller.update(view);
     this.tick();
+  }
+
+  /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
+  followChange({ race }) {
+    if (this.connection.mine || seatIn(this.raceId)) goToRace(race);
+    else goTo(`/r/${race}`);
+    dropSeat(this.raceId);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */

@@ -138,7 +138,7 @@ async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser)
         page = watched.page
         await page.goto(f"{network.url}/r/{server.create('corners')}")
         await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
+        await page.click("button:text-is('Take a seat')")
         await page.wait_for_selector("#ready")
         network.cut()
         await page.wait_for_selector("text=Reconnecting")
@@ -227,7 +227,7 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: P
         await page.wait_for_selector("text=You are watching")
         await page.locator(".standings progress").wait_for(state="visible")
         await page.click(".preferences summary")
-        await page.select_option("#preference-rivals", "false")
+        await page.uncheck("#preference-rivals")
         await page.locator(".standings progress").wait_for(state="hidden")
 
 

@@ -24,7 +24,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         await page.wait_for_selector("#ready")
         for other, name in ((guest, "Bo"), (idle, "Cy")):
             await other.page.goto(page.url)
-            await other.page.wait_for_selector("h1:has-text('Ada invites you to Corner Stones')")
+            await other.page.wait_for_selector("h1:has-text('Ada challenges you to Corner Stones')")
             await give_name(other.page, name)
             await other.page.wait_for_selector("text=Ada is the host.")
             assert await other.page.locator("button:text-is('Start now')").is_hidden()
@@ -65,7 +65,8 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
     async with open_page(chromium, 320, 568) as watched, racers(server, "Bo") as (bo,):
         page, race = watched.page, server.create("corners", seed="225", start_delay_ms=0)
         await take_seat(page, server, race, "Ada")
-        group = page.get_by_role("group", name="Add a bot:")
+        await page.click("summary:text-is('+ bot')")
+        group = page.get_by_role("group", name="Add a bot")
         expert = group.get_by_role("button", name="Expert")
         await expert.press("Enter")
         await page.wait_for_selector(".standings li:has-text('Joker'):has-text('expert bot'):has-text('ready')")
