@@ -3,10 +3,9 @@
 import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, keepTrying, loadModule } from "./api.js";
 import { calendar, daysPlayed, featured } from "./calendar.js";
 import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
-import { miniature } from "./miniature.js";
 import { createRace, playNow, shortRace, SOLO } from "./opening.js";
 import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
-import { guidedDeal, practicePath } from "./practice.js";
+import { guidedDeal, miniature, practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { guest, seatIn } from "./storage.js";
 

@@ -3,8 +3,8 @@
 import { fetchAwaySeconds, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, dialog, fill, form, h, nameField, nameText, terms } from "./dom.js";
-import { miniature } from "./miniature.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText, withCards } from "./phrases.js";
+import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
