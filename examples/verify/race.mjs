@@ -165,7 +165,7 @@ export class Race {
     const playing = racers.filter(([, { racer }]) => !racer.stopped);
     const isPossible = "end_when_stuck" in this.options && people.length > 1;
     if (!isPossible || playing.some(([, { racer }]) => racer.outcome === "playing")) return Infinity;
-    return STUCK + Math.max(this.dealtAt, ...playing.map(([seat]) => this.latest.get(seat)));
+    return STUCK + Math.max(...playing.map(([seat]) => this.latest.get(seat)));
   }
 
   #racer(seat, at, allow) {

@@ -13,8 +13,10 @@ from samedeal.race.events import (
     Closed,
     Counting,
     Dealt,
+    HeadStart,
     Moved,
     Nonce,
+    Options,
     Readied,
 )
 from samedeal.race.race import Race
@@ -70,8 +72,16 @@ def test_a_daily_commitment_covers_the_game_and_the_day() -> None:
         assert Race.opened(structs.replace(header, **same), SECRET).root == opened(daily=True).race.root
 
 
-@pytest.mark.parametrize("fields", [{"seed": "42"}, {"variant": {"refill": "waste"}}])
-def test_a_daily_deal_has_neither_seed_nor_variant(fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seed": "42"},
+        {"variant": {"refill": "waste"}},
+        {"head_start": HeadStart(player="player-1", ms=1_000)},
+        {"options": Options(limit_ms=360_000, end_when_stuck=True)},
+    ],
+)
+def test_a_daily_deal_is_the_same_for_all(fields: dict[str, Any]) -> None:
     header = opened(daily=True).race.header
     with pytest.raises(Refused, match="no seed") as refusal:
         Race.opened(structs.replace(header, **fields), SECRET)

@@ -60,7 +60,9 @@ class Field(NamedTuple):
 
 
 FIELDS: Final = {
-    "replay format": Field("", (), ("samedeal.replay/2", "samedeal.replay/3", "samedeal.replay", "other", "", 1)),
+    "replay format": Field(
+        "", (), (*(f"samedeal.replay/{number}" for number in (1, 2, 3, 4)), "samedeal.replay", "other", "", 1)
+    ),
     "replay header": Field(""),
     "replay entries": Field(""),
     "replay digest": Field("chain", HEX, NOT_HEX),
@@ -100,7 +102,15 @@ FIELDS: Final = {
     "header ghosts": Field(
         "chain", (["a"], ["a", "a"], ["a"] * 8), ([], ["a"] * 9, ["A"], "a", {"a": 1}, [1]), optional=True
     ),
-    "options limit_ms": Field("chain", (other_limit, 1000, 60_000, 7_200_000), (0, 999, 7_200_001, "1000")),
+    "header head_start": Field(
+        "chain commitment moves",
+        ({"player": "player-1", "ms": 1}, {"player": "player-2", "ms": 600_000}, {"player": "x" * 64, "ms": 60_000}),
+        (None, {}, [], True, {"player": "player-1"}, {"ms": 1}, {"player": "player-1", "ms": 1, "seat": 1}),
+        optional=True,
+    ),
+    "head_start player": Field("chain moves", ("player-1", "player-3", "🂡" * 64), ("", "x" * 65, None)),
+    "head_start ms": Field("chain moves commitment", (more, less, 1, 600_000), (0, -1, 600_001, "1")),
+    "options limit_ms": Field("chain commitment", (other_limit, 1000, 60_000, 7_200_000), (0, 999, 7_200_001, "1000")),
     "options max_racers": Field("chain", (1, 2, 3, 9, 32), (0, 8, 33, -1), optional=True),
     "options start_delay_ms": Field("chain", (0, 1, 4999, 5000, 60_000), (-1, 60_001), optional=True),
     "options undo": Field("chain", (False,), (True, 0), optional=True),
@@ -110,6 +120,7 @@ FIELDS: Final = {
     "options unlisted": Field("chain", (True,), (False, 1), optional=True),
     "options finishers": Field("chain", ("none", "all"), ("won", "some", True), optional=True),
     "options best_of": Field("chain", (3, 5, 7), (0, 1, 2, 9, "3"), optional=True),
+    "options end_when_stuck": Field("chain commitment", (True,), (False, 1), optional=True),
     # Entries.
     "entry 0": Field("numbers", (1, more, 2**53 - 1), (0, -1, 2**53)),
     "entry 1": Field(
@@ -163,6 +174,8 @@ def holders(content: Content, name: str) -> list[Any]:
     """Return the objects, or entries, with a name in FIELDS."""
     header, entries = content["header"], content["entries"]
     single = {"replay": content, "header": header, "options": header["options"], "signature": content["signature"]}
+    if name == "head_start":
+        return [header[name]] if name in header else []
     if name in single:
         return [single[name]]
     if name == "entry":

@@ -16,6 +16,7 @@ from samedeal.race.events import (
     Closed,
     Counting,
     Dealt,
+    HeadStart,
     Joined,
     Left,
     Moved,
@@ -43,12 +44,14 @@ def opened(
     daily: bool = False,
     opened_at: int = finished_races.OPENED_AT,
     follows: str | None = None,
+    head_start: HeadStart | None = None,
     **options: Any,
 ) -> Logged:
     """Return a race without entries; sealed unless it has a seed or is daily."""
     race = finished_races.opened(slug, race_id, seed=seed, daily=daily, opened_at=opened_at).race
     chosen = Options(**{"limit_ms": race.game.limit_ms, **options})
-    header = structs.replace(race.header, variant=dict(variant or {}), options=chosen, follows=follows)
+    changes = {"variant": dict(variant or {}), "options": chosen, "follows": follows, "head_start": head_start}
+    header = structs.replace(race.header, **changes)
     return Logged(Race.opened(header, SECRET))
 
 

@@ -22,8 +22,9 @@ _msgpack: Any = import_module("msgpack")  # it has no type hints
 _ORDER = re.findall(
     r"\w+",
     "t format header entries digest signature standings key value race game rules variant place seat player name bot "
-    "seed daily commitment by salt opened_at options follows ghosts outcome done home goal progress limit_ms "
-    "max_racers start_delay_ms undo attempts ms spectators filter unlisted finishers best_of nonce k move secret",
+    "seed daily commitment by salt opened_at options follows ghosts head_start outcome done home goal progress "
+    "limit_ms max_racers start_delay_ms undo attempts ms spectators filter unlisted finishers best_of end_when_stuck "
+    "nonce k move secret",
 )
 """The fields of all maps in the order of MessagePack."""
 
@@ -92,6 +93,8 @@ def commitment(header: dict[str, Any], secret: str) -> str:
 def format_for(header: dict[str, Any]) -> str:
     """Return the format that a header needs."""
     options = header["options"]
+    if "head_start" in header or "end_when_stuck" in options:
+        return "samedeal.replay/3"
     new = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(options)
     return f"samedeal.replay/{2 if new or options.get('filter') in FILTERS_2 else 1}"
 

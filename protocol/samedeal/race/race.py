@@ -204,7 +204,7 @@ class Race(Value, frozen=True):
             if seat.run and not seat.run.done:
                 if not seat.run.game.over:
                     return None
-                times.append(max(seat.moved_at, seat.taken_at, self.started_at or 0))
+                times.append(max(seat.moved_at, seat.taken_at))
         return max(times) + STUCK_MS if times else None
 
     @derived
