@@ -5,7 +5,7 @@ import { button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
 import { changeSentence, counted, statusText, withCards } from "./phrases.js";
 import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
-import { more, TablePage } from "./table_page.js";
+import { TablePage } from "./table_page.js";
 
 const INTRODUCTION =
   "You play alone, and nothing counts. Hints know all cards. The address of this page leads to the position you see.";
@@ -54,14 +54,15 @@ export class PracticePage extends TablePage {
     const { game } = this;
     this.createTable(game, { play: (move) => this.move(move), question: "Restart this deal?" });
     this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
-    this.notes = h("p", { class: "note" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
     const copy = button("Copy link", () => copyText(location.href, "Link copied."));
+    const actions = h("div", { class: "row" }, this.restartButton, this.isEmbedded ? null : copy);
+    const tools = h("div", { class: "tools" }, this.rulesDrawer(game), this.drawer("⋯", "More", actions, this.readers()));
     const keys = h("div", { class: "keys" }, this.moveButtons);
-    const questions = this.isEmbedded ? null : h("div", { class: "keys" }, this.hintButton, this.verdictButton, copy);
-    const under = h("div", { class: "under" }, this.notes, keys, questions);
-    const beside = h("div", { class: "beside" }, under, more([this.readers(), this.rulesLink(game, "Rules")]));
+    const questions = this.isEmbedded ? null : h("div", { class: "keys" }, this.hintButton, this.verdictButton);
+    const under = h("div", { class: "under" }, this.notes, questions, h("div", { class: "row" }, keys, tools));
+    const beside = h("div", { class: "beside" }, under);
     const field = h("div", { class: "field" }, this.table.element);
     const title = this.isEmbedded ? null : h("h1", { class: "sr" }, `Practise ${game.title}`);
     fill(main, title, h("div", { class: "race" }, this.text, field, beside));
@@ -94,7 +95,7 @@ export class PracticePage extends TablePage {
     this.hintButton.disabled = board.outcome !== "playing";
     this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be solved?";
     const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];
-    fill(this.notes, this.note(board, noteText(board), facts));
+    this.showNote(this.note(board, noteText(board), facts));
     if (this.isEmbedded) return;
     history.replaceState(null, "", ROOT + practicePath({ deal: this.deal, variant: this.variant, moves }));
   }

@@ -15,6 +15,7 @@ const SWITCHES = {
   clock: "Clock",
   reactions: "Reactions",
   motion: "Animation",
+  effects: "Celebrations",
   sound: "Sound",
   vibration: "Vibration",
 };

@@ -90,7 +90,7 @@ export class RacePage {
     if (!this.header.follows && !this.connection.over) return;
     const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
     if (!evening) return;
-    const compact = ["countdown", "running"].includes(this.connection.view.stage);
+    const compact = this.connection.view.stage !== "open";
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     this.panel.showMatch?.(evening);
   }
@@ -166,7 +166,8 @@ export class RacePage {
       this.panel = new Panel(this);
       // The results say so themselves.
       this.counts.hidden = !this.counts.textContent || connection.over;
-      fill(this.main, this.counts, this.evening, this.panel.element);
+      const evening = ["countdown", "running", "over"].includes(view.stage) ? null : this.evening; // it is in the panel
+      fill(this.main, this.counts, evening, this.panel.element);
       if (connection.over) scrollTo(0, 0);
       this.loadEvening();
     }
@@ -238,6 +239,12 @@ export class RacePage {
     return fill(this.main, notice(title, error.message, watch, homeLink()));
   }
 
+  /** Shows news in the panel where it has a place for them, and announces them. */
+  tell(text) {
+    if (this.panel?.flash) this.panel.flash(text, "news");
+    else announce(text);
+  }
+
   tick() {
     const { connection } = this;
     if (!connection?.view) return;
@@ -277,7 +284,7 @@ export class RacePage {
     const names = displayNames(standings);
     for (const standing of this.previous ? standings.filter(({ seat }) => seat !== view.seat) : []) {
       const news = changeOf(standing, this.previous?.get(standing.seat), this.game);
-      if (news) announce(`${names.get(standing.seat)} ${news}`);
+      if (news) this.tell(`${names.get(standing.seat)} ${news}`);
     }
     this.previous = new Map(standings.map((standing) => [standing.seat, standing]));
   }

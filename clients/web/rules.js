@@ -40,6 +40,11 @@ export class FairnessPage {
   }
 }
 
+/** The rules of a game in short: the list at the start of its page. */
+export async function mainRules({ slug }) {
+  return (await fetchArticle(`./rules/${slug}.html`)).querySelector("ol");
+}
+
 async function fetchArticle(...paths) {
   const article = h("article", { class: "rules" });
   const files = paths.map((path) => new URL(path, import.meta.url).pathname); // of the version of this module

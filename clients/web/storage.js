@@ -49,6 +49,7 @@ const DEFAULTS = {
   clock: true,
   reactions: true,
   motion: true,
+  effects: true,
   sound: true,
   vibration: true,
 };
