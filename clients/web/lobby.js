@@ -2,8 +2,8 @@
 
 import { fetchAwaySeconds, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, dialog, fill, form, h, nameField, nameText, terms } from "./dom.js";
-import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText, withCards } from "./phrases.js";
+import { button, confirmAction, copyText, dialog, fill, form, h, hint, labelled, nameField, nameText, select, terms } from "./dom.js";
+import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
@@ -14,7 +14,9 @@ export const nameForm = (submit, ...content) =>
   form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
 
 /** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
-export function invitation({ game, header }, { standings = [], host }, { join, practise, watch, name }) {
+export function invitation({ game, header }, view, { join, practise, watch, name }) {
+  const { standings = [], host } = view;
+  const ahead = headStartText({ header, connection: { view, standings } });
   const form = nameForm(
     join,
     h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
@@ -26,6 +28,7 @@ export function invitation({ game, header }, { standings = [], host }, { join, p
       nameField({ value: guest()?.name, ...name }),
       h("button", { class: "first big" }, "Take a seat"),
       h("div", { class: "row" }, button("Try it for 30 seconds", practise), button("Just watch", watch)),
+      ahead ? hint(`${ahead}.`) : null,
       raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
     ]),
   );
@@ -35,9 +38,13 @@ export function invitation({ game, header }, { standings = [], host }, { join, p
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
+const HEAD_STARTS_S = [10, 20, 30, 60, 0];
 const BOTS = ["beginner", "regular", "expert"];
 
-/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it. */
+/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it.
+ *  @param {any} race
+ *  @param {string} [more]
+ *  @param {any} [others] */
 export function raceOptions({ game, header }, more = "", others = null) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
@@ -56,6 +63,7 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Time limit", formatClock(limitMs, false)],
     ["Ranking", `solving time, then ${game.counted === "left" ? "score" : "cards"}`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
+    ...(options.end_when_stuck ? [["Early end", "when nobody can move any more"]] : []),
     ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
@@ -138,8 +146,9 @@ export class LobbyPage {
     const levels = new Set(standings.map(({ level }) => level));
     BOTS.forEach((level, index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
-    this.hostLine.hidden = !view.host || isHost;
-    fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
+    const ahead = headStartText(this.page);
+    const host = view.host && !isHost ? [nameText(view.host.name), " is the host. "] : "";
+    fill(this.hostLine, host, ahead && `${ahead}.`);
     this.joinButton.hidden = Boolean(mine) || standings.length >= max;
     fill(this.note, this.noteText(standings, mine));
   }
@@ -179,12 +188,26 @@ export class LobbyPage {
     const { header, games, connection } = page;
     if (!connection.isHost) return null;
     const details = h("details", {}, h("summary", {}, "Change the game or the options"));
-    const change = (request) => page.run("change", () => connection.change(request));
+    const change = (changes) => page.run("change", () => connection.change(changes));
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
       details.append(new CustomRace(games, { header, change }).element);
     };
     details.addEventListener("toggle", () => page.run("load", load), { once: true });
+    return [details, header.daily ? null : this.headStart(change)];
+  }
+
+  /** For the host, the form that gives a player a head start. */
+  headStart(change) {
+    const players = h("select", { id: "ahead" });
+    const seconds = select({ id: "seconds" }, HEAD_STARTS_S.map((s) => [s, s ? `${s} s` : "none"]));
+    const set = () => change({ head_start: { seat: Number(players.value), ms: 1000 * Number(seconds.value) } });
+    const fields = [labelled("Player", players), labelled("Head start", seconds), h("button", {}, "Set")];
+    const details = h("details", {}, h("summary", {}, "Give a player a head start"), form(set, { class: "row" }, fields));
+    details.addEventListener("toggle", () => {
+      const names = displayNames(this.page.connection.standings);
+      fill(players, [...names].map(([seat, name]) => h("option", { value: seat }, name)));
+    });
     return details;
   }
 

@@ -4,7 +4,6 @@ import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepT
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
-import { showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
@@ -88,8 +87,10 @@ export class RacePage {
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
-    if (!evening) return;
+    const load = () => Promise.all([fetchJson(`/races/${this.raceId}/evening`), loadModule("./evening.js")]);
+    const loaded = await attempt(load);
+    if (!loaded) return;
+    const [evening, { showEvening }] = loaded;
     const compact = this.connection.view.stage !== "open";
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     this.panel.showMatch?.(evening);

@@ -81,7 +81,8 @@ async def test_who_is_alone_shares_the_link_first_and_then_everyone_gets_ready(
             assert await tab.page.inner_text(first) == "Ready"
             height = await tab.page.evaluate("innerHeight")
             box = await tab.page.locator("#ready").bounding_box()
-            assert box and box["y"] + box["height"] <= height
+            assert box
+            assert box["y"] + box["height"] <= height
 
 
 async def test_every_page_has_a_useful_footer_except_a_table_in_play(server: Server, page: Page) -> None:

@@ -65,7 +65,12 @@ class GameDescription(Struct, frozen=True):
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
         practice = PRACTICE.get(game.slug)
-        computed: dict[str, Any] = {"filters": filters(game), "practice": practice, "example": _example(game), "film": _film(game)}
+        computed: dict[str, Any] = {
+            "filters": filters(game),
+            "practice": practice,
+            "example": _example(game),
+            "film": _film(game),
+        }
         fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name not in computed}
         fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
         return cls(**fields, **computed)
