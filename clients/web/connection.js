@@ -73,6 +73,8 @@ export class Connection {
   leave = () => this.request({ t: "leave" });
   /** As the host: starts with the players who are ready. */
   startNow = () => this.request({ t: "start" });
+  /** As the host: replaces the race by one with another `game`, other `options` or a `head_start`, before the countdown. */
+  change = (changes) => this.request({ t: "again", ...changes });
   /** Adds the server bot of a level before the countdown. */
   addBot = (level) => this.request({ t: "bot", level });
   /** As the host: removes a player before the countdown. */

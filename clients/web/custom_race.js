@@ -1,4 +1,4 @@
-// The form with all options of a new race.
+// The form with all options of a new race, or of one that replaces a race before its countdown.
 
 import { button, checkbox, fill, form, h, labelled, refusalText, select } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
@@ -8,10 +8,16 @@ const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", 
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class CustomRace {
-  constructor(games) {
+  /** With the `header` of a race, the form shows what can change before its countdown, and calls `change(request)`.
+   *  @param {Map<string, any>} games
+   *  @param {{ header?: any, change?: (request: any) => any }} [race] */
+  constructor(games, { header = null, change } = {}) {
     this.games = games;
+    this.header = header;
+    this.change = change;
     this.problem = refusalText();
     this.element = this.createForm();
+    if (header) this.showOptions(header);
     this.updateForm();
   }
 
@@ -24,10 +30,9 @@ export class CustomRace {
     this.variants = h("div", { class: "variants" });
     this.difficulty = h("div", {});
     this.seedField = labelled("Seed", h("input", { id: "seed", maxlength: "128", placeholder: "any word" }));
-    const deal = [
-      labelled("Game", select({ id: "game", onchange }, games)),
-      labelled("Deal", select({ id: "deal", onchange }, Object.entries(DEALS))),
-    ];
+    const dealField = labelled("Deal", select({ id: "deal", onchange }, Object.entries(DEALS)));
+    dealField.hidden = this.variants.hidden = Boolean(this.header); // they stay, unless the game changes
+    const deal = [labelled("Game", select({ id: "game", onchange }, games)), dealField];
     this.raceOptions = h("fieldset", { class: "options" }, [
       h("legend", { class: "sr" }, "Race options"),
       number("Minutes", "limit", { min: "1", max: "120" }),
@@ -42,19 +47,42 @@ export class CustomRace {
       box("Unlisted", "unlisted", false),
     ];
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
-    const create = h("button", { class: "first" }, "Create a race");
-    return form(() => open(), {}, [
+    const submit = () => (this.header ? this.change?.(this.changes()) : open());
+    const create = h("button", { class: "first" }, this.header ? "Change" : "Create a race");
+    const alone = this.header ? null : button("Play this alone", () => open({ solo: true }));
+    return form(submit, {}, [
       h("div", { class: "options" }, deal, this.difficulty, this.seedField),
       this.raceOptions,
       h("div", { class: "options" }, others),
-      h("div", { class: "row" }, create, button("Play this alone", () => open({ solo: true }))),
+      h("div", { class: "row" }, create, alone),
       this.problem,
     ]);
+  }
+
+  /** Shows the options of a race. */
+  showOptions({ game, seed, daily, options }) {
+    const { elements } = this.element;
+    const deal = daily ? "daily" : seed === undefined ? "" : "open";
+    const values = {
+      game,
+      deal,
+      seed: seed ?? "",
+      limit: options.limit_ms / 60_000,
+      most: options.max_racers ?? 8,
+      attempts: options.attempts || "",
+      spectators: options.spectators ?? "progress",
+      "best-of": options.best_of ?? 1,
+    };
+    for (const [name, value] of Object.entries(values)) elements[name].value = value;
+    elements.undo.checked = options.undo ?? true;
+    elements.unlisted.checked = options.unlisted ?? false;
+    this.shownFilter = options.filter;
   }
 
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
     const { game, deal, limit, "best-of": bestOf } = this.element.elements;
+    if (this.header && game.value !== this.header.game) deal.value = "";
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const texts = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
     const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, texts(values)));
@@ -63,12 +91,29 @@ export class CustomRace {
     const names = Object.entries({ ...GRADES, any: "any" }).map(([filter, name]) => [filter, capitalized(name)]);
     const levels = names.filter(([filter]) => others.includes(filter));
     const choices = [["", usual === "any" ? "Any" : "Usual"], ...levels];
-    this.filter = levels.length ? select({ id: "filter" }, choices, this.filter?.value) : null;
+    this.filter = levels.length ? select({ id: "filter" }, choices, this.filter?.value ?? this.shownFilter) : null;
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";
     limit.placeholder = String(limitMs / 60_000);
-    this.seedField.hidden = deal.value !== "open";
+    this.seedField.hidden = deal.value !== "open" || Boolean(this.header);
     this.raceOptions.disabled = bestOf.disabled = deal.value === "daily";
+  }
+
+  /** The request that changes the race: the selected game, and all options that it can have. */
+  changes() {
+    const { game, deal, limit, most, undo, attempts, spectators, "best-of": bestOf, unlisted } = this.element.elements;
+    const options = { max_racers: Number(most.value || 8), unlisted: unlisted.checked };
+    if (deal.value === "daily") return { game: game.value, options };
+    const { limit_ms: usualMs, filters } = this.games.get(game.value);
+    const filter = deal.value === "" && this.filter ? { filter: this.filter.value || filters[0] } : {};
+    const others = {
+      limit_ms: limit.value ? Math.round(Number(limit.value) * 60_000) : usualMs,
+      undo: undo.checked,
+      attempts: Number(attempts.value || 0),
+      spectators: spectators.value,
+      best_of: Number(bestOf.value),
+    };
+    return { game: game.value, options: { ...options, ...others, ...filter } };
   }
 
   /** The request body for a new race with the selected options. */

@@ -3,10 +3,9 @@
 import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, keepTrying, loadModule } from "./api.js";
 import { calendar, daysPlayed, featured } from "./calendar.js";
 import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
-import { miniature } from "./miniature.js";
 import { createRace, playNow, shortRace, SOLO } from "./opening.js";
 import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
-import { guidedDeal, practicePath } from "./practice.js";
+import { guidedDeal, miniature, practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { guest, seatIn } from "./storage.js";
 
@@ -33,7 +32,7 @@ export class HomePage {
       this.daily,
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
       h("div", { class: "columns" }, [
-        section("Friends", this.joinByName(), h("h3", {}, "Open races"), open, h("h3", {}, "Running now"), running),
+        h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
         section("Results", own, results),
       ]),
       this.customRace(),
@@ -122,9 +121,10 @@ export class HomePage {
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
   }
 
-  raceRow({ race, game, stage, racers, max_racers: most }) {
+  raceRow({ race, game, stage, racers, max_racers: most, host }) {
     const isOpen = stage === "open";
-    const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
+    const waiting = host ? `, ${host} is waiting` : "";
+    const text = isOpen ? `${racers} of ${most} seats taken${waiting}` : `${racers} racing`;
     const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
     const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
     const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);

@@ -2,9 +2,9 @@
 
 import { fetchAwaySeconds, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, dialog, fill, form, h, nameField, nameText, terms } from "./dom.js";
-import { miniature } from "./miniature.js";
-import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText, withCards } from "./phrases.js";
+import { button, confirmAction, copyText, dialog, fill, form, h, hint, labelled, nameField, nameText, select, terms } from "./dom.js";
+import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
+import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
@@ -14,7 +14,9 @@ export const nameForm = (submit, ...content) =>
   form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
 
 /** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
-export function invitation({ game, header }, { standings = [], host }, { join, practise, watch, name }) {
+export function invitation({ game, header }, view, { join, practise, watch, name }) {
+  const { standings = [], host } = view;
+  const ahead = headStartText({ header, connection: { view, standings } });
   const form = nameForm(
     join,
     h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
@@ -26,6 +28,7 @@ export function invitation({ game, header }, { standings = [], host }, { join, p
       nameField({ value: guest()?.name, ...name }),
       h("button", { class: "first big" }, "Take a seat"),
       h("div", { class: "row" }, button("Try it for 30 seconds", practise), button("Just watch", watch)),
+      ahead ? hint(`${ahead}.`) : null,
       raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
     ]),
   );
@@ -35,9 +38,13 @@ export function invitation({ game, header }, { standings = [], host }, { join, p
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
+const HEAD_STARTS_S = [10, 20, 30, 60, 0];
 const BOTS = ["beginner", "regular", "expert"];
 
-/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it. */
+/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it.
+ *  @param {any} race
+ *  @param {string} [more]
+ *  @param {any} [others] */
 export function raceOptions({ game, header }, more = "", others = null) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
@@ -56,6 +63,7 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Time limit", formatClock(limitMs, false)],
     ["Ranking", `solving time, then ${game.counted === "left" ? "score" : "cards"}`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
+    ...(options.end_when_stuck ? [["Early end", "when nobody can move any more"]] : []),
     ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
@@ -71,11 +79,12 @@ export function raceOptions({ game, header }, more = "", others = null) {
 }
 
 export class LobbyPage {
-  practice = null; // a PracticePage, while the user practises
+  /** @type {any} the PracticePage, while the user practises */
+  practice = null;
 
   constructor(page) {
     this.page = page;
-    const { game, raceId, header } = page;
+    const { game, raceId } = page;
     this.list = new StandingsList(game, { action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.watching = h("p", { class: "watching", hidden: true });
     this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready", class: "big" });
@@ -84,7 +93,8 @@ export class LobbyPage {
     this.joinButton = button("Take a seat", () => this.join(), { class: "first big" });
     const addBot = (level) => page.run("add-bot", () => page.connection.addBot(level));
     this.botButtons = BOTS.map((level) => button(capitalized(level), () => addBot(level)));
-    this.addBot = h("details", { class: "seat" }, h("summary", {}, "+ bot"), h("div", { class: "row" }, this.botButtons));
+    const levels = h("div", { class: "row", role: "group", "aria-label": "Add a bot" }, this.botButtons);
+    this.addBot = h("details", { class: "seat" }, h("summary", {}, "+ bot"), levels);
     this.note = h("p", { class: "note" });
     this.readyClock = h("p", { class: "ready-clock", role: "timer" });
     this.holdTime = "a short time";
@@ -111,7 +121,7 @@ export class LobbyPage {
       ]),
       this.table,
       page.reactions.element,
-      raceOptions(page),
+      raceOptions(page, "", this.changes()),
     ]);
     if (page.isTrying) this.practiseButton.click();
   }
@@ -136,8 +146,9 @@ export class LobbyPage {
     const levels = new Set(standings.map(({ level }) => level));
     BOTS.forEach((level, index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
-    this.hostLine.hidden = !view.host || isHost;
-    fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
+    const ahead = headStartText(this.page);
+    const host = view.host && !isHost ? [nameText(view.host.name), " is the host. "] : "";
+    fill(this.hostLine, host, ahead && `${ahead}.`);
     this.joinButton.hidden = Boolean(mine) || standings.length >= max;
     fill(this.note, this.noteText(standings, mine));
   }
@@ -154,6 +165,7 @@ export class LobbyPage {
       await this.practice.openIn(this.table, this.page.game);
     }
     this.element.classList.toggle("practising", this.practice !== null);
+    this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }
 
@@ -168,6 +180,35 @@ export class LobbyPage {
     const others = `The race starts in ${time}, without players who are missing or not ready.`;
     const text = waitsForUser ? `Get ready within ${time}, or the race starts without you.` : others;
     this.readyClock.textContent = left === null ? "" : text;
+  }
+
+  /** For the host, the form that changes the game and the options, which is loaded when it is opened. */
+  changes() {
+    const { page } = this;
+    const { header, games, connection } = page;
+    if (!connection.isHost) return null;
+    const details = h("details", {}, h("summary", {}, "Change the game or the options"));
+    const change = (changes) => page.run("change", () => connection.change(changes));
+    const load = async () => {
+      const { CustomRace } = await loadModule("./custom_race.js");
+      details.append(new CustomRace(games, { header, change }).element);
+    };
+    details.addEventListener("toggle", () => page.run("load", load), { once: true });
+    return [details, header.daily ? null : this.headStart(change)];
+  }
+
+  /** For the host, the form that gives a player a head start. */
+  headStart(change) {
+    const players = h("select", { id: "ahead" });
+    const seconds = select({ id: "seconds" }, HEAD_STARTS_S.map((s) => [s, s ? `${s} s` : "none"]));
+    const set = () => change({ head_start: { seat: Number(players.value), ms: 1000 * Number(seconds.value) } });
+    const fields = [labelled("Player", players), labelled("Head start", seconds), h("button", {}, "Set")];
+    const details = h("details", {}, h("summary", {}, "Give a player a head start"), form(set, { class: "row" }, fields));
+    details.addEventListener("toggle", () => {
+      const names = displayNames(this.page.connection.standings);
+      fill(players, [...names].map(([seat, name]) => h("option", { value: seat }, name)));
+    });
+    return details;
   }
 
   /** A button with which the host removes a player, or null. */
@@ -185,8 +226,7 @@ export class LobbyPage {
     const { connection, header } = this.page;
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
-    if (!mine && needsOthers) return standings.length ? `${standings[0].name} is waiting.` : "No players yet.";
-    if (!mine) return "You are watching.";
+    if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
     if (needsOthers && !this.isReady) return "Send the link to a friend, or add a bot.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
     const names = displayNames(standings);

@@ -1,6 +1,10 @@
-// Practice: deals to play alone, and the steps of a game's guided deal.
+// Practice: deals to play alone, the steps of a game's guided deal, and miniatures of a table, which can play them.
 
+import { h, motionIsOff, sleep } from "./dom.js";
 import { randomHex } from "./storage.js";
+import { Table } from "./table.js";
+
+const STEP_MS = 1300;
 
 /** The address of a deal to play alone, at the position after `moves`.
  *  @param {{ deal: string, variant?: Record<string, string>, moves?: string[] }} deal */
@@ -27,4 +31,30 @@ export function guidedStep(game, deal, moves) {
 export function markPiles(table, move = "") {
   const places = move ? table.parse(move).places : [];
   for (const [place, pile] of table.piles) pile.classList.toggle("wanted", places.includes(place));
+}
+
+// Miniatures.
+
+/** Creates a miniature: a picture of the game's table, or with `moves`, the steps of its guided deal. The table is drawn in
+ *  a task of its own, so that the page reacts in between. */
+export function miniature(game, { moves = false } = {}) {
+  const figure = h("figure");
+  setTimeout(() => {
+    const table = new Table(game, { small: true, simple: true });
+    table.show({ table: game.example });
+    figure.append(table.element);
+    if (moves && game.film?.length && !motionIsOff()) play(game.film, table);
+  });
+  return h("div", { class: `miniature${moves ? " moving" : ""}`, "aria-hidden": "true", inert: true }, figure);
+}
+
+/** Repeats the steps as long as the table is on the page. */
+async function play(film, table) {
+  let piles = {};
+  for (let step = 0; ; step = (step + 1) % film.length) {
+    await sleep(STEP_MS);
+    if (!table.element.isConnected) return;
+    piles = { ...piles, ...film[step] }; // the first step has all of them
+    table.show({ table: piles }, { animate: step > 0 });
+  }
 }

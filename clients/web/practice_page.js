@@ -93,7 +93,7 @@ export class PracticePage extends TablePage {
     const text = this.step ? `Step ${moves.length + 1} of ${this.game.practice.steps.length}. ${withCards(this.step.text)}` : unguided;
     if (this.text.textContent !== text) fill(this.text, text);
     this.hintButton.disabled = board.outcome !== "playing";
-    this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
+    this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be solved?";
     const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];
     this.showNote(this.note(board, noteText(board), facts));
     if (this.isEmbedded) return;

@@ -4,12 +4,12 @@ import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepT
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
-import { showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
+import { goTo } from "./root.js";
 import { showClock } from "./standings.js";
-import { dropSeat, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
+import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -87,8 +87,10 @@ export class RacePage {
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
-    if (!evening) return;
+    const load = () => Promise.all([fetchJson(`/races/${this.raceId}/evening`), loadModule("./evening.js")]);
+    const loaded = await attempt(load);
+    if (!loaded) return;
+    const [evening, { showEvening }] = loaded;
     const compact = this.connection.view.stage !== "open";
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     this.panel.showMatch?.(evening);
@@ -150,6 +152,9 @@ export class RacePage {
     if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     // Once: while servers are upgraded one by one, another version of the page can be answered again.
     if (this.isOutdated && !history.state?.reloaded && !(this.isRacing && PANELS[view.stage])) return this.reload();
+    // The host has replaced the race: its players have a seat in the new one.
+    const isReplaced = view.stage === "cancelled" && view.next && (!this.panel || this.panel instanceof LobbyPage);
+    if (isReplaced) return this.followChange(view.next);
     if (view.stage === "open" && view.seat) this.getReady();
     this.announceChanges();
     const Panel = PANELS[view.stage];
@@ -173,6 +178,13 @@ export class RacePage {
     this.restoreFocus();
     this.caller.update(view);
     this.tick();
+  }
+
+  /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
+  followChange({ race }) {
+    if (this.connection.mine || seatIn(this.raceId)) goToRace(race);
+    else goTo(`/r/${race}`);
+    dropSeat(this.raceId);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */

@@ -139,7 +139,8 @@ export class Table {
     const card = [...(this.piles.get(place)?.querySelectorAll(".card") ?? [])].at(-fromTop);
     if (!card) return;
     const to = card.getBoundingClientRect();
-    const start = `${from.left - to.left}px ${from.top - to.top}px`;
+    const scale = to.width / card.offsetWidth || 1; // of a miniature
+    const start = `${(from.left - to.left) / scale}px ${(from.top - to.top) / scale}px`;
     const through = { pointerEvents: "none" }; // taps reach the pile below
     card.animate(
       [

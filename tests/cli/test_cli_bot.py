@@ -10,7 +10,7 @@ from samedeal.wire import messages as m
 from samedeal_cli.bots import bot
 from samedeal_cli.bots.bot import MAX_REFUSALS, RESIGN, Player, Refusal, State, play
 from samedeal_cli.net.connection import Connection
-from support.scripted_server import RACE, Peer, server, view
+from support.scripted_server import HEADER, RACE, Peer, server, view
 
 pytestmark = pytest.mark.tier(2)
 
@@ -88,3 +88,19 @@ async def test_bot_resigns_after_too_many_refusals(monkeypatch: pytest.MonkeyPat
 async def test_bot_retries_resigning(monkeypatch: pytest.MonkeyPatch) -> None:
     _, received = await raced(monkeypatch, *[WRONG] * MAX_REFUSALS, AWAY, AWAY)
     assert [type(request) for request in received[-3:]] == [m.Resign] * 3
+
+
+async def test_bot_waits_for_its_cards_while_another_racer_has_a_head_start() -> None:
+    async def script(peer: Peer) -> None:
+        join = await peer.welcome()
+        await peer.say(structs.replace(view(), re=join.id, header=HEADER, board=None, waits_ms=5))
+        await peer.say(view())
+        for answer in (view("running", 1), view("over", 1)):
+            request = await peer.hear()
+            await peer.say(structs.replace(answer, re=request.id))
+
+    player = Draws()
+    async with server(script) as (url, received), Connection(url, RACE, name="ada", bot=True) as connection:
+        await asyncio.wait_for(play(connection, player), 20)
+    assert [type(request) for request in received[2:]] == [m.Move, m.Resign]
+    assert [state.ply for state in player.states] == [0, 1]

@@ -18,6 +18,7 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
 from samedeal.replays.signature import public_key
+from support import format_3_replays
 from support.finished_races import finished
 from support.forged_replays import under_header
 from support.node import NODE, needs_node
@@ -27,8 +28,8 @@ from support.servers import SIGNING_KEY, Server
 pytestmark = pytest.mark.tier(2)
 
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
-NEW_FIELDS = {"follows", "ghosts", "finishers", "best_of"}
-"""What the second format added to headers and options."""
+NEW_FIELDS = {2: {"follows", "ghosts", "finishers", "best_of"}, 3: {"head_start", "end_when_stuck"}}
+"""What each format added to headers and options."""
 KEY = public_key(bytes.fromhex(SIGNING_KEY))
 SAVED = pytest.mark.parametrize(("number", "race"), saved_replays())
 
@@ -69,36 +70,54 @@ def test_saved_replays_state_the_first_format_that_has_their_fields(number: int,
     data = replay_file(number, race, "json").read_bytes()
     header = json.loads(data)["header"]
     replay = read(data)
-    assert replay.header.format == (2 if NEW_FIELDS & (header.keys() | header["options"].keys()) else 1)
+    fields = header.keys() | header["options"].keys()
+    assert replay.header.format == max([1, *(number for number, new in NEW_FIELDS.items() if new & fields)])
     assert replay.format == FORMATS[replay.header.format] == json.loads(data)["format"]
 
 
-def test_saved_replays_use_every_new_field() -> None:
+@pytest.mark.parametrize("number", NEW_FIELDS)
+def test_saved_replays_use_every_new_field(number: int) -> None:
+    headers = [json.loads(replay_file(number, race, "json").read_bytes())["header"] for race in replayed_races(number)]
+    assert {key for header in headers for key in header.keys() | header["options"].keys()} >= NEW_FIELDS[number]
+
+
+def test_saved_replays_of_the_open_format_are_current() -> None:
+    """If not, the format has changed: see ``support.format_3_replays``."""
+    replays = format_3_replays.replays()
+    assert sorted(replays) == replayed_races(3)
+    for race, replay in replays.items():
+        for form, data in format_3_replays.texts(replay).items():
+            assert replay_file(3, race, form).read_bytes() == data
+
+
+def test_saved_replays_have_every_value_of_finishers() -> None:
     headers = [json.loads(replay_file(2, race, "json").read_bytes())["header"] for race in replayed_races(2)]
-    assert {key for header in headers for key in header.keys() | header["options"].keys()} >= NEW_FIELDS
     assert {header["options"].get("finishers") for header in headers} == {None, "all", "none"}
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("number", "fields"),
     [
-        {"follows": "calm-otter-41"},
-        {"ghosts": ["calm-otter-41"]},
-        {"options": {"limit_ms": 360_000, "finishers": "none"}},
-        {"options": {"limit_ms": 360_000, "best_of": 3}},
+        (2, {"follows": "calm-otter-41"}),
+        (2, {"ghosts": ["calm-otter-41"]}),
+        (2, {"options": {"limit_ms": 360_000, "finishers": "none"}}),
+        (2, {"options": {"limit_ms": 360_000, "best_of": 3}}),
+        (3, {"options": {"limit_ms": 360_000, "end_when_stuck": True}}),
+        (3, {"head_start": {"player": "player-9", "ms": 20_000}}),
+        (3, {"head_start": {"player": "player-9", "ms": 20_000}, "follows": "calm-otter-41"}),
     ],
-    ids=lambda fields: " ".join(fields.get("options", fields)),
+    ids=lambda value: value if isinstance(value, int) else " ".join(value.get("options", value)),
 )
-def test_new_fields_need_the_second_format(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_new_fields_need_the_format_that_has_them(number: int, fields: dict[str, Any], tmp_path: Path) -> None:
     old = finished("corners")
     header = convert(to_builtins(old.header) | fields, Header)
     replay = under_header(old, header)
     data = codec.encode(replay, "json")
-    assert replay.format == "samedeal.replay/2"
+    stated, less, more = (f"samedeal.replay/{each}".encode() for each in (number, number - 1, number % 3 + 1))
+    assert replay.format == stated.decode()
     assert read(data) == replay
     assert all(fact.holds for fact in verify(read(data)))
-    understated = data.replace(b"samedeal.replay/2", b"samedeal.replay/1")
-    overstated = codec.encode(old, "json").replace(b"samedeal.replay/1", b"samedeal.replay/2")
+    understated, overstated = data.replace(stated, less), data.replace(stated, more)
     for other in (understated, overstated):
         with pytest.raises(Refused, match="the header needs the format") as refused:
             read(other)
@@ -106,18 +125,18 @@ def test_new_fields_need_the_second_format(fields: dict[str, Any], tmp_path: Pat
     lines = b"".join(replay.lines())
     assert tuple(ReplayLines(BytesIO(lines)).entries) == replay.entries
     with pytest.raises(Refused, match="the header needs the format"):
-        ReplayLines(BytesIO(lines.replace(b"samedeal.replay/2", b"samedeal.replay/1")))
+        ReplayLines(BytesIO(lines.replace(stated, less)))
     if shutil.which(NODE):
         assert [verified(text, tmp_path)[0] for text in (data, lines, understated, overstated)] == [0, 0, 5, 5]
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("stated", ["samedeal.replay/3", "samedeal.replay/x"])
+@pytest.mark.parametrize("stated", ["samedeal.replay/4", "samedeal.replay/x"])
 def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server: Server) -> None:
     data = stating(form, stated)
     with pytest.raises(Refused) as refused:
         read(data)
-    text = f"in the format {stated}; this version of samedeal reads samedeal.replay/1, samedeal.replay/2"
+    text = f"in the format {stated}; this version of samedeal reads {', '.join(FORMATS.values())}."
     assert refused.value.code == "unsupported-version"
     assert text in refused.value.text
     assert not in_lines(data)
@@ -134,12 +153,24 @@ def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_newer_format_is_named_whatever_else_is_new(form: str) -> None:
     if form == "msgpack":
-        data = stating(form, "samedeal.replay/3").replace(b"\xa4game", b"\xa4gang")
+        data = stating(form, "samedeal.replay/4").replace(b"\xa4game", b"\xa4gang")
     else:
-        data = stating(form, "samedeal.replay/3").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
-    with pytest.raises(Refused, match=r"samedeal\.replay/3") as refused:
+        data = stating(form, "samedeal.replay/4").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
+    with pytest.raises(Refused, match=r"samedeal\.replay/4") as refused:
         read(data)
     assert refused.value.code == "unsupported-version"
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson"])
+@pytest.mark.parametrize("place", ['"header":{', '"options":{', '"head_start":{'])
+def test_an_unknown_field_of_the_third_format_is_refused_by_name(form: str, place: str, tmp_path: Path) -> None:
+    data = replay_file(3, "everything", form).read_bytes().replace(place.encode(), f'{place}"aaa":1,'.encode())
+    with pytest.raises(Refused, match="unknown field `aaa`") as refused:
+        ReplayLines(BytesIO(data)) if form == "ndjson" else read(data)
+    assert refused.value.code == "bad-replay"
+    if shutil.which(NODE):
+        code, output = verified(data, tmp_path)
+        assert (code, "the field aaa is unknown" in output) == (5, True)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -161,9 +192,9 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
 @needs_node
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
-    code, output = verified(stating(form, "samedeal.replay/3"), tmp_path)
+    code, output = verified(stating(form, "samedeal.replay/4"), tmp_path)
     assert code == 5
-    assert "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2" in output
+    assert f"in the format samedeal.replay/4, and this program reads {', '.join(FORMATS.values())}\n" in output
 
 
 @needs_node

@@ -1,6 +1,6 @@
 """Race formats: a client that cannot read a race gets the format that it needs; other races are not affected.
 
-The server of these tests is made to need format 3, which does not exist, for unlisted races.
+The server of these tests is made to need format 4, which does not exist, for unlisted races.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
             answer = await line.ask(t, race=newer, **fields)
             assert isinstance(answer, m.Problem)
             assert (answer.code, answer.status) == ("unsupported-version", 426)
-            assert "needs race format 3" in answer.detail
+            assert "needs race format 4" in answer.detail
             assert f"reads format {RACE_FORMAT}" in answer.detail
         answer = await line.ask("join", race=usual, commitment=COMMITMENT)
         assert isinstance(answer, m.View)
@@ -61,12 +61,27 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
         assert answer.race == usual
 
 
-@pytest.mark.parametrize("format_", [3, 4])
+@pytest.mark.parametrize("format_", [4, 5])
 async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", unlisted=True)
     async with await Line.open(server, form) as line:
         assert isinstance(await line.ask("hello", name="ada", format=format_), m.Welcome)
         assert isinstance(await line.ask("join", race=race, commitment=COMMITMENT), m.View)
+
+
+@pytest.mark.parametrize("format_", [1, 2, 3])
+async def test_races_that_end_early_need_the_third_format(server: NewerServer, form: codec.Form, format_: int) -> None:
+    race = server.create("corners", end_when_stuck=True)
+    async with await Line.open(server, form) as line:
+        assert isinstance(await line.ask("hello", name="ada", format=format_), m.Welcome)
+        answer = await line.ask("join", race=race, commitment=COMMITMENT)
+        if format_ == 3:
+            assert isinstance(answer, m.View)
+            assert answer.header
+            assert answer.header.options.end_when_stuck
+        else:
+            assert isinstance(answer, m.Problem)
+            assert (answer.code, "needs race format 3" in answer.detail) == ("unsupported-version", True)
 
 
 async def test_unknown_features_are_ignored(server: NewerServer, form: codec.Form) -> None:
@@ -98,5 +113,6 @@ def test_hello_omits_default_values(form: codec.Form) -> None:
 
 
 if __name__ == "__main__":
-    with patch.object(Header, "format", property(lambda header: 3 if header.options.unlisted else 1)):
+    usual: Any = Header.format
+    with patch.object(Header, "format", property(lambda header: 4 if header.options.unlisted else usual.fget(header))):
         main()

@@ -8,6 +8,9 @@ from support.replay_writing import DAY_MS, FILTERS_2, Content, sign
 
 MAX_SEATS = 64
 MAX_MOVES = 5000
+EARLY_MS = 10_000
+"""The time before an early end."""
+LONGEST_HEAD_START_MS = 600_000
 MAX_ENTRIES = 8000
 """The most entries of one seat."""
 MAX_ENTRIES_TO_JOIN = 7899
@@ -252,6 +255,35 @@ def something_happens_at_the_limit(content: Content, random: Random) -> None:
     content["entries"][-1][1] = at + random.choice((0, 0, 1))
     for number, entry in enumerate(content["entries"], start=1):
         entry[0] = number
+
+
+@untimed
+def the_closing_is_around_an_early_end(content: Content, random: Random) -> None:
+    """Ten seconds after the last move or reconnection, or another event, in a race that can end early."""
+    entries = content["entries"]
+    content["header"]["options"]["end_when_stuck"] = True
+    last = entries[random.choice(indices(content, "moved", "taken")[-2:])]
+    del entries[last[0] : -1]
+    entries[-1][:2] = [len(entries), last[1] + EARLY_MS + random.choice((-1, 0, 1))]
+
+
+@kind
+def somebody_objects_to_the_end(content: Content, random: Random) -> None:
+    event = {"t": random.choice(("moved", "moved", "taken")), "seat": random.choice((1, 2))}
+    if event["t"] == "moved":
+        event["move"] = random.choice(("undo", "restart"))
+    insert(content, len(content["entries"]) - 1, event, wait=random.choice((0, EARLY_MS - 1, EARLY_MS)))
+
+
+@kind
+def a_head_start_ends_around_a_move(content: Content, random: Random) -> None:
+    entries = content["entries"]
+    dealt_at, moved = entries[indices(content, "dealt")[0]][1], entries[random.choice(indices(content, "moved"))]
+    players = [entry[2]["player"] for entry in entries if entry[2]["t"] == "joined"]
+    head_start = {"player": random.choice(players), "ms": moved[1] - dealt_at + random.choice((-1, 0, 1))}
+    if not 1 <= head_start["ms"] <= LONGEST_HEAD_START_MS:
+        raise NotPossible
+    content["header"]["head_start"] = head_start
 
 
 @untimed

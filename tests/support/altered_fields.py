@@ -108,7 +108,7 @@ FIELDS: Final = {
         (None, {}, [], True, {"player": "player-1"}, {"ms": 1}, {"player": "player-1", "ms": 1, "seat": 1}),
         optional=True,
     ),
-    "head_start player": Field("chain moves", ("player-1", "player-2", "🂡" * 64), ("", "x" * 65, None)),
+    "head_start player": Field("chain moves", ("player-1", "player-3", "🂡" * 64), ("", "x" * 65, None)),
     "head_start ms": Field("chain moves commitment", (more, less, 1, 600_000), (0, -1, 600_001, "1")),
     "options limit_ms": Field("chain commitment", (other_limit, 1000, 60_000, 7_200_000), (0, 999, 7_200_001, "1000")),
     "options max_racers": Field("chain", (1, 2, 3, 9, 32), (0, 8, 33, -1), optional=True),

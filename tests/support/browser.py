@@ -26,6 +26,16 @@ TIMEOUT_MS = 30_000
 """How long tests wait for the page."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
+MAX_SHIFT = 0.02
+"""How much a page may shift while it loads."""
+SHIFTS = """
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) window.shift += value;
+    }).observe({ type: "layout-shift", buffered: true });
+"""
+"""A script that adds up the layout shifts of a page."""
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FINISHED = "Promise.all(document.getAnimations().map((one) => one.finished))"
 
 

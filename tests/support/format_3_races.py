@@ -92,10 +92,10 @@ def head_start(slug: str, random: Random) -> Replay:
     for seat in (1, 2, 3):
         log.say(Nonce(seat=seat, nonce=nonce(seat).hex()))
     log.say(Dealt(), 5_000)
-    for turn in range(30):
-        seat = 2 if turn < 10 else random.randint(1, 3)
+    for turn in range(20):
+        seat = 2 if turn < 5 else random.randint(1, 3)
         if moves := run_of(log.race, seat).game.moves():
-            log.say(Moved(seat=seat, move=random.choice(moves)), 4_000 if turn == 10 else 100)
+            log.say(Moved(seat=seat, move=random.choice(moves)), 4_000 if turn == 5 else 100)
     for seat in (1, 2, 3):
         if not run_of(log.race, seat).done:
             log.say(Resigned(seat=seat), 9)

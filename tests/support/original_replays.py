@@ -1,5 +1,6 @@
 """Replays of many kinds of races, to be altered: of each game, sealed, public and daily; won, lost, resigned, timed out
-and cancelled; with undo, restarts and variants, one or several racers, and scratched seats.
+and cancelled; with undo, restarts and variants, one or several racers, and scratched seats; with a head start, and
+ended early.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
+from support.format_3_races import early_end, head_start
 from support.race_steps import play
 from support.races_by_hand import raced, run_of, running, with_server_bot
 from support.random_races import KINDS, random_race
@@ -47,6 +49,8 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
         yield f"rematch {slug}", _rematch(finished(slug))
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)
+        yield f"early end {slug}", early_end(slug, Random(f"{seed} {slug}"))
+        yield f"head start {slug}", head_start(slug, Random(f"{seed} {slug}"))
         yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
     yield "certified corners", _closed(running(filter="certified/1"))
     for slug, variant in VARIANTS:

@@ -1,14 +1,15 @@
 """Saved replays: files that earlier versions served, which every later version reads and writes byte for byte.
 
 ``saved/replays-1`` has the first race format; its ``stated-default`` states an option with its default, as servers then
-wrote it. ``saved/replays-2`` has races with what came with the second format. Saved files never change. The keys of the
+wrote it. ``saved/replays-2`` has races with what came with the second format. These files never change. Those in
+``saved/replays-3`` follow the third format, which is open until 1.0: ``format_3_replays`` writes them. The keys of the
 service are those of ``servers.Server``.
 """
 
 from pathlib import Path
 
 FORMS = ("json", "ndjson", "msgpack")
-NUMBERS = (1, 2)
+NUMBERS = (1, 2, 3)
 """The race formats."""
 HERE = Path(__file__).parents[1] / "saved"
 

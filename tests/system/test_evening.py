@@ -39,13 +39,14 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
             for page, name in zip(pages, GUESTS[2:], strict=True):
                 await page.goto(f"{server.url}/r/{race}")
                 await page.fill("#name", name)
-                await page.click("button:text-is('Join')")
+                await page.click("button:text-is('Take a seat')")
                 await page.wait_for_selector("#ready")
             lobby = r"open 6/8(?=[\s\S]*Trey \(regular bot\))[\s\S]*Deuce \(beginner bot\)"
             ada.keys("b")
             await asyncio.to_thread(ada.until, r"3\s+regular")
             ada.keys("3")
             await phone.page.wait_for_selector("text=Trey")  # it moves the buttons down
+            await phone.page.click("summary:text-is('+ bot')")
             await phone.page.click("button:text-is('Beginner')")
             await asyncio.to_thread(ada.until, lobby)
             for terminal in (ada, bo):

@@ -48,7 +48,7 @@ async def pages_of(server: Server) -> dict[str, str]:
     await server.replay(race_id)
     waiting = server.create("gallery")
     return {
-        "/": "text=Deals of the day",
+        "/": "text=Deal of the day",
         f"/r/{waiting}": "#name",
         f"/w/{waiting}": "text=You are watching",
         f"/r/{race_id}": ".rows summary:has-text('Verified ✓')",

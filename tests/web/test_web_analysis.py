@@ -171,7 +171,7 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
         await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
     assert await page.is_disabled("button:text-is('Undo')")
     assert await address(page) == f"{server.url}/practice/{SLUG}:{SEED}"
-    await page.click("button:text-is('Can it be won?')")
+    await page.click("button:text-is('Can it be solved?')")
     await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
     await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
     await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
@@ -197,7 +197,7 @@ async def test_a_lost_game_is_restarted_without_a_question(server: Server, page:
 @pytest.mark.parametrize("slug", GAMES)
 async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/rules/{slug}")
-    await page.click("a:text-is('Practise alone, with hints')")
+    await page.click("a:text-is('Practise with hints')")
     await page.wait_for_selector('.field .table[data-ply="0"]')
     seed = (await address(page)).rpartition(":")[2]
     move = GAMES[slug].from_seed(seed).moves()[0]

@@ -140,7 +140,7 @@ async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser)
         page = watched.page
         await page.goto(f"{network.url}/r/{server.create('corners')}")
         await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
+        await page.click("button:text-is('Take a seat')")
         await page.wait_for_selector("#ready")
         network.cut()
         await page.wait_for_selector("text=Reconnecting")

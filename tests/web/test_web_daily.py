@@ -13,7 +13,8 @@ from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-TODAY = "2027-03-08"
+TODAY = "2027-03-10"
+"""A day on which the front page shows Corners first."""
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +42,11 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
     assert await page.locator(".counts:visible").count() == 0
     await once(server, day, lambda document: document["results"], "corners")
     await page.goto(server.url)
-    row = page.locator("section[aria-label='Deals of the day'] li:has-text('Corners'):has-text('You: 1st, 0 of 48')")
-    await row.wait_for()
-    assert "ada" in await row.inner_text()
+    today = page.locator("section[aria-label='Deal of the day']:has-text('Corners'):has-text('You: 1st, 0 of 48')")
+    await today.wait_for()
+    assert "Played by ada." in await today.inner_text()
+    assert "1 day so far" in await today.inner_text()
+    assert await today.locator(".calendar a.played").all_inner_texts() == ["10"]
     assert await page.inner_text(play) == "Play again"
     await page.click(play)
     await page.wait_for_selector("main > .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
@@ -75,7 +78,7 @@ async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: Tim
     reveal(server, day)
     server.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
     await page.goto(f"{server.url}/daily")
-    await page.click("nav[aria-label='Archive'] a:text-is('Monday, March 15, 2027')")
+    await page.click("nav[aria-label='Calendar'] a[aria-label='Monday, March 15, 2027']")
     await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
     assert page.url == f"{server.url}/daily/{day.date}"
     await rows.first.wait_for()

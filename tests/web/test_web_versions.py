@@ -90,7 +90,7 @@ async def test_open_lobby_reloads_with_the_new_version_and_keeps_its_seat(tmp_pa
         with old:
             await page.goto(f"{old.url}/r/{old.create('corners')}")
             await page.fill("#name", "ada")
-            await page.click("button:text-is('Join')")
+            await page.click("button:text-is('Take a seat')")
             await page.wait_for_selector("#ready")
             before = await loaded_version(page)
         with UpdatedServer(data_dir=tmp_path).start(old.port):

@@ -173,6 +173,7 @@ async def play(
         with suppress(Refused):
             await _execute(connection, READY)
     await _wait_until(connection, lambda: connection.view.stage not in ("open", "countdown"))
+    await _wait_until(connection, lambda: connection.view.waits_ms is None)  # another racer has a head start
     refusals = 0
     while _is_playing(connection):
         await asyncio.sleep(random.uniform(0.5, 1.5) * PAUSE_S / speed if speed else 0)  # noqa: S311 (no secret)
