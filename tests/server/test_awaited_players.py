@@ -102,6 +102,13 @@ def test_those_who_missed_the_race_before_have_a_seat_as_long_as_they_watch_it()
     assert awaited_players.free_seats(race, "player-4") == 2
 
 
+def test_players_of_the_last_race_get_a_seat_whoever_else_watches() -> None:
+    players = Players({"player-3", "player-4"})
+    awaited_players, race = players.rejoining(running(2).race, running(4).race), seated(max_racers=2).race
+    free = [awaited_players.free_seats(race, player) for player in ("player-1", "player-2", "player-3", "stranger")]
+    assert free == [1, 1, 0, -2]
+
+
 async def test_players_who_are_connected_to_another_process_are_forgotten_in_time(redis_url: str) -> None:
     async with process(redis_url) as parts:
         room = await finished(parts)

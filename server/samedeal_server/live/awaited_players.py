@@ -53,7 +53,10 @@ class AwaitedPlayers:
         }
 
     def free_seats(self, race: Race, player: str | None = None) -> int:
-        """Return how many seats a player can choose from: those that are neither taken nor reserved for others."""
+        """Return how many seats a player can choose from: those that are neither taken nor reserved for others.
+
+        The people of the race before come first, so that they always get one, and those who missed it come next.
+        """
         had_seat = {seat.player for seat in race.seats}
-        reserved = (self._people | self.awaited(race).keys()) - had_seat - {player}
-        return race.options.max_racers - len(race.roster) - len(reserved)
+        reserved = self._people if player in self._names else self._people | self.awaited(race).keys()
+        return race.options.max_racers - len(race.roster) - len(reserved - had_seat - {player})
