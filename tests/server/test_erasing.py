@@ -16,13 +16,14 @@ from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
 from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guest_tokens import Guest, Guests
+from samedeal_server.store.live_races import RaceFilter
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
-from support.stores import Process, holds, process, redis
+from support.stores import Process, holds, process, redis, seat_for, until
 
 __all__ = ["redis"]
 pytestmark = pytest.mark.tier(2)
@@ -207,10 +208,17 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
     owners = {f"guest:{host.player}": 5}
     room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), owners=owners, host=host)
     assert await parts.log.host(room.race.id) == host
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert race.host == host.name
     await erase(parts, host.player)
+    assert await parts.registry.live.page(RaceFilter()) == ([], None)
     parts.registry.forget_player(host.player)
     assert await parts.log.host(room.race.id) is None
     assert room.view(None).host is None
+    await room.submit(seat_for(1))
+    await until(lambda: (room._schedule._saved or ())[:2] == ("open", 1))
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert race.host is None
 
 
 async def test_replay_that_cannot_be_read_is_counted_and_stays(parts: Process, redis: Redis) -> None:

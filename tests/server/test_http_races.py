@@ -139,6 +139,7 @@ def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> Non
         "opened_at": created[-1]["header"]["opened_at"],
         "sealed": False,
         "daily": False,
+        "host": None,
     }
     assert races[1]["sealed"] is True
     assert unlisted not in [race["race"] for race in races]

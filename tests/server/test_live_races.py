@@ -13,13 +13,13 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
-from samedeal.race.events import Closed, Entry, Moved, Options, Resigned
+from samedeal.race.events import Closed, Entry, Left, Moved, Options, Resigned
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.live.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
-from samedeal_server.store.guest_tokens import digest
+from samedeal_server.store.guest_tokens import Guest, digest
 from samedeal_server.store.live_races import RaceFilter
 from support.logged_server import LoggedServer, request
 from support.rooms import finished, listed, opened
@@ -101,6 +101,22 @@ async def test_lists_show_the_current_number_of_racers(parts: Process) -> None:
     assert (race.racers, race.max_racers, race.stage) == (1, 8, "open")
 
 
+async def test_a_lobby_that_everybody_has_left_is_not_listed_until_somebody_returns(parts: Process) -> None:
+    host = Guest("player-1", "Ada")
+    room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert (race.host, race.racers) == ("Ada", 0), "whoever opens a race is about to join it"
+    for proposal, shown in ((seat_for(1), [room.race.id]), (that(Left(seat=1)), []), (seat_for(1), [room.race.id])):
+        await room.submit(proposal)
+        await until(lambda: (room._schedule._saved or ())[:2] == ("open", len(room.race.roster)))
+        for query in ({}, {"stage": "open"}, {"game": "corners"}):
+            assert await listed(parts, **query) == shown
+    await run(room)
+    await until(lambda: (room._schedule._saved or ())[:2] == ("running", 2))
+    ((race,), _) = await parts.registry.live.page(RaceFilter())
+    assert (race.host, race.stage) == (None, "running")
+
+
 async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Process, redis_url: str) -> None:
     races = [(await opened(parts)).race.id for _ in range(3)]
     with Redis.from_url(redis_url) as redis:
@@ -121,7 +137,7 @@ async def test_the_page_of_a_finished_race_opens_no_room(
         assert ended.race == race.id
     answer = request(server, "GET", f"/r/{race.id}")
     assert answer.status == 200
-    assert f"race {race.id} is over, raced by Name 1, Name 2." in answer.body.decode()
+    assert "Corners: the race is over, raced by Name 1, Name 2." in answer.body.decode()
     assert request(server, "GET", "/r/no-such-race-1").status == 404
 
 

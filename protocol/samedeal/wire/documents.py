@@ -107,6 +107,8 @@ class Listed(Struct, frozen=True):
     """Whether the deal depends on the racers' nonces."""
     daily: bool
     """Whether the race is on the game's daily deal of the day it was opened."""
+    host: str | None = None
+    """The name of the guest who opened the race, before its countdown, if it has a host."""
 
     @classmethod
     def of(cls, race: Race) -> "Listed":

@@ -128,11 +128,14 @@ class Bot(Request, frozen=True, kw_only=True, omit_defaults=True):
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
-    The first player to ask can choose another game; later requests get the same race.
+    The first player to ask can choose another game; later requests get the same race. Before the countdown, the host
+    replaces the race by one with another game or other options.
     """
 
     game: str | None = None
     """The slug of another game."""
+    options: dict[str, int | float | bool | str] = {}
+    """Before the countdown, the options that change."""
 
 
 class React(Request, frozen=True, kw_only=True):
@@ -202,7 +205,7 @@ class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The race that follows a finished one."""
+    """The race that follows a finished one, or replaces one before its countdown."""
 
     race: str
     game: str
@@ -213,7 +216,7 @@ class Rematch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     players: tuple[str, ...] = ()
     """The names of those who have a seat in it, while it is open: later, erased players could not be forgotten here."""
     awaited: tuple[str, ...] = ()
-    """As in View."""
+    """The names of those for whom it waits: as in View, and the people in it who are not ready."""
     starts_at: int | None = None
     """When it starts without those who are missing or not ready, if it does (ms since 1970-01-01 UTC)."""
 
@@ -244,7 +247,8 @@ class View(Reply, frozen=True, kw_only=True):
     host: Host | None = None
     """Before the countdown, the guest who opened the race, if it has a host."""
     awaited: tuple[str, ...] = ()
-    """Before the countdown of a rematch, the names of the players of the race before whom it waits for."""
+    """Before the countdown of a rematch, the names of the players of the race before whom it waits for. The same for a
+    race that replaces another one."""
     standings: tuple[Standing, ...] = ()
     levels: dict[int, Level] = {}
     """How well the server bots in the standings play, by seat."""
@@ -263,7 +267,8 @@ class View(Reply, frozen=True, kw_only=True):
     header: Header | None = None
     """The header of the race, only in the reply to Join and Watch."""
     next: Rematch | None = None
-    """The rematch of a finished race, if somebody has asked for one."""
+    """The rematch of a finished race, if somebody has asked for one. Of a race that was ``cancelled`` before its
+    countdown, the race with which the host has replaced it."""
     ghosts: tuple[Ghost, ...] = ()
     """Earlier racers on the same deal, best first, as they stood at the same time after their own deal."""
     watching: Annotated[int, Meta(ge=0)] = 0
@@ -354,8 +359,8 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
     Remove: _HOSTED,
     Bot: (*_HOSTED, "not-found", "race-full", "too-many"),
     Again: (
-        *("bad-token", "not-found", "not-seated", "untimely", "unsupported-version", "too-many", "draining"),
-        *("withdrawn", "store-unavailable"),
+        *("bad-token", "bad-request", "not-found", "not-seated", "not-allowed", "untimely", "unsupported-version"),
+        *("too-many", "draining", "withdrawn", "store-unavailable"),
     ),
     React: ("bad-token", "not-seated", "replaced", "too-many"),
     Ping: (),

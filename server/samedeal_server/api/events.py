@@ -84,7 +84,7 @@ class _Spectator:
         self._wakeup = asyncio.Event()
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
-        only_moves = all(isinstance(entry.event, Moved) for entry in entries)
+        only_moves = bool(entries) and all(isinstance(entry.event, Moved) for entry in entries)
         self._update = "progress" if only_moves and self._update != "view" else "view"
         self._wakeup.set()
 
@@ -105,17 +105,18 @@ class _Spectator:
     async def lines(self) -> AsyncGenerator[bytes]:
         """Yield the lines until the race is over or cannot be continued, or the server drains."""
         self._room.broadcast.add(self)
-        race = self._room.race
+        race, is_replaced = self._room.race, self._room.is_replaced
         yield codec.encode(self._room.view(None, header=True), "json") + b"\n"
         drained = asyncio.ensure_future(self._registry.draining.wait())
         drained.add_done_callback(lambda _: self._wakeup.set())
         try:
-            while not (race.closed or drained.done() or self._is_dropped):
+            while not (race.closed or is_replaced or drained.done() or self._is_dropped):
                 with suppress(TimeoutError):
                     async with asyncio.timeout(KEEP_ALIVE_S):
                         await self._wakeup.wait()
                 self._wakeup.clear()
-                race, update, self._update = self._room.race, self._update, None
+                race, is_replaced = self._room.race, self._room.is_replaced
+                update, self._update = self._update, None
                 yield self._encode(race, update) + b"\n"
                 if update == "progress":
                     await asyncio.sleep(PROGRESS_EVERY_S)

@@ -28,7 +28,8 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     """Required except for a rematch."""
     again: RaceId | UnsetType = UNSET
     """The finished race to open a rematch of, with the token of a guest who had a seat in it. A rematch inherits the
-    options and permits only another `game`. If there is one already, it is returned."""
+    options and permits only another `game`. If there is one already, it is returned. Before the countdown, with the
+    token of the host, the race to replace by one with another `game` or other `options`; all others stay."""
     seed: Seed | None = None
     """The seed of an open deal. Without a seed, the deal is sealed or daily."""
     daily: bool = False
@@ -51,7 +52,7 @@ class Races:
 
     @route("GET", f"{V1}/races", refuses=STORE_REFUSALS, cost=5)
     async def all(self, query: RaceFilter) -> RaceList:
-        """List the live races that are not unlisted, newest first."""
+        """List the live races that are not unlisted, newest first. Lobbies that everybody has left are left out."""
         return RaceList(*await self._registry.live.page(query))
 
     @route(
@@ -63,7 +64,7 @@ class Races:
         cost=20,
     )
     async def open(self, request: Request, base: str, body: CreateRace, guest: Guest | None, client: str) -> Response:
-        """Create a race, or return the rematch of a finished one.
+        """Create a race, return the rematch of a finished one, or replace a race before its countdown.
 
         The guest whose token is sent is the host, and the race counts towards the guest's limit.
         """
@@ -114,10 +115,10 @@ class Races:
         """Return the header of a rematch, and whether it is new."""
         if guest is None:
             raise Refused("bad-token", "A rematch needs the token of a guest who had a seat in the race.")
-        if opening != CreateRace(game=opening.game, again=again):
+        if opening != CreateRace(game=opening.game, again=again, options=opening.options):
             raise Refused("bad-request", "A rematch inherits everything except the game.")
         game = None if opening.game is UNSET else opening.game
-        room, is_new = await self._rematches.ask(again, guest, client, game=game)
+        room, is_new = await self._rematches.ask(again, guest, client, game=game, options=opening.options)
         return room.race.header, is_new
 
     @route("GET", f"{V1}/races/{{race}}", refuses=RACE_REFUSALS, cost=5)

@@ -1,4 +1,4 @@
-"""Awaited players: for whom a rematch waits, and for whom it reserves seats."""
+"""Awaited players: for whom a race waits and reserves seats that is a rematch or replaces a lobby."""
 
 from collections.abc import Callable, Collection
 from typing import Final
@@ -11,12 +11,13 @@ AWAY_MS: Final = 10_000
 
 
 class AwaitedPlayers:
-    """The players of the race before a rematch, and people who missed that race and watch it.
+    """The players of the race before a rematch, people who missed that race and watch it, and those who were waiting in
+    a lobby that was replaced.
 
-    A player is missing until they have had a seat in the rematch.
+    A player is missing until they have had a seat in the new race.
     """
 
-    __slots__ = ("_connected", "_names", "_now", "_people", "_programs_until", "_seen")
+    __slots__ = ("_connected", "_names", "_now", "_people", "_programs_until", "_seen", "bots_from")
 
     def __init__(
         self,
@@ -24,16 +25,22 @@ class AwaitedPlayers:
         second_last: Race | None = None,
         connected: Callable[[], Collection[str]] = frozenset,
         now: Callable[[], int] = int,
+        lobby: Race | None = None,
     ) -> None:
         """`connected` returns the public ids of all who are connected to the race before. `second_last` is the race
         that it follows: players who were only in that one have missed a race. `now` is the clock of the store.
+        `lobby` is the race that was replaced, as it was then.
         """
         raced = [seat for seat in before.roster if not seat.server] if before else []
         missed = [seat for seat in second_last.roster if not seat.bot] if second_last else []
-        self._names = {seat.player: seat.name for seat in (*missed, *raced)}
+        waiting = [seat for seat in lobby.roster if not seat.server] if lobby else []
+        self._names = {seat.player: seat.name for seat in (*missed, *waiting, *raced)}
         self._people = {seat.player for seat in raced if not seat.bot}
-        self._programs_until = {seat.player: now() + AWAY_MS for seat in raced if seat.bot}
-        self._seen = {player: now() if player in self._people else -AWAY_MS for player in self._names}
+        self._programs_until = {seat.player: now() + AWAY_MS for seat in (*raced, *waiting) if seat.bot}
+        just_seen = self._people.union(seat.player for seat in waiting)
+        self._seen = {player: now() if player in just_seen else -AWAY_MS for player in self._names}
+        self.bots_from = lobby or before
+        """The race whose server bots follow to this one."""
         self._connected, self._now = connected, now
 
     def until(self) -> dict[str, int]:

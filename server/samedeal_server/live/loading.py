@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 
 from samedeal.errors import Refused
-from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room_parts import RaceState
@@ -51,5 +50,9 @@ class RaceLoader:
             await self._store.clock.measure()  # another process may have noticed first that the clock was set
         async with self._folding:
             race = await asyncio.to_thread(self._opener.opened(header).after_all, entries)  # a long log takes seconds
-        rejoining = await self._rematch_lobbies.rejoining(header) if race.stage == "open" else AwaitedPlayers()
+        if race.stage != "open":
+            return RaceState(race, entries, behind_ms, host=host)
+        if replacement := await self._rematch_lobbies.successor(race_id):
+            return RaceState(race, entries, behind_ms, rematch=replacement, host=host)
+        rejoining = await self._rematch_lobbies.rejoining(header)
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

@@ -202,17 +202,18 @@ class RaceOpener:
         limit, due = self._max_open_races, _first_due_at(self.opened(header))
         await self._store.live.claim(header.race, due, limit=limit, owners=owners)
 
-    async def open(self, header: Header, host: Guest | None) -> RaceState | None:
-        """Open the claimed race in the store, or return None if its id is taken.
+    async def open(self, header: Header, host: Guest | None, replaces: str | None = None) -> RaceState | None:
+        """Open the claimed race in the store, in place of another one if it `replaces` one, or return None if its id is
+        taken.
 
         Safe to repeat. Raises Refused("store-unavailable").
         """
         race = self.opened(header)
         due = _first_due_at(race)
         await self._store.live.add_to_deal(header)
-        if not await self._store.log.create(header, race.digest, host):
+        if not await self._store.log.create(header, race.digest, host, replaces):
             return None
-        await self._store.live.update(race, due)
+        await self._store.live.update(race, due, None, host)
         return RaceState(race, host=host, due_at=due)
 
     def opened(self, header: Header) -> Race:

@@ -1,6 +1,7 @@
 """Rematch lobbies: what rematches and the finished races before them tell each other, in all processes.
 
 The rematch announces who is in, for whom it waits and when it starts. It waits for those who have the race before open.
+A race that replaces a lobby waits for those who were in it, too.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,18 +37,23 @@ class RematchLobbies:
         """``rooms`` are the rooms of this process, by race; the owner adds and removes them. ``room`` returns any."""
         self._rooms, self._room, self._attendance = rooms, room, attendance
         self._announcements, self._archive, self._clock = store.announcements, store.archive, store.clock
+        self._log = store.log
         self._announced = dict[str, Rematch]()
 
     async def rejoining(self, header: Header) -> AwaitedPlayers:
-        """Return for whom a race waits if it is a rematch."""
-        if (before := await self._before(header)) is None:
-            return AwaitedPlayers()
-        return AwaitedPlayers(
-            before, await self._before(before.header), lambda: self._attendance.players(before.id), self._clock.now
-        )
+        """Return for whom a race waits if it is a rematch or replaces a lobby. Raises Refused("store-unavailable")."""
+        replaced = await self._race(await self._log.replaces(header.race))
+        lobby = replaced and _as_replaced(replaced, header.opened_at)
+        if (before := await self._race(header.follows)) is None:
+            return AwaitedPlayers(lobby, now=self._clock.now, lobby=lobby)
+        second_last = await self._race(before.header.follows)
+        return AwaitedPlayers(before, second_last, lambda: self._attendance.players(before.id), self._clock.now, lobby)
 
     async def successor(self, race_id: str) -> Rematch | None:
-        """Return the rematch of a finished race. Raises Refused("store-unavailable")."""
+        """Return the rematch of a finished race, or the race that replaces a lobby.
+
+        Raises Refused("store-unavailable").
+        """
         if (successor := await self._archive.successors.get(race_id)) is None:
             return None
         if room := self._rooms.get(successor.header.race):
@@ -56,41 +62,51 @@ class RematchLobbies:
         return replace(successor.rematch, stage="over" if is_over else "open")
 
     async def announce(self, race_id: str, rematch: Rematch) -> None:
-        """Tell everybody who has a finished race open about its rematch, in all processes."""
+        """Tell everybody who has a race open about its rematch or replacement, in all processes."""
         room = self._rooms.get(race_id)
         if room and room.rematch == rematch:
             return
+        await self._announcements.post(Announcement(race_id, next=rematch))
         if room:
             room.announce(rematch)
-        await self._announcements.post(Announcement(race_id, next=rematch))
 
     async def update(self) -> None:
         """Announce what has changed in rematches. Raises Refused("store-unavailable")."""
         self._announced = {race_id: told for race_id, told in self._announced.items() if race_id in self._rooms}
         for race_id, room in [*self._rooms.items()]:
             before_id, told = room.race.header.follows, self._announced.get(race_id)
-            if before_id and (told or room.race.stage == "open") and told != (rematch := as_rematch(room)):
+            if room.is_replaced or not (before_id or room.rejoining.bots_from):
+                continue
+            if (told or room.race.stage == "open") and told != (rematch := as_rematch(room)):
                 self._announced[race_id] = rematch
                 if rematch.stage == "open":
                     room.broadcast.publish(room.race, ())
                     room.wake()
-                await self.announce(before_id, rematch)
+                if before_id:
+                    await self.announce(before_id, rematch)
 
-    async def _before(self, header: Header) -> Race | None:
+    async def _race(self, race_id: str | None) -> Race | None:
         with suppress(Refused):  # it may have expired
-            return (await self._room(header.follows)).race if header.follows else None
+            return (await self._room(race_id)).race if race_id else None
         return None
 
 
+def _as_replaced(lobby: Race, at: int) -> Race:
+    """Return a race as it was when another one replaced it, at the time `at`: then all of its seats were released."""
+    seats = (replace(seat, left=seat.left and seat.changed_at < at) for seat in lobby.seats)
+    return replace(lobby, seats=tuple(seats))
+
+
 def as_rematch(room: Room) -> Rematch:
-    """Return a rematch as the players of the race before see it."""
+    """Return a rematch as the players of the race before see it: it waits for its people who are not ready, too."""
     race = room.race
+    unready = [seat.name for seat in race.roster if not (seat.ready or seat.bot)] if race.stage == "open" else []
     return Rematch(
         race=race.id,
         game=race.header.game,
         by=room.host.name if room.host else "",
         stage=race.stage,
         players=tuple(seat.name for seat in race.roster) if race.stage == "open" else (),
-        awaited=room.awaited,
+        awaited=(*room.awaited, *unready),
         starts_at=room.starts_at,
     )

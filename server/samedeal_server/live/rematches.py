@@ -1,6 +1,7 @@
 """Rematches: the race that follows a finished one. There is one, however many players and processes ask."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
 from samedeal_server.live.evenings import MAX_RACES, Evenings
+from samedeal_server.live.lobby_changes import NONE, Choice, LobbyChanges
 from samedeal_server.live.opening import Quotas, checked_game
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
@@ -24,22 +26,40 @@ ASK_TOKENS: Final = 5
 
 
 class Rematches:
-    """Opens rematches."""
+    """Opens rematches, and the races that replace lobbies."""
 
     def __init__(self, registry: Registry, quotas: Quotas) -> None:
         self._registry, self._quotas = registry, quotas
         self._successors = registry.archive.successors
+        self._lobby_changes = LobbyChanges(registry, quotas)
         self.evenings = Evenings(registry)
 
-    async def ask(self, race_id: str, guest: Guest, client: str, *, game: str | None = None) -> tuple[Room, bool]:
+    async def ask(
+        self,
+        race_id: str,
+        guest: Guest,
+        client: str,
+        *,
+        game: str | None = None,
+        options: Mapping[str, Choice] = NONE,
+    ) -> tuple[Room, bool]:
         """Return the rematch of a race for a player who had a seat, and whether it was opened for this request.
+
+        Before the countdown, the host gets a race with another `game` or other `options` that replaces it instead.
 
         If the players have already raced again, it is the rematch of their last race. A rematch that was cancelled is
         replaced. `client` is the client's network, whose quota a new race takes from; `game` is the slug of another
         game for a new race. Raises Refused("not-found"), Refused("not-seated"), Refused("untimely") unless the race is
         over and fewer than MAX_RACES follow it, and the errors of ``Registry.create``.
         """
+        room = await self._registry.room(race_id, client)
+        is_host = room.host is not None and room.host.player == guest.player
+        if room.is_replaced or (room.race.stage == "open" and is_host and (game or options)):
+            return await self._lobby_changes.change(room, guest, client, game=game, options=options)
         race = await self._finished(race_id, client)
+        if options:
+            text = "A rematch inherits everything except the game. Its host can change its options."
+            raise Refused("bad-request", text)
         if race.seat_of(guest.player) is None:
             raise Refused("not-seated", "Only players who had a seat in the race can ask for a rematch.")
         later = await self.evenings.after(race.id, client)
@@ -51,16 +71,20 @@ class Rematches:
             successor = await self._successors.get(race.id)
             if successor is None or (following := await self._joinable(successor)) is None:
                 break
+            if following.is_replaced:
+                return await self._lobby_changes.change(following, guest, client)
             if following.race.stage != "over":
                 await self._registry.rematch_lobbies.announce(race.id, as_rematch(following))
                 return following, False
             race = following.race
         return await self._open(race, successor, guest, client, game)
 
-    async def ask_in(self, room: Room, guest: Guest, client: str, *, game: str | None) -> None:
+    async def ask_in(
+        self, room: Room, guest: Guest, client: str, *, game: str | None, options: Mapping[str, Choice]
+    ) -> None:
         """Do the same as ``ask``, paid by the client, for a player in the room of a race, where it is announced."""
         await asyncio.sleep(self._registry.take(client, ASK_TOKENS))
-        rematch, _ = await self.ask(room.race.id, guest, client, game=game)
+        rematch, _ = await self.ask(room.race.id, guest, client, game=game, options=options)
         room.announce(as_rematch(rematch))
 
     async def _finished(self, race_id: str, client: str) -> Race:

@@ -10,8 +10,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+from msgspec.structs import replace
+
 from samedeal.errors import Refused
-from samedeal.race.events import Closed, Dealt, Entry, Joined, Taken
+from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.race.server_bots import bots_playing
 from samedeal.wire.messages import Host, Progress, Rematch, View
@@ -19,6 +21,7 @@ from samedeal.wire.requests import check_entries
 from samedeal.wire.views import progress, view
 from samedeal_server.live.broadcast import Broadcast
 from samedeal_server.live.commands import Command, Commands, Outcome, Proposal, set_outcome
+from samedeal_server.live.event_records import record
 from samedeal_server.live.ghosts import Ghosts
 from samedeal_server.live.recovery import reconcile
 from samedeal_server.live.room_parts import RaceState, Services
@@ -29,9 +32,6 @@ from samedeal_server.store.compact_log import CompactLog
 from samedeal_server.store.group_commits import Behind, Lost
 
 logger = logging.getLogger(__name__)
-
-LOGGED_AT_INFO = (Dealt, Closed)
-"""Events logged at level INFO. Guests can repeat all others at will, so those are logged at DEBUG."""
 
 LONG = 2_000
 """The number of entries at which a running race stays in memory, because reopening its room would take too long."""
@@ -58,7 +58,7 @@ class Room:
         self.broadcast = Broadcast(store.clock)
         self._ghosts = Ghosts(lambda: self.race, services.ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, state.entries)
-        self._schedule = Schedule(state, store, services, self.wake)
+        self._schedule = Schedule(state, store, services, self.wake, lambda: self.is_replaced, lambda: self.host)
         self._presence, self.deal_search = self._schedule.presence, self._schedule.deal_search
         self._commands = Commands(self._schedule.extend_nonce_grace)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
@@ -103,7 +103,7 @@ class Room:
     ) -> View:
         """Return the view of the race for a seat, or for a spectator (None)."""
         now = self._store.clock.now()
-        return view(
+        shown = view(
             self.race,
             seat,
             now,
@@ -118,6 +118,9 @@ class Room:
             awaited=self.awaited,
             watching=self.watching,
         )
+        if self.is_replaced:  # for its players it is over, although its log ends only when it expires
+            return replace(shown, stage="cancelled", next=self.rematch, host=None, awaited=(), clock_ms=None)
+        return shown
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
@@ -130,6 +133,11 @@ class Room:
         return Host(name=self.host.name, seat=seat.number if seat else None)
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether the host has opened another race in place of this one, before its countdown."""
+        return self.rematch is not None and self.race.stage == "open"
+
+    @property
     def awaited(self) -> tuple[str, ...]:
         """The names of the players of the race before for whom an open rematch waits."""
         return tuple(self.rejoining.awaited(self.race).values()) if self.race.stage == "open" else ()
@@ -140,15 +148,18 @@ class Room:
         return self._schedule.ready_by(self.race) if self.race.stage == "open" else None
 
     def announce(self, rematch: Rematch) -> None:
-        """Tell the listeners that the race has a rematch, unless they know it."""
+        """Tell the listeners that the race has a rematch or was replaced, unless they know it."""
         if rematch != self.rematch:
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
+        if self.is_replaced:
+            self.wake()
 
     def forget_player(self, player: str) -> None:
         """Forget the name of an erased player, as the host and as a ghost. The seat of a live race keeps it."""
         if self.host and self.host.player == player:
             self.host = None
+            self.wake()
         self._ghosts.load()
 
     def wake(self) -> None:
@@ -290,7 +301,7 @@ class Room:
         """Publish what the log has, resolve the commands, and then update what the store has besides the log."""
         if entries:
             self._advance(race, entries)
-            self._log_events(entries)
+            record(self.race, entries, self._entries)
         for command, outcome in zip(commands, outcomes, strict=True):
             command.resolve(outcome)
         is_watched = self.broadcast.has_listeners
@@ -384,17 +395,3 @@ class Room:
         await self._store.archive.add(self.race, self._entries)
         await self._store.remove_live(self.race)
         self.is_archived = True
-
-    def _log_events(self, entries: Sequence[Entry]) -> None:
-        """Write the names of events to the server's log."""
-        for entry in entries:
-            level = logging.INFO if isinstance(entry.event, LOGGED_AT_INFO) else logging.DEBUG
-            if logger.isEnabledFor(level):
-                seat: int | None = getattr(entry.event, "seat", None)
-                extra = about(race=self.race.id, seat=seat, connection=self._connection(seat))
-                logger.log(level, "entry %d: %s", entry.n, type(entry.event).__name__.lower(), extra=extra)
-
-    def _connection(self, seat: int | None) -> str | None:
-        """Return the connection that took a seat, as named by the entry that took it."""
-        taken = self._entries[self.race.seats[seat - 1].taken - 1].event if seat else None
-        return taken.by if isinstance(taken, Joined | Taken) else None

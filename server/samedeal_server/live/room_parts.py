@@ -24,6 +24,7 @@ class RaceState(NamedTuple):
     """How far the store's clock is ahead of the race's, if known."""
     archived: bool = False
     rematch: Rematch | None = None
+    """The race that follows this one, or replaces it before the countdown."""
     host: Guest | None = None
     rejoining: AwaitedPlayers = AwaitedPlayers()
     due_at: int | None = None

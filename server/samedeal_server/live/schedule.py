@@ -11,6 +11,7 @@ from samedeal_server.live.bot_moves import BotMoves
 from samedeal_server.live.deal_finder import DealSearch
 from samedeal_server.live.presence import Presence
 from samedeal_server.live.room_parts import RaceState, Services
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 
 RETRY_S = 1.0
@@ -21,22 +22,32 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_store", "_timer", "_timer_due_at",
-        "_wake", "_watched_until", "deal_search", "presence",
+        "_bot_moves", "_host", "_is_replaced", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_store",
+        "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
     )  # fmt: skip
 
-    def __init__(self, state: RaceState, store: RaceStore, services: Services, wake: Callable[[], None]) -> None:
-        """`store` has the race's clock. `wake` is called when something may be due."""
-        race = state.race
+    def __init__(
+        self,
+        state: RaceState,
+        store: RaceStore,
+        services: Services,
+        wake: Callable[[], None],
+        is_replaced: Callable[[], bool],
+        host: Callable[[], Guest | None],
+    ) -> None:
+        """`store` has the race's clock. `wake` is called when something may be due. `is_replaced` returns whether
+        another race takes the place of this one, whose seats are then released, and `host` the guest who opened it.
+        """
+        race, self._is_replaced, self._host = state.race, is_replaced, host
         self._store, self._ready_ms, self._rejoining, self._wake = store, services.ready_ms, state.rejoining, wake
         self.presence = Presence(store, services.away_ms)
         self.deal_search = DealSearch(services.deal_finder, wake)
         self._bot_moves = BotMoves(services.bot_jobs, wake)
         self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
         self._watched_until = 0
-        self._saved = None if state.due_at is None else (race.stage, len(race.roster), 0, state.due_at)
+        self._saved = None if state.due_at is None else (race.stage, len(race.roster), 0, state.host, state.due_at)
         """What the store's lists have: the stage, the number of players, how far the race is behind the store's clock
-        (ms), and when it is due."""
+        (ms), the host, and when it is due."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_at: int | None = None
 
@@ -48,7 +59,7 @@ class Schedule:
         """Return the next event to write at the time `now`, or None. Starts the search for the deal, and the choice of
         bots' moves, when needed.
         """
-        if race.id in self._store.closed and (event := closing_event(race)):
+        if (race.id in self._store.closed or self._is_replaced()) and (event := closing_event(race)):
             return event
         number = None
         in_countdown = race.stage == "countdown" and not race.finished(now)
@@ -98,21 +109,22 @@ class Schedule:
         if watched and self.is_expired(race):
             self._watched_until = now + EMPTY_MS
         if (state := self._state(race)) != self._saved:
-            *_, behind_ms, due_at = state
-            if self._saved and self._saved[:3] == state[:3]:
+            *_, behind_ms, host, due_at = state
+            if self._saved and self._saved[:4] == state[:4]:
                 await self._store.live.set_due(race.id, due_at)
             else:
                 is_behind_saved = behind_ms == (self._saved[2] if self._saved else 0)
-                await self._store.live.update(race, due_at, None if is_behind_saved else behind_ms)
+                await self._store.live.update(race, due_at, None if is_behind_saved else behind_ms, host)
             self._saved = state
 
     def forget_saved(self) -> None:
         """Make ``save`` write everything again, because the store has lost it."""
         self._saved = None
 
-    def _state(self, race: Race) -> tuple[Stage, int, int, int]:
+    def _state(self, race: Race) -> tuple[Stage, int, int, Guest | None, int]:
         behind_ms = self._store.clock.behind_ms
-        return race.stage, len(race.roster), behind_ms, self._due_at(race, self.presence.last_seen) + behind_ms
+        due_at = self._due_at(race, self.presence.last_seen) + behind_ms
+        return race.stage, len(race.roster), behind_ms, self._host(), due_at
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""

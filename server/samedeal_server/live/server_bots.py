@@ -44,15 +44,14 @@ async def add_bot(room: Room, guest: Guest, registry: Registry, level: Level | N
 
 
 async def bring_bots(room: Room, registry: Registry) -> None:
-    """Let the bots of the race before join a rematch after its first player, once.
+    """Let the bots of the race before, or of the lobby that was replaced, join a race after its first player, once.
 
-    They stay away if there is no room for them or if the race before cannot be read, so that the player can race.
+    They stay away if there is no room for them, so that the player can race.
     """
-    before_id = room.race.header.follows
-    if room.race.stage != "open" or before_id is None or any(seat.server for seat in room.race.seats):
+    before = room.rejoining.bots_from
+    if room.race.stage != "open" or before is None or any(seat.server for seat in room.race.seats):
         return
     with suppress(Refused):
-        before = (await registry.room(before_id)).race
         if any(seat.server for seat in before.roster) and bots_here(registry) < MAX_BOTS:
             await room.submit(lambda race: follow_events(race, before, room.rejoining.free_seats(race)))
 

@@ -87,7 +87,8 @@ class Participant:
         if self.seat is not None and not self.owns_seat(race) and not self._took_again(race, entries):
             self._outbox.close(*REPLACED)
             return
-        if self.seat is not None and race.seats[self.seat - 1].left and not self.leaving:
+        is_expected = self.leaving or self.room.is_replaced
+        if self.seat is not None and race.seats[self.seat - 1].left and not is_expected:
             # Another process released it, assuming that this one had died.
             self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
             return

@@ -22,6 +22,7 @@ from samedeal_server.addresses import network
 from samedeal_server.live.broadcast import Update
 from samedeal_server.live.commands import Outcome
 from samedeal_server.live.hosting import submit_as_host, submit_join, unseat
+from samedeal_server.live.lobby_changes import check_not_replaced
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematches import Rematches
 from samedeal_server.live.room import Room
@@ -239,8 +240,8 @@ class Session:
             case m.Bot(level=level):
                 services.rate_limits.races.take(self._network)
                 await add_bot(at.room, guest, registry, level)
-            case m.Again(game=game):
-                await services.rematches.ask_in(at.room, guest, self._network, game=game)
+            case m.Again(game=game, options=options):
+                await services.rematches.ask_in(at.room, guest, self._network, game=game, options=options)
             case m.React():
                 registry.react(at.room, reaction := at.reaction(request))
                 return replace(reaction, re=request.id)
@@ -258,6 +259,7 @@ class Session:
         room = await registry.room(request.race)
         self._login.check_reads(room.race.header.format)
         with room.pinned():
+            await check_not_replaced(room, registry)
             await self._login.keep()
             race = await submit_join(room, guest, partial(self._join_events, request, guest), registry.live)
             await bring_bots(room, registry)

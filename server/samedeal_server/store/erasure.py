@@ -14,6 +14,7 @@ from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.connection import Store, texts
 from samedeal_server.store.guest_tokens import Guests
+from samedeal_server.store.live_races import SUMMARIES
 from samedeal_server.store.player_races import LISTED, UNLISTED
 from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
@@ -55,7 +56,7 @@ class Erasure:
         await self._store.retry("DEL", f"login:player:{player}")
         await self._reports.remove_person(player)
         for race_id in texts(await self._store.ask("ZRANGE", f"races:of:guest:{player}", 0, -1)):
-            await self._store.retry("HDEL", f"race:{{{race_id}}}:head", "host")
+            await self._store.retry_all(("HDEL", f"race:{{{race_id}}}:head", "host"), ("HDEL", SUMMARIES, race_id))
         return await self.log_out(player)
 
     async def log_out(self, player: str) -> int:

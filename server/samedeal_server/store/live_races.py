@@ -14,6 +14,7 @@ from samedeal_server.net.limits import Limit, too_many
 from samedeal_server.store import stored_replays
 from samedeal_server.store.bans import ending
 from samedeal_server.store.connection import Store, Word, texts
+from samedeal_server.store.guest_tokens import Guest
 
 DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "races:behind"
 LIFETIME_S = 2 * 86_400
@@ -67,6 +68,10 @@ class LiveRaces:
                     raise too_many(limited, f"You have {owner_limit} open races. Finish or leave one of them first.")
         if not await self._add(DUE, limit, due_at, race_id, 0):
             raise too_many("open_races", f"The server has {limit} open races, its limit. Try again later.")
+
+    async def release(self, race_id: str, owner: str) -> None:
+        """Count a race no longer towards the limit of an owner, because another one replaces it."""
+        await self._store.retry("ZREM", _owner_key(owner), race_id)
 
     async def set_due(self, race_id: str, at: int) -> None:
         """Set when something is due next in a race, whether players are connected or not."""
@@ -127,13 +132,15 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race, due_at: int, behind_ms: int | None = None) -> None:
+    async def update(self, race: Race, due_at: int, behind_ms: int | None = None, host: Guest | None = None) -> None:
         """Update when a race is due, its summary and, unless it is unlisted, its entries in the index.
+
+        A lobby that everybody has left is not in the index.
 
         `behind_ms` is how far the store's clock is ahead of the race's, because it was set during the race; None leaves
         what any process has recorded.
         """
-        summary = Listed.of(race)
+        summary = replace(Listed.of(race), host=host.name if host and race.stage == "open" else None)
         commands: list[tuple[Word, ...]] = [
             ("ZADD", DUE, due_at, race.id),
             ("HSET", SUMMARIES, race.id, json.encode(summary)),
@@ -141,10 +148,12 @@ class LiveRaces:
         if behind_ms is not None:
             commands.append(("HSET", BEHIND, race.id, behind_ms))
         if not race.options.unlisted:
-            members = _members(summary)
-            others = [replace(summary, stage=stage) for stage in LIVE_STAGES if stage != summary.stage]
+            is_abandoned = race.n > 0 and race.stage == "open" and not race.roster
+            members = () if is_abandoned else _members(summary)
+            others = [replace(summary, stage=stage) for stage in LIVE_STAGES]
             outdated = {member for other in others for member in _members(other)}.difference(members)
-            commands.append(("ZADD", INDEX, *(word for member in members for word in (0, member))))
+            if members:
+                commands.append(("ZADD", INDEX, *(word for member in members for word in (0, member))))
             commands.append(("ZREM", INDEX, *sorted(outdated)))
         await self._store.retry_all(*commands)
 
@@ -195,10 +204,15 @@ class LiveRaces:
 
     # Removed players.
 
-    async def bar(self, race_id: str, player: str) -> None:
-        """Bar a player from taking a seat in a race."""
-        key = _removed_key(race_id)
-        await self._store.retry_all(("SADD", key, player), ("EXPIRE", key, LIFETIME_S))
+    async def bar(self, race_id: str, *players: str) -> None:
+        """Bar players from taking a seat in a race."""
+        if players:
+            key = _removed_key(race_id)
+            await self._store.retry_all(("SADD", key, *players), ("EXPIRE", key, LIFETIME_S))
+
+    async def barred(self, race_id: str) -> list[str]:
+        """Return the players who are barred from taking a seat in a race."""
+        return texts(await self._store.ask("SMEMBERS", _removed_key(race_id)))
 
     async def is_barred(self, race_id: str, player: str) -> bool:
         """Return whether a player is barred from taking a seat in a race."""

@@ -35,11 +35,12 @@ class RaceLog:
         self._create = store.script("create.lua")
         self._delete_empty = store.script("delete_empty.lua")
 
-    async def create(self, header: Header, digest: str, host: Guest | None = None) -> bool:
-        """Create the log of a race and return whether its id was free. Safe to repeat."""
-        words: list[Word] = [header_bytes(header), digest]
-        if host:
-            words.append(json.encode(host))
+    async def create(self, header: Header, digest: str, host: Guest | None = None, replaces: str | None = None) -> bool:
+        """Create the log of a race and return whether its id was free. Safe to repeat.
+
+        `replaces` is the race in whose place the host opens it.
+        """
+        words: list[Word] = [header_bytes(header), digest, json.encode(host) if host else "", replaces or ""]
         return bool(await self._create.run([head_key(header.race)], words))
 
     async def header(self, race_id: str) -> Header | None:
@@ -51,6 +52,11 @@ class RaceLog:
         """Return the guest who opened a race, or None if it has no log or no host."""
         text = await self._store.ask("HGET", head_key(race_id), "host")
         return None if text is None else _read(_host_decoder, text)
+
+    async def replaces(self, race_id: str) -> str | None:
+        """Return the race in whose place the host has opened a race, if it did."""
+        text: bytes | None = await self._store.ask("HGET", head_key(race_id), "replaces")
+        return None if text is None else text.decode()
 
     async def head(self, race_id: str) -> tuple[int, str]:
         """Return the number and digest of the last entry. The number is 0 for an empty log and -1 for a missing one."""

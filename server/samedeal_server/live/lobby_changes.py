@@ -1,0 +1,110 @@
+"""Changes of a race before its countdown: the host opens another race in its place, since no header is ever edited.
+
+The lobby is its successor's as a finished race is its rematch's: everybody who has it open learns of the new race, its
+link leads there, its seats are released, and nobody can join it any more.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from samedeal.errors import Refused
+from samedeal.game import Game
+from samedeal.race.events import Header
+from samedeal.race.race import Race
+from samedeal.wire.documents import Listed, RaceSummary
+from samedeal_server.live.opening import DAILY_OPTIONS, Quotas, checked_game, race_options
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.rematch_lobbies import as_rematch
+from samedeal_server.live.room import Room
+from samedeal_server.store.guest_tokens import Guest
+from samedeal_server.store.successors import Successor
+
+REPLACED = "The host has changed the game or its options. Join the new race."
+Choice = int | float | bool | str
+NONE: Final[Mapping[str, Choice]] = {}
+
+
+async def check_not_replaced(room: Room, registry: Registry) -> None:
+    """Raise Refused("untimely") if a lobby was replaced. This process may not have heard of it yet."""
+    if room.race.stage != "open":
+        return
+    if room.rematch is None and (rematch := await registry.rematch_lobbies.successor(room.race.id)):
+        room.announce(rematch)
+    if room.is_replaced:
+        raise Refused("untimely", REPLACED)
+
+
+async def replacement(lobby: Listed, registry: Registry) -> Listed | RaceSummary | None:
+    """Return the newest race with which the host has replaced a lobby, or None. Raises as ``Registry.room``."""
+    found: Listed | RaceSummary = lobby
+    while isinstance(found, Listed) and found.stage == "open":
+        if (successor := await registry.archive.successors.get(found.race)) is None:
+            break
+        found = await registry.summary(successor.header.race)
+    return found if found is not lobby else None
+
+
+class LobbyChanges:
+    """Replaces lobbies."""
+
+    def __init__(self, registry: Registry, quotas: Quotas) -> None:
+        self._registry, self._quotas = registry, quotas
+        self._successors = registry.archive.successors
+
+    async def change(
+        self, room: Room, guest: Guest, client: str, *, game: str | None = None, options: Mapping[str, Choice] = NONE
+    ) -> tuple[Room, bool]:
+        """Return the race that replaces a lobby, and whether it was opened for this request by the `guest`, its host.
+
+        `game` is the slug of another game, and `options` are those that change. Raises Refused("bad-request"),
+        Refused("not-found"), Refused("not-allowed"), and the errors of ``Registry.create``.
+        """
+        race, follows = room.race, room.race.header.follows
+        successor, is_new = await self._successors.get(race.id), False
+        if successor is None:
+            opened = await self._open(race, guest, client, checked_game(game) if game else race.game, options)
+            mine = Successor(opened, guest.name, guest.player)
+            successor = await self._successors.put(race.id, mine, replacing=None)
+            is_new = successor == mine
+        if follows:
+            await self._successors.put(follows, successor, replacing=Successor(race.header, guest.name, guest.player))
+        new = await self._registry.room(successor.header.race)
+        await self._registry.rematch_lobbies.announce(race.id, as_rematch(new))
+        return new, is_new
+
+    async def _open(
+        self, race: Race, guest: Guest, client: str, game: type[Game], options: Mapping[str, Choice]
+    ) -> Header:
+        """Open the race that replaces a lobby. The variant and an open or daily deal stay with the game."""
+        registry, before = self._registry, race.header
+        is_same = game is race.game
+        seed, daily = (before.seed, before.daily) if is_same else (None, False)
+        kept = _options_kept(race, is_same=is_same, daily=daily)
+        variant = before.variant if is_same else {}
+        variant, chosen = race_options(game, seed=seed, daily=daily, variant=variant, options=kept | dict(options))
+        ghosts = before.ghosts if is_same else ()
+        if ghosts and before.options.unlisted and not chosen.unlisted:
+            raise Refused("not-allowed", "A race against the ghosts of an unlisted race stays unlisted.")
+        if not daily:
+            registry.deal_finder.check(game, chosen.filter, client)
+        owners = self._quotas.take(client, guest.player)
+        await registry.live.release(race.id, f"guest:{guest.player}")
+        new = await registry.create(
+            game, variant, seed, chosen, daily=daily, ghosts=ghosts, owners=owners, host=guest, replaces=before
+        )
+        await registry.live.bar(new.race.id, *await registry.live.barred(race.id))
+        return new.race.header
+
+
+def _options_kept(race: Race, *, is_same: bool, daily: bool) -> dict[str, Any]:
+    """Return the options that a race has in common with the one that replaces it."""
+    options: dict[str, Any] = to_builtins(race.options)
+    if daily:
+        return {name: value for name, value in options.items() if name in DAILY_OPTIONS}
+    if is_same:
+        return options | {"filter": race.options.filter}
+    if race.options.limit_ms == race.game.limit_ms:
+        del options["limit_ms"]
+    return {name: value for name, value in options.items() if name != "filter"}

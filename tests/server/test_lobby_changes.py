@@ -1,0 +1,245 @@
+"""The host of a race changes the game and the options before the countdown: another race replaces the lobby."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from samedeal.commitments import nonce_commitment
+from samedeal.race.events import Options
+from samedeal.wire import messages as m
+from support.logged_server import request
+from support.servers import Racer, Server, racers, resign_all
+from support.sessions import refused, viewed
+from support.stores import until
+
+pytestmark = pytest.mark.tier(2)
+
+
+@pytest.fixture(scope="module")
+def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
+    with Server(store_url) as one, Server(store_url) as two:
+        yield one, two
+
+
+async def hosted(host: Racer, *others: Racer, server: Server, **options: Any) -> str:
+    """Seat players in a race that the first of them has opened. Return its id."""
+    race = server.create("corners", token=host.token, start_delay_ms=0, **options)
+    for player in (host, *others):
+        viewed(await player.join(race))
+    return race
+
+
+async def changed(host: Racer, **fields: Any) -> m.Rematch:
+    """Change the race as its host, and return the one that replaces it."""
+    found = viewed(await host.ask(m.Again, **fields)).next
+    assert found
+    return found
+
+
+def names(view: m.View) -> list[str]:
+    return [standing.name for standing in view.standings]
+
+
+def header_of(server: Server, race: str) -> Any:
+    return json.loads(server.get(f"/api/v1/races/{race}")[1])["header"]
+
+
+async def test_everybody_in_the_lobby_gets_the_new_race_and_nobody_is_ready_there(pair: tuple[Server, Server]) -> None:
+    one, two = pair
+    async with racers(one, "Ada", "Eve") as (ada, eve), racers(two, "Ben") as (ben,):
+        old = await hosted(ada, ben, server=one, limit_ms=300_000, undo=False)
+        viewed(await eve.ask(m.Watch, race=old))
+        viewed(await ben.ask(m.Ready))
+        new = await changed(ada, game="the-edge", options={"limit_ms": 60_000, "attempts": 2})
+        assert (new.game, new.by, new.stage) == ("the-edge", "Ada", "open")
+        for player in (ada, ben, eve):
+            view = await player.until(lambda view: view.next is not None)
+            assert (view.stage, view.host, view.clock_ms) == ("cancelled", None, None)
+            assert view.next
+            assert view.next.race == new.race
+        for player in (ada, ben):
+            view = viewed(await player.join(new.race))
+            assert {standing.outcome for standing in view.standings} == {"waiting"}
+        header = header_of(two, new.race)
+        assert header["options"] == {
+            "limit_ms": 60_000,
+            "attempts": 2,
+            "undo": False,
+            "start_delay_ms": 0,
+            "filter": "certified/1",
+        }
+        assert "follows" not in header
+        assert view.host == m.Host(name="Ada", seat=1)
+        for player in (ada, ben):
+            await player.ask(m.Ready)
+        await asyncio.gather(ada.dealt(), ben.dealt())
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["one process", "another process"])
+async def test_the_old_race_cannot_be_joined_and_its_link_leads_to_the_new_one(
+    at: int, pair: tuple[Server, Server]
+) -> None:
+    async with racers(pair[0], "Ada") as (ada,), racers(pair[at], "Cy") as (cy,):
+        old = await hosted(ada, server=pair[0])
+        first = await changed(ada, options={"undo": False})
+        viewed(await ada.join(first.race))
+        new = await changed(ada, game="gallery")
+        viewed(await ada.join(new.race))
+        assert refused(await cy.join(old), "untimely", "The host has changed the game")
+        view = viewed(await cy.ask(m.Watch, race=old))
+        assert (view.stage, view.next and view.next.race) == ("cancelled", first.race)
+        server = pair[at]
+        for path in ("r", "w", "o"):
+            page = request(server, "GET", f"/{path}/{old}", Accept="text/html")
+            assert (page.status, page.headers["location"]) == (307, f"/{path}/{new.race}")
+        text = request(server, "GET", f"/r/{old}", Accept="text/plain", User_Agent="curl/8").body.decode()
+        assert text.startswith("Ada challenges you to Gallery. 1 of 8 seats taken.\n")
+        assert f"samedeal join {server.url}/r/{new.race}\n" in text
+        listed = [race["race"] for race in request(server, "GET", "/api/v1/races?limit=100").json["races"]]
+        assert new.race in listed
+        assert not {old, first.race} & {*listed}
+
+
+async def test_seats_are_released_and_the_stream_of_the_old_race_ends(pair: tuple[Server, Server]) -> None:
+    one, two = pair
+    async with racers(one, "Ada", "Ben") as (ada, ben):
+        old = await hosted(ada, ben, server=one)
+        stream = asyncio.create_task(asyncio.to_thread(two.get, f"/api/v1/races/{old}/events"))
+        await changed(ada, options={"undo": False})
+        lines = [json.loads(line) for line in (await stream)[1].splitlines() if line]
+        assert lines[-1]["stage"] == "cancelled"
+        assert lines[-1]["next"]["by"] == "Ada"
+        for player in (ada, ben):
+            await player.until(lambda view: not view.standings and view.seat is None)
+
+
+async def test_an_open_deal_stays_with_its_game_and_a_daily_one_keeps_its_rules(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada") as (ada,):
+        race = one.create("corners", seed="7", variant={"refill": "waste"}, token=ada.token)
+        viewed(await ada.join(race))
+        new = await changed(ada, options={"limit_ms": 60_000})
+        header = header_of(one, new.race)
+        assert (header["seed"], header["variant"], header["options"]) == (
+            "7",
+            {"refill": "waste"},
+            {"limit_ms": 60_000},
+        )
+        viewed(await ada.join(new.race))
+        header = header_of(one, (await changed(ada, game="gallery")).race)
+        assert {"seed", "variant"}.isdisjoint(header)
+        opening = {"game": "corners", "daily": True, "options": {"max_racers": 4}}
+        headers = {"Authorization": f"Bearer {ada.token}"}
+        race = json.loads(one.get("/api/v1/races", opening, **headers)[1])["race"]
+        viewed(await ada.join(race))
+        assert refused(await ada.ask(m.Again, options={"undo": False}), "bad-request", "takes the options")
+        header = header_of(one, (await changed(ada, options={"max_racers": 2})).race)
+        assert (header["daily"], header["options"]["max_racers"]) == (True, 2)
+
+
+async def test_only_the_host_changes_a_race_and_only_before_the_countdown(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben") as (ada, ben):
+        await hosted(ada, ben, server=one)
+        assert refused(await ben.ask(m.Again, game="gallery"), "untimely", "when the race is over")
+        assert refused(await ada.ask(m.Again), "untimely", "when the race is over")
+        assert refused(await ada.ask(m.Again, options={"seats": 2}), "bad-request", "seats")
+        assert refused(await ada.ask(m.Again, options={"limit_ms": 0}), "bad-request", "limit_ms")
+        assert refused(await ada.ask(m.Again, game="poker"), "not-found", "poker")
+        for player in (ada, ben):
+            await player.ask(m.Ready)
+        await asyncio.gather(ada.dealt(), ben.dealt())
+        assert refused(await ada.ask(m.Again, game="gallery"), "untimely")
+        await resign_all((ada, ben))
+        await ada.until(lambda view: view.stage == "over")
+        assert refused(await ada.ask(m.Again, options={"undo": False}), "bad-request", "inherits everything")
+
+
+async def test_a_repeated_request_leads_to_the_same_race(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben") as (ada, ben):
+        old = await hosted(ada, ben, server=one)
+        headers = {"Authorization": f"Bearer {ada.token}"}
+        body = {"again": old, "game": "gallery", "options": {"undo": False}}
+        first, second = (one.get("/api/v1/races", body, **headers) for _ in range(2))
+        assert (first[0], second[0]) == (201, 200)
+        race = json.loads(first[1])["race"]
+        assert json.loads(second[1])["race"] == race
+        assert (await changed(ben)).race == race
+
+
+async def test_bots_and_reserved_seats_move_to_the_new_race_and_removed_players_do_not(
+    pair: tuple[Server, Server],
+) -> None:
+    one, two = pair
+    async with racers(one, "Ada", "Ben", "Cy", "Dee") as (ada, ben, cy, dee), racers(two, "Eve") as (eve,):
+        old = await hosted(ada, ben, cy, server=one, max_racers=4)
+        viewed(await ada.ask(m.Remove, seat=3))
+        viewed(await ada.ask(m.Bot, level="expert"))
+        new = await changed(ada, options={"undo": False})
+        assert viewed(await ada.join(new.race)).levels == {2: "expert"}
+        viewed(await dee.join(new.race))
+        assert refused(await eve.join(new.race), "race-full", "reserved")
+        assert viewed(await ada.ask(m.Ready)).awaited == ("Ben",), "the bot does not start the race without Ben"
+        view = viewed(await ben.join(new.race))
+        assert (names(view), view.awaited) == (["Ada", "Joker", "Dee", "Ben"], ())
+        await cy.connect(two)
+        assert refused(await cy.join(new.race), "not-allowed", "The host has removed you")
+        assert refused(await cy.join(old), "untimely", "The host has changed")
+
+
+async def test_programs_in_the_lobby_have_a_moment_to_follow(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben", "bob") as (ada, ben, bob):
+        old = await hosted(ada, ben, server=one)
+        promise = nonce_commitment(old, bob.nonce)
+        viewed(await bob.ask(m.Join, race=old, commitment=promise, bot=True))
+        new = await changed(ada, options={"undo": False})
+        for player in (ada, ben):
+            viewed(await player.join(new.race))
+            view = viewed(await player.ask(m.Ready))
+        assert (view.stage, view.awaited) == ("open", ("bob",))
+
+
+async def test_a_changed_rematch_still_follows_the_race_before(pair: tuple[Server, Server]) -> None:
+    one, two = pair
+    async with racers(one, "Ada", "Ben") as (ada, ben), racers(two, "Cy") as (cy,):
+        first = await hosted(ada, ben, cy, server=one, best_of=3)
+        for player in (ada, ben, cy):
+            await player.ask(m.Ready)
+        await asyncio.gather(*(player.dealt() for player in (ada, ben, cy)))
+        await resign_all((ada, ben, cy))
+        for player in (ada, ben, cy):
+            await player.until(lambda view: view.stage == "over")
+        lobby = await changed(ada)
+        viewed(await ada.join(lobby.race))
+        new = await changed(ada, game="gallery")
+        header = header_of(one, new.race)
+        assert (header["follows"], header["game"], header["options"]["best_of"]) == (first, "gallery", 3)
+        for player in (ben, cy):
+            view = await player.until(lambda view: view.next is not None and view.next.race == new.race)
+            assert view.next
+            assert view.next.game == "gallery"
+            assert (await changed(player)).race == new.race
+        for player in (ada, ben, cy):
+            viewed(await player.join(new.race))
+            await player.ask(m.Ready)
+        await asyncio.gather(*(player.dealt() for player in (ada, ben, cy)))
+        await resign_all((ada, ben, cy))
+        await two.replay(new.race)
+        await until(lambda: len(json.loads(one.get(f"/api/v1/races/{first}/evening")[1])["races"]) == 2)
+
+
+async def test_changes_do_not_use_up_how_many_races_the_host_may_open(store_url: str) -> None:
+    with Server(store_url, open_races_per_guest="1") as server:
+        async with racers(server, "Ada") as (ada,):
+            await hosted(ada, server=server)
+            for undo in (False, True, False):
+                new = await changed(ada, options={"undo": undo})
+                viewed(await ada.join(new.race))
+            assert Options(**header_of(server, new.race)["options"]).undo is False
+            headers = {"Authorization": f"Bearer {ada.token}"}
+            assert server.get("/api/v1/races", {"game": "corners"}, **headers)[0] == 429
