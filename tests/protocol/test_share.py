@@ -187,8 +187,8 @@ def test_race_in_progress_is_shared_as_spectators_see_it() -> None:
 
 def test_the_card_of_an_open_race_names_its_host() -> None:
     race = SharedRace.of(opened("corners").race, "Ada")
-    assert "Ada invites you to Corners" in words(race)
-    assert card.description(race).startswith("Same Deal: Ada invites you to Corners. ")
+    assert "Ada challenges you to Corners" in words(race)
+    assert card.description(race).startswith("Same Deal: Ada challenges you to Corners. ")
     assert shared(ADA, host="Ada").invitation is None
     assert SharedRace.of(opened("corners").race).invitation is None
 

@@ -68,7 +68,7 @@ async def test_new_guest_is_the_host_of_its_first_race(server: LoggedServer, oth
     race = other.create("corners", token=token)
     assert request(server, "GET", f"/api/v1/races/{race}").json["host"] == {"name": "Zo\u00eb"}
     page = request(server, "GET", f"/r/{race}", Accept="text/html").body.decode()
-    assert '<meta property="og:description" content="Zo\u00eb invites you to Corners. 0 of 8 seats taken.">' in page
+    assert '<meta property="og:description" content="Zo\u00eb challenges you to Corners. 0 of 8 seats taken.">' in page
     async with await Line.open(server) as line:
         welcome = await line.ask("hello", token=token)
         assert isinstance(welcome, m.Welcome)

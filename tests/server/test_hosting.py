@@ -59,8 +59,10 @@ async def test_views_of_an_open_race_name_the_host(redis_url: str) -> None:
             assert viewed(await ada.join(race)).host == m.Host(name="Ada", seat=2)
             assert json.loads(server.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Ada", "seat": 2}
             page = server.get(f"/r/{race}", Accept="text/html")[1].decode()
-            assert 'og:description" content="Ada invites you to Corners. 2 of 8 seats taken."' in page
-            assert b"Ada invites you to Corners" in server.get(f"/api/v1/races/{race}/card.svg")[1]
+            assert 'og:title" content="Ada challenges you to Corners · Same Deal"' in page
+            assert 'og:description" content="Ada challenges you to Corners. 2 of 8 seats taken."' in page
+            assert page.partition("</title>")[0].endswith("<title>Ada challenges you to Corners · Same Deal")
+            assert b"Ada challenges you to Corners" in server.get(f"/api/v1/races/{race}/card.svg")[1]
             for racer in (ada, bo):
                 await racer.ask(m.Ready)
             assert (await bo.dealt()).host is None

@@ -58,8 +58,8 @@ class SharedRace(Struct, frozen=True, kw_only=True):
 
     @property
     def invitation(self) -> str | None:
-        """Who invites to an open race, as in ``Ada invites you to Corners``; None if it has no host."""
-        return f"{self.host} invites you to {self.title}" if self.host and self.stage == "open" else None
+        """Who invites to an open race, as in ``Ada challenges you to Corners``; None if it has no host."""
+        return f"{self.host} challenges you to {self.title}" if self.host and self.stage == "open" else None
 
     @property
     def names(self) -> dict[int, str]:

@@ -10,16 +10,18 @@ from typing import Final
 from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from samedeal.race.race import Stage
 from samedeal.share import preview_picture as card
 from samedeal.wire.documents import Listed
 from samedeal_server.api.deal_codes import Deal
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, H, ResponseSpec, route
 from samedeal_server.api.page_files import MEDIA_TYPES, PageFiles
 from samedeal_server.live.dailies import day_of
+from samedeal_server.live.lobby_changes import replacement
 from samedeal_server.live.opening import checked_game
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.requests import below_root_path, route_path
@@ -68,6 +70,13 @@ HERO: Final = """<div class="home"><section class="hero">
 <p>Everyone gets the same cards at the same moment, and afterwards <a href="/verify">anyone can verify</a> who won.</p>
 </section></div>"""
 """The beginning of the front page, as its module shows it."""
+STATES: Final[Mapping[Stage, str]] = {
+    "countdown": "the race is about to start.",
+    "running": "the race is running.",
+    "over": "the race is over.",
+    "cancelled": "the race was cancelled.",
+}
+"""How previews describe races after the lobby."""
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
 """What only programs request."""
@@ -108,24 +117,32 @@ class Page:
     @page("/o/{race}", *RACE_REFUSALS)
     @page("/replay/{race}", *RACE_REFUSALS)
     async def race(self, request: Request, race: str, base: str) -> Response:
-        """The invitation to a race, with its state; for other clients, how to join it."""
+        """The invitation to a race, with its state; for other clients, how to join it. The link to a race that its host
+        has replaced leads to the new one.
+        """
         summary, content, host = await self._registry.summary(race), "", None
-        title = GAMES[summary.game].title if summary.game in GAMES else summary.game
+        path = route_path(request.scope)
+        if isinstance(summary, Listed) and (new := await replacement(summary, self._registry)):
+            if _wants_page(request):
+                return RedirectResponse(f"{self._settings.root_path}{path.removesuffix(race)}{new.race}", headers=VARY)
+            summary = new
+        title = game = GAMES[summary.game].title if summary.game in GAMES else summary.game
         commands = ("Replay:  samedeal replay", "Verify:  samedeal verify")
         if isinstance(summary, Listed):
             if summary.stage == "open" and summary.max_racers > 1:
                 host = await self._registry.host(summary.race)
             seats = f"{summary.racers} of {summary.max_racers} seats taken."
-            description = f"{title}: race {summary.race} is {summary.stage}, {seats}"
-            if summary.stage == "open" and route_path(request.scope).startswith("/r/"):
-                content = _invitation(summary, host.name if host else "", title, seats)
+            if summary.stage == "open" and path.startswith("/r/"):
+                content = _invitation(summary, host.name if host else "", game, seats)
+            description = f"{game}: {STATES.get(summary.stage, seats)}"
             if host:
-                description = f"{host.name} invites you to {title}. {seats}"
+                title = f"{host.name} challenges you to {game}"
+                description = f"{title}. {seats}"
             if summary.stage in LIVE_STAGES:
                 commands = ("Join:   samedeal join", "Watch:  samedeal watch")
         else:
             racers = ", ".join(standing.name for standing in summary.standings)
-            description = f"{title}: race {summary.race} is over" + (f", raced by {racers}." if racers else ".")
+            description = f"{game}: the race is over" + (f", raced by {racers}." if racers else ".")
         link = f"{base}/r/{summary.race}"
         text = "\n".join([description, "", *(f"{command} {link}" for command in commands)])
         tags = {
@@ -137,7 +154,7 @@ class Page:
             "og:image:alt": description,
             "twitter:card": "summary_large_image",
         }
-        return self._respond(request, f"{title} · {summary.race}", description, text, tags, content)
+        return self._respond(request, title, description, text, tags, content, game)
 
     @page("/solution/{race}", *RACE_REFUSALS)
     async def solution(self, request: Request, race: str, base: str) -> Response:
@@ -200,14 +217,15 @@ class Page:
         text: str,
         tags: Mapping[str, str] = NO_TAGS,
         content: str | None = None,
+        game: str = "",
     ) -> Response:
         """Return the page or the text, whichever the client wants.
 
         `title` is without the program's. `tags` are more tags of the page by name. `content` is the HTML that it shows
-        first; by default, the title and the description.
+        first; by default, the title and the description. `game` is the title of the game that it names above it.
         """
         if _wants_page(request):
-            return self._html(request, title, description, HTTPStatus.OK, tags, content)
+            return self._html(request, title, description, HTTPStatus.OK, tags, content, game)
         return PlainTextResponse(f"{text}\n", headers=VARY)
 
     def _html(
@@ -218,6 +236,7 @@ class Page:
         status: int,
         tags: Mapping[str, str] = NO_TAGS,
         content: str | None = None,
+        game: str = "",
     ) -> Response:
         path, subject = route_path(request.scope), escape(title or TITLE)
         title = f"{title} · {TITLE}" if title else TITLE
@@ -225,8 +244,7 @@ class Page:
         if content is None:
             content = f"<h1>{subject}</h1>\n<p>{escape(description)}</p>"
         else:
-            game = subject.partition(" · ")[0]
-            shell = shell.replace(FACTS, f'<span class="what">{game}</span>' if tags else "")
+            shell = shell.replace(FACTS, f'<span class="what">{escape(game)}</span>' if game else "")
         shell = shell.replace(CONTENT, content)
         shell = shell.replace(f"<title>{TITLE}</title>", f"<title>{escape(title)}</title>")
         for name, text in (("og:title", title), ("description", description), ("og:description", description)):
@@ -246,7 +264,7 @@ class Page:
 
 def _invitation(race: Listed, host: str, title: str, seats: str) -> str:
     """Return the beginning of the page of an open race, as its module shows it."""
-    heading = f"<bdi>{escape(host)}</bdi> invites you to {escape(title)}" if host else escape(title)
+    heading = f"<bdi>{escape(host)}</bdi> challenges you to {escape(title)}" if host else escape(title)
     text = "Play alone, against the clock." if race.max_racers == 1 else f"Everyone gets the same cards. {seats}"
     return f'<div class="card-form"><h1>{heading}</h1>\n<p>{text}</p></div>'
 
