@@ -126,7 +126,11 @@ def test_store_url_is_accepted(url: str) -> None:
         ("SAMEDEAL_PUBLIC_URL", "race.example", "SAMEDEAL_PUBLIC_URL is race.example; expected https:// or"),
         ("SAMEDEAL_PUBLIC_URL", "https://race.example/daily", "SAMEDEAL_PUBLIC_URL is https://race.example/daily;"),
         ("SAMEDEAL_FRAME_ANCESTORS", "example.org", "SAMEDEAL_FRAME_ANCESTORS is example.org; expected none, *, or"),
-        ("SAMEDEAL_FRAME_ANCESTORS", "https://a.example; script-src *", "SAMEDEAL_FRAME_ANCESTORS is https://a.example;"),
+        (
+            "SAMEDEAL_FRAME_ANCESTORS",
+            "https://a.example; script-src *",
+            "SAMEDEAL_FRAME_ANCESTORS is https://a.example;",
+        ),
         ("REDIS_URL", "localhost:6379", "REDIS_URL is localhost:6379; expected redis://…"),
         ("REDIS_URL", "unix://relative", "REDIS_URL is unix://relative; expected"),
         ("REDIS_URL", "redis+cluster://h/2", "REDIS_URL is redis+cluster://h/2; expected"),

@@ -174,7 +174,7 @@ class Registry:
         if (opened := await self.opener.open(header, host, replaces)) is None:
             return None
         logger.info("opened a race of %s", header.game, extra=about(race=header.race))
-        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header))
+        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header, replaces))
         if header.race not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[header.race] = Room(state, self._services)
         return self._rooms[header.race]
