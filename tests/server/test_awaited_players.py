@@ -224,7 +224,7 @@ async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rem
             view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
             assert view.next
             assert (view.clock_ms, view.next.players) == (None, ())
-            assert refused(await cy.join(race_id), "untimely", "before the countdown")
+            assert refused(await cy.join(race_id), "untimely", "The race has started.")
             viewed(await cy.ask(m.Watch, race=race_id))
             for player in (ada, ben):
                 await player.ask(m.Resign)
