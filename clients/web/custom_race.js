@@ -130,7 +130,7 @@ function settingsOf({ game, seed, daily, options, head_start: headStart }) {
     spectators: options.spectators ?? "progress",
     "best-of": options.best_of ?? 1,
     unlisted: options.unlisted ?? false,
-    filter: options.filter,
+    filter: options.filter ?? "any",
     seconds: headStart ? headStart.ms / 1000 : "",
   };
 }
