@@ -50,8 +50,8 @@ export class CustomRace {
     ]);
     const handicap = this.header && !this.header.daily ? [this.ahead, number("Seconds ahead", "seconds", { min: "1", max: "600" })] : null;
     const others = [
-      number("Maximum racers", "most", { min: "1", max: "32", placeholder: "8" }),
-      labelled("Match", select({ id: "best-of" }, Object.entries(MATCHES))),
+      number("Maximum racers", "max_racers", { min: "1", max: "32", placeholder: "8" }),
+      labelled("Match", select({ id: "best_of" }, Object.entries(MATCHES))),
       box("Unlisted", "unlisted", false),
     ];
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
@@ -69,7 +69,7 @@ export class CustomRace {
 
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
-    const { game, deal, limit, "best-of": bestOf } = this.element.elements;
+    const { game, deal, limit, best_of: bestOf } = this.element.elements;
     if (this.header && game.value !== this.header.game) deal.value = "";
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const texts = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
@@ -98,7 +98,7 @@ export class CustomRace {
 
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
-    const { game, deal, seed, limit, most, undo, attempts, spectators, "best-of": bestOf, unlisted } = this.element.elements;
+    const { game, deal, seed, limit, max_racers: most, undo, attempts, spectators, best_of: bestOf, unlisted } = this.element.elements;
     const { limit_ms: usualMs, filters } = this.games.get(game.value);
     /** @type {Record<string, any>} */
     const options = { ...(solo ? SOLO : { max_racers: Number(most.value || 8) }), unlisted: solo || unlisted.checked };
@@ -117,20 +117,13 @@ export class CustomRace {
   }
 }
 
-/** The values of the fields that show the options of a race. */
-function settingsOf({ game, seed, daily, options, head_start: headStart }) {
-  return {
-    game,
-    seed: seed ?? "",
-    deal: daily ? "daily" : seed === undefined ? "" : "open",
-    limit: options.limit_ms / 60_000,
-    most: options.max_racers ?? 8,
-    attempts: options.attempts || "",
-    undo: options.undo ?? true,
-    spectators: options.spectators ?? "progress",
-    "best-of": options.best_of ?? 1,
-    unlisted: options.unlisted ?? false,
-    filter: options.filter ?? "any",
-    seconds: headStart ? headStart.ms / 1000 : "",
-  };
-}
+/** The values of the fields that show the options of a race. Those without a value have the default. */
+const settingsOf = ({ game, seed = "", daily, options, head_start: headStart }) => ({
+  ...options,
+  filter: options.filter ?? "any",
+  game,
+  seed,
+  deal: daily ? "daily" : seed && "open",
+  limit: options.limit_ms / 60_000,
+  seconds: headStart ? headStart.ms / 1000 : "",
+});
