@@ -25,7 +25,9 @@ export class CustomRace {
       else if (field) field.value = value;
     }
     this.updateForm();
-    if (this.filter && settings.filter) this.filter.value = settings.filter;
+    if (!this.filter || !settings.filter) return;
+    this.filter.value = settings.filter;
+    this.filter.value ||= ""; // the usual one is not listed
   }
 
   createForm(change) {
