@@ -16,7 +16,6 @@ from support.browser import (
     solo,
     take_seat,
     wait_for_deal,
-    wait_until,
 )
 from support.servers import Server, racers
 from support.sessions import viewed
@@ -156,7 +155,8 @@ async def test_the_host_gives_a_player_a_head_start(server: Server, page: Page) 
         await page.select_option("#ahead", label="Bo")
         await page.fill("#seconds", "20")
         await page.click("button:text-is('Change')")
-        await wait_until(page, f"location.href !== '{first}'")
+        await page.wait_for_url(lambda url: url != first)
+        await page.wait_for_selector("#ready")
         await bo.join(page.url.rpartition("/")[2])
         await page.wait_for_selector("text=Bo starts 20 s ahead.")
         await page.click(".terms > summary")
