@@ -110,11 +110,11 @@ async def test_browser_and_server_verify_the_replay(kind: str, server: Server, p
     replay = await played(server, "the-edge", filter="certified/1" if kind == "true" else "any")
     n, other = altered(replay)
     content, label, verdict = {
-        "true": (codec.encode(replay, "json"), "verified (key known)", "Verified ✓ Every move"),
-        "altered": (json.dumps(other).encode(), f"refused (moves, entry {n})", "Verification failed ✗"),
+        "true": (codec.encode(replay, "json"), "genuine, signed by this server", "Verified ✓ Every move"),
+        "altered": (json.dumps(other).encode(), "not genuine: it has an illegal move", "Verification failed ✗"),
         "forged": (
             codec.encode(forged(replay), "json"),
-            "verified, key unknown",
+            "consistent, but signed with an unknown key",
             "Not signed with a key of this server ✗",
         ),
     }[kind]
@@ -143,8 +143,10 @@ async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server
     await page.route("**/api/v1/verify", send)
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
-        "Checked by your browser, not by us": "verified (key known)",
-        "Checked by this server": {"refused": "refused (moves, entry 3)"}.get(outcome, "verified, key unknown"),
+        "Checked by your browser, not by us": "genuine, signed by this server",
+        "Checked by this server": {"refused": "not genuine: it has an illegal move"}.get(
+            outcome, "consistent, but signed with an unknown key"
+        ),
     }
     assert await page.locator("text=Your browser and this server do not agree").count() == 1
     assert await page.locator(".verdict.good").count() == 0
@@ -160,7 +162,7 @@ async def test_browser_verifies_while_the_server_refuses_to(server: Server, page
     await page.route("**/api/v1/verify", refuse)
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
-        "Checked by your browser, not by us": "verified (key known)",
+        "Checked by your browser, not by us": "genuine, signed by this server",
         "Checked by this server": "It takes too long.",
     }
     assert "Verified ✓ Every move" in await page.inner_text(".checks .verdict")
@@ -177,7 +179,7 @@ async def test_signature_is_checked_by_the_server_only(server: Server, page: Pag
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
         "Checked by your browser, not by us": "not checked: signature",
-        "Checked by this server": "verified (key known)",
+        "Checked by this server": "genuine, signed by this server",
     }
     text = await page.inner_text(".checks")
     assert "Verified ✓ by this server, but not completely by your browser." in text
@@ -201,8 +203,8 @@ async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Ser
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
         outcomes = await both_outcomes(page)
-        assert re.fullmatch(r"refused \(receipts, entry \d+\)", outcomes["Checked by your browser, not by us"])
-        assert outcomes["Checked by this server"] == "verified, key unknown"
+        assert outcomes["Checked by your browser, not by us"] == "not genuine: it differs from the receipts"
+        assert outcomes["Checked by this server"] == "consistent, but signed with an unknown key"
         assert "Verification failed ✗" in await page.inner_text(".checks .verdict")
 
 
