@@ -1,7 +1,6 @@
 """The replay page in a real browser."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -108,7 +107,7 @@ async def serve_replay(page: Page, race_id: str, content: bytes) -> None:
 @pytest.mark.parametrize("kind", ["true", "altered", "forged"])
 async def test_browser_and_server_verify_the_replay(kind: str, server: Server, page: Page) -> None:
     replay = await played(server, "the-edge", filter="certified/1" if kind == "true" else "any")
-    n, other = altered(replay)
+    _, other = altered(replay)
     content, label, verdict = {
         "true": (codec.encode(replay, "json"), "genuine, signed by this server", "Verified ✓ Every move"),
         "altered": (json.dumps(other).encode(), "not genuine: it has an illegal move", "Verification failed ✗"),

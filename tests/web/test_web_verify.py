@@ -61,7 +61,7 @@ def write(file: Path, content: Any) -> Path:
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_dropped_file_is_verified_offline(slug: str, server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, slug)
-    n, other = altered(replay)
+    _, other = altered(replay)
     own, foreign = replay.signature.key, forged(replay)
     assert foreign.signature.key == FORGER != own
     requests = await open_verifier(page, server)
@@ -186,7 +186,7 @@ async def test_long_race_shows_progress(server: Server, page: Page, tmp_path: Pa
 
 async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, page: Page, tmp_path: Path) -> None:
     replay = finished("the-edge")
-    n, content = altered(replay)
+    _, content = altered(replay)
     await page.goto(server.url)
     await page.click("text=anyone can verify")
     field = page.get_by_label("Replay: choose a file")
