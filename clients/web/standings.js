@@ -179,6 +179,7 @@ export function podium(game, standings, mine) {
     const isOwn = seat === mine;
     return h("li", { class: `p${place}${isOwn ? " own" : ""}` }, [
       h("span", { class: "step" }, place),
+      h("span", { class: "symbol", "data-seat": seat, "aria-hidden": "true" }),
       h("b", {}, nameText(names.get(seat))),
       isOwn || bot ? h("span", {}, isOwn ? "(you)" : null, bot ? botTag(level) : null) : null,
       h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),

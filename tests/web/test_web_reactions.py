@@ -12,7 +12,6 @@ from support.browser import (
     check_layout,
     open_drawer,
     open_page,
-    open_row,
     overflow,
     resign,
     take_seat,
@@ -92,9 +91,8 @@ async def test_racers_react_before_during_and_after_a_race(server: Server, chrom
         await bo.ask(m.Resign)
         await resign(page)
         await page.wait_for_selector("text=Rematch")
-        await open_row(page, "Scores")
         await exchange(page, bo, "Well played", "well-played", "laugh")
-        await page.wait_for_selector(".standings .symbol:visible", state="detached")
+        await page.wait_for_selector(".symbol:visible", state="detached")
         await page.click(".preferences summary")
         await page.uncheck("#preference-reactions")
         assert not await page.is_visible(".reactions")

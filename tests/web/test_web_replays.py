@@ -9,7 +9,7 @@ from playwright.async_api import Page, Route
 from samedeal import codec
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, Tab, give_name, resign, solo, wait_until, window
+from support.browser import IN_BROWSER, Tab, give_name, open_row, resign, solo, wait_until, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, begin_together, racers, resign_all
 from support.vectors import WINS
@@ -224,5 +224,6 @@ async def test_replay_page_opens_a_race_against_its_racers(server: Server, page:
     assert await page.locator("ol.standings", has_text="ada").count() == 0
     assert await page.locator(".ghosts li").count() == 2
     await resign(page)
+    await open_row(page, "Scores")
     await page.wait_for_selector(".end .ghosts")
     assert await page.locator(".end .ghosts li").count() == 2
