@@ -8,20 +8,29 @@ const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", 
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class CustomRace {
-  /** With the `header` of a race, the form shows what can change before its countdown, and calls `change(request)`.
+  /** `settings` are values by the ids of fields. With the `header` of a race, the form shows what can change before its
+   *  countdown, also the head start of the seat `ahead`, one of `players` (pairs of a seat and a name), and calls
+   *  `change(request)`.
    *  @param {Map<string, any>} games
-   *  @param {{ header?: any, change?: (request: any) => any }} [race] */
-  constructor(games, { header = null, change } = {}) {
+   *  @param {{ settings?: any, header?: any, players?: any[], ahead?: number, change?: (request: any) => any }} [race] */
+  constructor(games, { header = null, settings = header ? settingsOf(header) : {}, players = [], ahead, change } = {}) {
     this.games = games;
     this.header = header;
-    this.change = change;
     this.problem = refusalText();
-    this.element = this.createForm();
-    if (header) this.showOptions(header);
+    this.ahead = labelled("Head start for", select({ id: "ahead" }, [["", "nobody"], ...players], ahead));
+    this.element = this.createForm(change);
+    for (const [name, value] of Object.entries(settings)) {
+      const field = this.element.elements[name];
+      if (field?.type === "checkbox") field.checked = String(value) === "true";
+      else if (field) field.value = value;
+    }
     this.updateForm();
+    if (!this.filter || !settings.filter) return;
+    this.filter.value = settings.filter;
+    this.filter.value ||= ""; // the usual one is not listed
   }
 
-  createForm() {
+  createForm(change) {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
     const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
     const onchange = () => this.updateForm();
@@ -41,47 +50,28 @@ export class CustomRace {
       this.variants,
       box("Undo", "undo", true),
     ]);
+    const handicap = this.header && !this.header.daily ? [this.ahead, number("Seconds ahead", "seconds", { min: "1", max: "600" })] : null;
     const others = [
-      number("Maximum racers", "most", { min: "1", max: "32", placeholder: "8" }),
-      labelled("Match", select({ id: "best-of" }, Object.entries(MATCHES))),
+      number("Maximum racers", "max_racers", { min: "1", max: "32", placeholder: "8" }),
+      labelled("Match", select({ id: "best_of" }, Object.entries(MATCHES))),
       box("Unlisted", "unlisted", false),
     ];
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
-    const submit = () => (this.header ? this.change?.(this.changes()) : open());
+    const submit = () => (change ? change(this.changes()) : open());
     const create = h("button", { class: "first" }, this.header ? "Change" : "Create a race");
     const alone = this.header ? null : button("Play this alone", () => open({ solo: true }));
     return form(submit, {}, [
       h("div", { class: "options" }, deal, this.difficulty, this.seedField),
       this.raceOptions,
-      h("div", { class: "options" }, others),
+      h("div", { class: "options" }, others, handicap),
       h("div", { class: "row" }, create, alone),
       this.problem,
     ]);
   }
 
-  /** Shows the options of a race. */
-  showOptions({ game, seed, daily, options }) {
-    const { elements } = this.element;
-    const deal = daily ? "daily" : seed === undefined ? "" : "open";
-    const values = {
-      game,
-      deal,
-      seed: seed ?? "",
-      limit: options.limit_ms / 60_000,
-      most: options.max_racers ?? 8,
-      attempts: options.attempts || "",
-      spectators: options.spectators ?? "progress",
-      "best-of": options.best_of ?? 1,
-    };
-    for (const [name, value] of Object.entries(values)) elements[name].value = value;
-    elements.undo.checked = options.undo ?? true;
-    elements.unlisted.checked = options.unlisted ?? false;
-    this.shownFilter = options.filter;
-  }
-
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
-    const { game, deal, limit, "best-of": bestOf } = this.element.elements;
+    const { game, deal, limit, best_of: bestOf } = this.element.elements;
     if (this.header && game.value !== this.header.game) deal.value = "";
     const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
     const texts = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
@@ -91,7 +81,7 @@ export class CustomRace {
     const names = Object.entries({ ...GRADES, any: "any" }).map(([filter, name]) => [filter, capitalized(name)]);
     const levels = names.filter(([filter]) => others.includes(filter));
     const choices = [["", usual === "any" ? "Any" : "Usual"], ...levels];
-    this.filter = levels.length ? select({ id: "filter" }, choices, this.filter?.value ?? this.shownFilter) : null;
+    this.filter = levels.length ? select({ id: "filter" }, choices, this.filter?.value) : null;
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";
     limit.placeholder = String(limitMs / 60_000);
@@ -99,36 +89,28 @@ export class CustomRace {
     this.raceOptions.disabled = bestOf.disabled = deal.value === "daily";
   }
 
-  /** The request that changes the race: the selected game, and all options that it can have. */
+  /** The request that changes the race: the selected game and options, and the head start. */
   changes() {
-    const { game, deal, limit, most, undo, attempts, spectators, "best-of": bestOf, unlisted } = this.element.elements;
-    const options = { max_racers: Number(most.value || 8), unlisted: unlisted.checked };
-    if (deal.value === "daily") return { game: game.value, options };
-    const { limit_ms: usualMs, filters } = this.games.get(game.value);
-    const filter = deal.value === "" && this.filter ? { filter: this.filter.value || filters[0] } : {};
-    const others = {
-      limit_ms: limit.value ? Math.round(Number(limit.value) * 60_000) : usualMs,
-      undo: undo.checked,
-      attempts: Number(attempts.value || 0),
-      spectators: spectators.value,
-      best_of: Number(bestOf.value),
-    };
-    return { game: game.value, options: { ...options, ...others, ...filter } };
+    const { game, options } = this.requestBody();
+    const { ahead, seconds } = this.element.elements;
+    const isGiven = ahead?.value && seconds.value;
+    if (!isGiven && !this.header.head_start) return { game, options };
+    return { game, options, head_start: { seat: Number(ahead.value || 1), ms: isGiven ? 1000 * Number(seconds.value) : 0 } };
   }
 
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
-    const { game, deal, seed, limit, most, undo, attempts, spectators, "best-of": bestOf, unlisted } = this.element.elements;
+    const { game, deal, seed, limit, max_racers: most, undo, attempts, spectators, best_of: bestOf, unlisted } = this.element.elements;
+    const { limit_ms: usualMs, filters } = this.games.get(game.value);
     /** @type {Record<string, any>} */
-    const options = solo ? { ...SOLO, unlisted: true } : { max_racers: Number(most.value || 8) };
-    if (unlisted.checked) options.unlisted = true;
+    const options = { ...(solo ? SOLO : { max_racers: Number(most.value || 8) }), unlisted: solo || unlisted.checked };
     if (deal.value === "daily") return { game: game.value, daily: true, options };
-    if (limit.value) options.limit_ms = Math.round(Number(limit.value) * 60_000);
-    if (!undo.checked) options.undo = false;
-    if (attempts.value) options.attempts = Number(attempts.value);
-    if (spectators.value !== "progress") options.spectators = spectators.value;
-    if (deal.value === "" && this.filter?.value) options.filter = this.filter.value;
-    if (bestOf.value !== "1" && !solo) options.best_of = Number(bestOf.value);
+    options.limit_ms = limit.value ? Math.round(Number(limit.value) * 60_000) : usualMs;
+    options.undo = undo.checked;
+    options.attempts = Number(attempts.value);
+    options.spectators = spectators.value;
+    options.best_of = solo ? 1 : Number(bestOf.value);
+    if (deal.value === "" && this.filter) options.filter = this.filter.value || filters[0];
     const variant = {};
     for (const input of this.variants.querySelectorAll("select")) {
       variant[input.id.replace("variant-", "")] = JSON.parse(input.value);
@@ -136,3 +118,14 @@ export class CustomRace {
     return { game: game.value, variant, options, ...(deal.value === "open" ? { seed: seed.value.trim() } : {}) };
   }
 }
+
+/** The values of the fields that show the options of a race. Those without a value have the default. */
+const settingsOf = ({ game, seed = "", daily, options, head_start: headStart }) => ({
+  ...options,
+  filter: options.filter ?? "any",
+  game,
+  seed,
+  deal: daily ? "daily" : seed && "open",
+  limit: options.limit_ms / 60_000,
+  seconds: headStart ? headStart.ms / 1000 : "",
+});

@@ -86,11 +86,13 @@ export class HomePage {
   /** The form for a custom race, which is loaded when it is opened. */
   customRace() {
     const loading = h("p", {}, "Loading…");
-    const details = h("details", { class: "panel custom" }, h("summary", {}, "Custom race"), loading);
+    const settings = Object.fromEntries(new URLSearchParams(location.search)); // such as ?game=corners&limit=5
+    const open = location.search !== "";
+    const details = h("details", { class: "panel custom", open }, h("summary", {}, "Custom race"), loading);
     const load = async () => {
       const onProblem = ({ message }) => fill(loading, `${message} Trying again…`);
       const { CustomRace } = await keepTrying(() => loadModule("./custom_race.js"), onProblem);
-      loading.replaceWith(new CustomRace(this.games).element);
+      loading.replaceWith(new CustomRace(this.games, { settings }).element);
     };
     details.addEventListener("toggle", load, { once: true });
     return details;

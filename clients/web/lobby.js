@@ -2,7 +2,7 @@
 
 import { fetchAwaySeconds, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, dialog, fill, form, h, hint, labelled, nameField, nameText, select, terms } from "./dom.js";
+import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
@@ -38,7 +38,6 @@ export function invitation({ game, header }, view, { join, practise, watch, name
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
-const HEAD_STARTS_S = [10, 20, 30, 60, 0];
 const BOTS = ["beginner", "regular", "expert"];
 
 /** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it.
@@ -187,27 +186,16 @@ export class LobbyPage {
     const { page } = this;
     const { header, games, connection } = page;
     if (!connection.isHost) return null;
-    const details = h("details", {}, h("summary", {}, "Change the game or the options"));
+    const content = h("div");
+    const details = h("details", {}, h("summary", {}, "Change the game or the options"), content);
     const change = (changes) => page.run("change", () => connection.change(changes));
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
-      details.append(new CustomRace(games, { header, change }).element);
+      const players = [...displayNames(connection.standings)];
+      const { head_start: ahead } = connection.view;
+      fill(content, new CustomRace(games, { header, players, ahead, change }).element);
     };
-    details.addEventListener("toggle", () => page.run("load", load), { once: true });
-    return [details, header.daily ? null : this.headStart(change)];
-  }
-
-  /** For the host, the form that gives a player a head start. */
-  headStart(change) {
-    const players = h("select", { id: "ahead" });
-    const seconds = select({ id: "seconds" }, HEAD_STARTS_S.map((s) => [s, s ? `${s} s` : "none"]));
-    const set = () => change({ head_start: { seat: Number(players.value), ms: 1000 * Number(seconds.value) } });
-    const fields = [labelled("Player", players), labelled("Head start", seconds), h("button", {}, "Set")];
-    const details = h("details", {}, h("summary", {}, "Give a player a head start"), form(set, { class: "row" }, fields));
-    details.addEventListener("toggle", () => {
-      const names = displayNames(this.page.connection.standings);
-      fill(players, [...names].map(([seat, name]) => h("option", { value: seat }, name)));
-    });
+    details.addEventListener("toggle", () => details.open && page.run("load", load));
     return details;
   }
 

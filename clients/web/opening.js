@@ -58,7 +58,9 @@ async function enter(find, problem) {
  *  for a name. Throws ApiError, without a message if the question is dismissed. */
 export async function openRace(request) {
   if (request.options?.max_racers === 1) return fetchAsGuest("/races", { body: request });
-  const body = await endingWhenStuck(request);
+  // Nobody waits for racers who are stuck. Deals of the day have no such option, and rematches inherit it.
+  const isNew = !request.daily && !request.again;
+  const body = isNew ? { ...request, options: { end_when_stuck: true, ...request.options } } : request;
   if (!guest()) await askForName();
   try {
     return await fetchJson("/races", { body, token: guest().token });
@@ -67,15 +69,6 @@ export async function openRace(request) {
     await register(guest().name); // the server has forgotten this player
     return fetchJson("/races", { body, token: guest().token });
   }
-}
-
-/** The request for a race in which nobody waits for racers who are stuck. Deals of the day have no such option, and rematches
- *  inherit it. */
-async function endingWhenStuck(request) {
-  if (request.daily || request.again) return request;
-  const game = (await fetchGames()).get(request.game);
-  if (!game?.how) return request; // a server without the option
-  return { ...request, options: { end_when_stuck: true, ...request.options } };
 }
 
 async function register(name) {

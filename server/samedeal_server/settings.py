@@ -56,6 +56,10 @@ StoreUrl = Annotated[
     str, Meta(pattern=r"^(rediss?://[^/\s]\S*|unix:///\S*|rediss?\+cluster://[^/?#\s]+/?(\?\S*)?)$(?!\n)")
 ]
 """URLs of clusters cannot name a database."""
+FrameAncestors = Annotated[
+    str, Meta(pattern=r"^(none|\*|https?://[A-Za-z0-9.*:-]+( https?://[A-Za-z0-9.*:-]+)*)$(?!\n)")
+]
+"""Sources of the directive `frame-ancestors` of a content security policy."""
 LinkUrl = Annotated[str, Meta(pattern=r"^https?://[^@\s]+$(?!\n)")]
 OWN_PATHS: Final = (
     *("api", "asyncapi.json", "daily", "docs", "fairness", "healthz", "login", "metrics", "o", "openapi.json", "p"),
@@ -109,6 +113,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     source_url: Annotated[
         LinkUrl | None, "`https://` or `http://` and an address", "Where the source code is, for the footer of the page"
     ] = None
+    frame_ancestors: Annotated[
+        FrameAncestors,
+        "`none`, `*`, or origins separated by spaces, such as `https://example.org https://*.example.net`",
+        "The sites that may embed the pages of replays (`/replay/…`) and the overlay (`/o/…`) in a frame",
+    ] = "none"
     master_key: Annotated[
         OptionalKey, "The key that derives the secrets of sealed deals; by default, the content of `master.key`"
     ] = None

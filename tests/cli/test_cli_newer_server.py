@@ -9,6 +9,7 @@ from msgspec import json, msgpack, to_builtins
 from protocol.test_lenient import with_unknown_fields
 from samedeal import codec
 from samedeal.errors import Refused
+from samedeal.replays.replay import FORMATS
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Opened
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
@@ -113,7 +114,7 @@ def test_replay_in_a_newer_format_names_the_format(
 ) -> None:
     saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"
     file = tmp_path / f"race.{form}"
-    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/3"))
+    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/4"))
     assert main.exit_code([command, str(file)]) == 5
     err = capsys.readouterr().err
-    assert "in the format samedeal.replay/3; this version of samedeal reads samedeal.replay/1, samedeal.replay/2" in err
+    assert f"in the format samedeal.replay/4; this version of samedeal reads {', '.join(FORMATS.values())}." in err

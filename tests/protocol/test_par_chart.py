@@ -53,7 +53,7 @@ def test_the_chart_has_a_text_alternative() -> None:
     assert picture.attrib["aria-labelledby"].split() == list(labels) == ["title", "desc"]
     assert labels["title"] == "The Edge, deal a.0"
     assert "the-edge-bot/1 played the deal the-edge:a.0. 8 plays, cards home: 20 to 52, median 30" in labels["desc"]
-    assert "ada, 52 home: better than 75%, level with 25%, worse than 0% of the plays." in labels["desc"]
+    assert "ada, 52 home: better than 75% and level with 25% of the plays." in labels["desc"]
 
 
 def test_every_kind_of_square_has_a_distinct_colour_and_mark() -> None:
@@ -112,5 +112,11 @@ def test_squares_are_split_into_as_few_equal_rows_as_possible() -> None:
 
 
 def test_verdict_describes_the_comparison() -> None:
-    assert verdict(compared(EDGE, 1, "ada", 30, won=False)) == "better than 12.5%, level with 50%, worse than 37.5%"
+    assert verdict(compared(EDGE, 1, "ada", 30, won=False)) == "better than 12.5%, level with 50% and worse than 37.5%"
+    assert verdict(compared(EDGE, 1, "ada", 9, won=False)) == "worse than all"
+
+
+def test_a_par_without_any_spread_says_so() -> None:
+    same = svg(Par.of(GAMES["the-edge"], "a.0", {}, [15] * 60), ())
+    assert "60 plays, cards home: 15 every time; 0 solved" in same
     assert [percent(share) for share in (0, 1 / 200, 1 / 60, 0.62, 1)] == ["0%", "0.5%", "1.7%", "62%", "100%"]

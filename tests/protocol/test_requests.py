@@ -306,5 +306,5 @@ def test_latecomers_are_refused_with_the_reason() -> None:
         log.say(event)
     with pytest.raises(Refused, match="started without you"):
         log.say(joined(log, 3))
-    with pytest.raises(Refused, match="only before the countdown"):
+    with pytest.raises(Refused, match="The race has started. You can watch it"):
         log.say(joined(log, 4))

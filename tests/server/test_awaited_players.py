@@ -116,7 +116,7 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
         rooms, races = {room.race.id: room}, stored_races(parts)
         attendance = Attendance(rooms, races.announcements, parts.clock)
         lobbies = RematchLobbies(rooms, parts.registry.room, attendance, races)
-        awaited_players = await lobbies.rejoining(header)
+        awaited_players = await lobbies.rejoining(header, None)
         assert NEVER not in awaited_players.until().values()
         attending = Attending("another process", players=("player-2",))
         attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now()))
@@ -125,7 +125,7 @@ async def test_players_who_are_connected_to_another_process_are_forgotten_in_tim
         assert awaited_players.until()["player-2"] < NEVER
         await attendance.update()
         assert attendance._elsewhere == {}
-        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"))
+        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"), None)
         assert unknown.until() == {}
 
 
@@ -224,7 +224,7 @@ async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rem
             view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
             assert view.next
             assert (view.clock_ms, view.next.players) == (None, ())
-            assert refused(await cy.join(race_id), "untimely", "before the countdown")
+            assert refused(await cy.join(race_id), "untimely", "The race has started.")
             viewed(await cy.ask(m.Watch, race=race_id))
             for player in (ada, ben):
                 await player.ask(m.Resign)

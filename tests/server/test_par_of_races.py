@@ -149,7 +149,7 @@ async def test_a_cancelled_race_has_no_par(redis_url: str) -> None:
         await until(lambda: room.race.stage == "cancelled")
         refused = await par_of(parts, race_id)
         assert isinstance(refused, Refused)
-        assert (refused.code, "called off" in refused.text) == ("not-found", True)
+        assert (refused.code, "cancelled before the deal" in refused.text) == ("not-found", True)
 
 
 async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(redis_url: str) -> None:

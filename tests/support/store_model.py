@@ -271,8 +271,10 @@ def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
     if header is not None:
         return int(header == words[0])
     model._hset(keys[0], b"header", words[0], b"n", b"0", b"h", words[1])
-    if words[2:]:
+    if words[2]:
         model._hset(keys[0], b"host", words[2])
+    if words[3]:
+        model._hset(keys[0], b"replaces", words[3])
     return 1
 
 

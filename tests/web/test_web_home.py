@@ -109,6 +109,17 @@ async def test_a_race_can_be_joined_by_its_name_or_link(server: Server, page: Pa
         assert page.url == f"{server.url}/r/{race_id}"
 
 
+async def test_a_link_can_fill_in_the_settings_of_a_race(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/?game=gallery&limit=7&best_of=3&undo=false&nonsense=1")
+    await page.wait_for_selector("#game:visible")
+    values = await page.locator("#game, #limit, #best_of").evaluate_all("all => all.map(({ value }) => value)")
+    assert values == ["gallery", "7", "3"]
+    assert not await page.is_checked("#undo")
+    await page.click("button:text-is('Create a race')")
+    await open_as(page)
+    await page.wait_for_selector(".terms > summary:has-text('best of 3 · 7 min · no undo')")
+
+
 async def test_the_header_leads_to_the_players_own_page(server: Server, page: Page) -> None:
     await page.goto(server.url)
     assert await page.locator("#top .me").count() == 0

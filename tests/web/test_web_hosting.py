@@ -16,6 +16,7 @@ from support.browser import (
     solo,
     take_seat,
     wait_for_deal,
+    wait_until,
 )
 from support.servers import Server, racers
 from support.sessions import viewed
@@ -140,3 +141,27 @@ async def test_the_host_changes_the_game_and_everyone_follows(server: Server, ch
         await page.click("#ready")
         await asyncio.gather(*(wait_for_deal(watched.page) for watched in (host, guest)))
         assert host.errors == guest.errors == late.errors == []
+
+
+async def test_the_host_gives_a_player_a_head_start(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    await page.click("button:text-is('Race a friend')")
+    await open_as(page, "Ada")
+    await page.wait_for_selector("#ready")
+    async with racers(server, "Bo") as (bo,):
+        first = page.url
+        await bo.join(first.rpartition("/")[2])
+        await page.wait_for_selector(".standings:has-text('Bo')")
+        await page.click(".terms > summary")
+        await page.click("summary:text-is('Change the game or the options')")
+        await page.select_option("#ahead", label="Bo")
+        await page.fill("#seconds", "20")
+        await page.click("button:text-is('Change')")
+        await wait_until(page, f"location.href !== '{first}'")
+        await bo.join(page.url.rpartition("/")[2])
+        await page.wait_for_selector("text=Bo starts 20 s ahead.")
+        await page.click(".terms > summary")
+        await page.click("summary:text-is('Change the game or the options')")
+        await page.wait_for_selector("#ahead")
+        assert await page.input_value("#seconds") == "20", "another change keeps it"
+        assert await page.locator("#ahead option:checked").inner_text() == "Bo"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, Route, WebSocketRoute
 
+from samedeal.replays.replay import FORMATS
 from samedeal.wire import messages as m
 from support.browser import IN_BROWSER, SOLO, start_race, take_seat
 from support.saved_replays import replay_file
@@ -43,7 +44,7 @@ async def test_unknown_messages_fields_and_options_are_ignored(server: Server, p
 async def test_unknown_spectators_option_is_shown_as_is(server: Server, page: Page) -> None:
     await simulate_newer_server(page)
     await take_seat(page, server, server.create("corners", seed="2"), "ada")
-    await page.wait_for_selector(".terms dd:text-is('friends')")
+    await page.wait_for_selector(".terms dd:text-is('friends')", state="attached")
 
 
 async def test_unknown_stage_asks_for_a_reload(server: Server, page: Page) -> None:
@@ -62,7 +63,7 @@ async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/3")
+    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/4")
 
     async def send_replay(route: Route) -> None:
         await route.fulfill(body=replay, content_type="application/json")
@@ -73,7 +74,7 @@ async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
     await page.route("**/api/v1/replays/*.json", send_replay)
     await page.route("**/api/v1/verify", send_verification)
     await page.goto(f"{server.url}/replay/{race_id}")
-    text = "in the format samedeal.replay/3, and this program reads samedeal.replay/1, samedeal.replay/2"
+    text = f"in the format samedeal.replay/4, and this program reads {', '.join(FORMATS.values())}"
     await page.wait_for_selector(f"text={text}")
     await page.wait_for_selector("text=Your browser cannot read this replay ✗")
     await page.wait_for_selector("text=Checked by this server: verified (key known)")

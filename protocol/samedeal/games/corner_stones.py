@@ -20,6 +20,7 @@ from samedeal.values import derived, replace
 CORNERS = ("c1", "c2", "c3", "c4")
 STACKS = ("c1", "l1", "l2", "l3", "l4", "c3", "c2", "r1", "r2", "r3", "r4", "c4")
 """The corner and side stacks in dealing order."""
+SUIT_NAMES = {"S": "spades", "H": "hearts", "C": "clubs", "D": "diamonds"}
 ROWS = {suit: str(row) for row, suit in enumerate(SUITS, start=1)}
 STEPS = {"u": 1, "d": -1}
 """The difference between successive cards on a foundation, by the first letter of its name."""
@@ -142,7 +143,7 @@ class CornerStones(Game, frozen=True):
     def _why_no_foundation(self, source: str, card: Card, foundation: str) -> str:
         top = self.table[foundation][-1]
         if suit_of(card) != suit_of(top):
-            return f"{card} does not match the suit of {foundation}, which starts with {FIRSTS[foundation]}."
+            return f"Only {SUIT_NAMES[suit_of(top)]} go here."
         if rank_of(card) != rank_of(top) + STEPS[foundation[0]]:
             way = "up" if foundation[0] == "u" else "down"
             return f"{card} does not follow {top}: {foundation} goes {way} one rank at a time and does not wrap."

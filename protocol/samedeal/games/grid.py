@@ -159,7 +159,7 @@ class Grid(Game, frozen=True):
         cards = [self.table[cell][-1] for cell in cells]
         total = sum(map(rank_of, cards))
         if total != TEN:
-            return f"{' and '.join(cards)} add up to {total}, not to ten." if cards[1:] else f"{cards[0]} is not a ten."
+            return f"{' and '.join(cards)} make {total}, not 10." if cards[1:] else f"{cards[0]} is not a ten."
         return f"You can remove at most {self.largest_group} cards together."
 
     @property

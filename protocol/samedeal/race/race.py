@@ -291,7 +291,7 @@ class Race(Value, frozen=True):
         if self.stage != "open":
             if any(seat.left and seat.player == event.player for seat in self.seats):
                 raise Refused("untimely", "The race has started without you. You can still watch it.")
-            raise Refused("untimely", "You can take a seat only before the countdown.")
+            raise Refused("untimely", "The race has started. You can watch it.")
         if len(self.roster) >= self.options.max_racers or event.seat > MAX_SEATS:
             raise Refused("race-full")
         if self.seat_of(event.player):
@@ -362,7 +362,7 @@ class Race(Value, frozen=True):
         if at >= ends_at or (seat.run.done and self.finished(at)):
             raise Refused("race-over")
         if seat.run.done:
-            raise Refused("not-playing", f"You have already finished: {seat.run.outcome}.")
+            raise Refused("not-playing", "You have already finished.")
         return seat, seat.run
 
     def _check_head_start(self, seat: Seat, at: int) -> None:

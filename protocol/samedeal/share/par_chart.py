@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 from samedeal.computer.par import Compared, Par, Square
 from samedeal.games.catalogue import GAMES
+from samedeal.share.phrases import listed
 from samedeal.share.svg_text import escaped
 
 T = TypeVar("T")
@@ -46,19 +47,19 @@ def percent(share: float) -> str:
 
 
 def verdict(racer: Compared) -> str:
-    """Describe a racer's result relative to par."""
-    shares = percent(racer.worse), percent(racer.equal), percent(racer.better)
-    return "better than {}, level with {}, worse than {}".format(*shares)
+    """Describe a racer's result relative to par, such as ``better than 40% and level with 60%`` of the plays."""
+    shares = (("better than", racer.worse), ("level with", racer.equal), ("worse than", racer.better))
+    parts = [f"{text} {'all' if share == 1 else percent(share)}" for text, share in shares if share]
+    return listed(parts)
 
 
 def svg(par: Par, racers: Sequence[Compared]) -> str:
     """Return a self-contained SVG with a chart for each racer."""
     game, seed = GAMES[par.game].title, par.deal.partition(":")[2]
     title = f"{game}, deal {_shortened(seed)}"
-    figures = (
-        f"{par.plays} plays, cards {par.counted}: {par.minimum} to {par.maximum}, median {par.median:g},"
-        f" mean {par.mean:.1f}; {par.solved} solved"
-    )
+    spread = f"{par.minimum} to {par.maximum}, median {par.median:g}, mean {par.mean:.1f}"
+    results = spread if par.minimum < par.maximum else f"{par.minimum} every time"
+    figures = f"{par.plays} plays, cards {par.counted}: {results}; {par.solved} solved"
     description = [
         f"{par.bot} played the deal {par.deal}. {figures}.",
         *(f"{racer.name}, {_result(par, racer)}: {verdict(racer)} of the plays." for racer in racers),

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct, convert
 
 from samedeal.errors import Refused
-from samedeal.race.events import Header, Hex32, MoveText, SeatNumber
+from samedeal.race.events import LONGEST_HEAD_START_MS, Header, Hex32, MoveText, SeatNumber
 from samedeal.race.ghosts import Ghost
 from samedeal.race.race import Stage
 from samedeal.race.server_bots import Level
@@ -125,17 +125,27 @@ class Bot(Request, frozen=True, kw_only=True, omit_defaults=True):
     """How well it plays. Without a level, the next bot that is not in the race: regular, beginner, expert."""
 
 
+class HeadStartFor(Struct, frozen=True, forbid_unknown_fields=True):
+    """The head start that a player gets."""
+
+    seat: SeatNumber
+    ms: Annotated[int, Meta(ge=0, le=LONGEST_HEAD_START_MS)]
+    """0 for none."""
+
+
 class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     """Ask for a rematch of the race that is over, in which you had a seat. Answered by View with ``next``.
 
     The first player to ask can choose another game; later requests get the same race. Before the countdown, the host
-    replaces the race by one with another game or other options.
+    replaces the race by one with another game, other options or a head start.
     """
 
     game: str | None = None
     """The slug of another game."""
     options: dict[str, int | float | bool | str] = {}
     """Before the countdown, the options that change."""
+    head_start: HeadStartFor | None = None
+    """Before the countdown, the head start of a player in this race, instead of any other one."""
 
 
 class React(Request, frozen=True, kw_only=True):

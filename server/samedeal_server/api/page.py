@@ -19,7 +19,7 @@ from samedeal.share import preview_picture as card
 from samedeal.wire.documents import Listed
 from samedeal_server.api.deal_codes import Deal
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, H, ResponseSpec, route
-from samedeal_server.api.page_files import MEDIA_TYPES, PageFiles
+from samedeal_server.api.page_files import MEDIA_TYPES, NOT_EMBEDDABLE, PageFiles
 from samedeal_server.live.dailies import day_of
 from samedeal_server.live.lobby_changes import replacement
 from samedeal_server.live.opening import checked_game
@@ -37,6 +37,8 @@ DATA: Final = {
     "solution": f"{V1}/solutions/{{}}/steps",
 }
 """The data that a page loads first, by the first part of its path; only what it requests without a token."""
+EMBEDDABLE: Final = ("replay", "o")
+"""The pages that other sites may embed if the operator permits it, by the first part of their path."""
 SOURCE: Final = "<!-- source -->"
 """Where the page links to the source code."""
 FACTS: Final = "<!-- facts -->"
@@ -94,6 +96,7 @@ class Page:
         self._registry, self._settings, self._files = registry, settings, page_files
         url = settings.source_url
         self._source = f'<a href="{escape(url)}">Source code</a>' if url else ""
+        self._frame_ancestors = "'none'" if settings.frame_ancestors == "none" else settings.frame_ancestors
 
     @page("/")
     async def front(self, request: Request, base: str) -> Response:
@@ -256,10 +259,15 @@ class Page:
             url = escape(DATA[first].format(quote(names[0])))
             more += f'    <link rel="preload" href="{url}" as="fetch" crossorigin>\n'
         shell = below_root_path(shell.replace("  </head>", f"{more}  </head>"), self._settings.root_path)
+        headers = self._files.html_headers | VARY
+        if first in EMBEDDABLE:
+            policy = headers["Content-Security-Policy"]
+            allowed = f"frame-ancestors {self._frame_ancestors}"
+            headers["Content-Security-Policy"] = policy.replace(NOT_EMBEDDABLE, allowed)
         if not accepts_gzip(request):
-            return HTMLResponse(shell, status, headers=self._files.html_headers | VARY)
+            return HTMLResponse(shell, status, headers=headers)
         zipped = gzip.compress(shell.encode(), compresslevel=6, mtime=0)
-        return HTMLResponse(zipped, status, headers=self._files.html_headers | VARY | {"Content-Encoding": "gzip"})
+        return HTMLResponse(zipped, status, headers=headers | {"Content-Encoding": "gzip"})
 
 
 def _invitation(race: Listed, host: str, title: str) -> str:

@@ -20,7 +20,8 @@ from samedeal.errors import Refused
 from samedeal_server.net.request_log import ENDPOINT
 from samedeal_server.net.responses import accepts_gzip, if_none_match_matches
 
-POLICY: Final = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+NOT_EMBEDDABLE: Final = "frame-ancestors 'none'"
+POLICY: Final = f"default-src 'self'; base-uri 'none'; form-action 'self'; {NOT_EMBEDDABLE}; object-src 'none'"
 """The page loads from this server only. It has no inline scripts, and no inline styles but its own stylesheet."""
 HEADERS: Final = {
     "Content-Security-Policy": POLICY,

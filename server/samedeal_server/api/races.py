@@ -13,6 +13,7 @@ from samedeal.scores.evening import Evening
 from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, ResponseSpec, route
+from samedeal_server.live.lobby_changes import Change
 from samedeal_server.live.opening import Quotas, checked_game, deal_of_races, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematches import Rematches
@@ -118,7 +119,7 @@ class Races:
         if opening != CreateRace(game=opening.game, again=again, options=opening.options):
             raise Refused("bad-request", "A rematch inherits everything except the game.")
         game = None if opening.game is UNSET else opening.game
-        room, is_new = await self._rematches.ask(again, guest, client, game=game, options=opening.options)
+        room, is_new = await self._rematches.ask(again, guest, client, Change(game, opening.options))
         return room.race.header, is_new
 
     @route("GET", f"{V1}/races/{{race}}", refuses=RACE_REFUSALS, cost=5)

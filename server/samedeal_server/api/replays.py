@@ -95,7 +95,7 @@ async def archived(registry: Registry, race_id: str, client: str) -> bytes:
         if data is not None:
             return data
         if not (await registry.room(race_id, client)).race.closed:
-            raise Refused("replay-sealed", f"The replay of {race_id} is available when the race is over.")
+            raise Refused("replay-sealed", "The replay is available when the race is over.")
         await asyncio.sleep(0.1)
     raise Refused("not-found", "The replay is being archived; try again in a moment.")
 

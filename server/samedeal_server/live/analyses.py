@@ -52,7 +52,7 @@ class AnalysisService:
         race = (await self._registry.room(race_id, address)).race
         check_has_solver(race.game)
         if race.seed is None or not race.closed:
-            raise Refused("not-found", f"{race_id} was called off before the deal, so it has no analysis.")
+            raise Refused("not-found", "The race was cancelled before the deal, so it has no analysis.")
         await self._registry.check_public(race.game, race.seed)
         content = msgpack.encode((replay, self._prepared.get(_deal(race))))
         result = await self._results.result(Question(_key(race_id), "analysis", content, self._expire_s), address)

@@ -54,5 +54,5 @@ class RaceLoader:
             return RaceState(race, entries, behind_ms, host=host)
         if replacement := await self._rematch_lobbies.successor(race_id):
             return RaceState(race, entries, behind_ms, rematch=replacement, host=host)
-        rejoining = await self._rematch_lobbies.rejoining(header)
+        rejoining = await self._rematch_lobbies.rejoining(header, await self._store.log.replaces(race_id))
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

@@ -5,15 +5,15 @@ link leads there, its seats are released, and nobody can join it any more.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import to_builtins
 
 from samedeal.errors import Refused
-from samedeal.game import Game
-from samedeal.race.events import Header
+from samedeal.race.events import Header, HeadStart, Options
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
+from samedeal.wire.messages import HeadStartFor
 from samedeal_server.live.opening import DAILY_OPTIONS, Quotas, checked_game, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
@@ -22,8 +22,19 @@ from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.successors import Successor
 
 REPLACED = "The host has changed the game or its options. Join the new race."
-Choice = int | float | bool | str
-NONE: Final[Mapping[str, Choice]] = {}
+
+
+class Change(NamedTuple):
+    """What the host changes."""
+
+    game: str | None = None
+    """The slug of another game."""
+    options: Mapping[str, int | float | bool | str] = {}
+    """The options that change."""
+    head_start: HeadStartFor | None = None
+
+
+NO_CHANGE: Final = Change()
 
 
 async def check_not_replaced(room: Room, registry: Registry) -> None:
@@ -53,18 +64,16 @@ class LobbyChanges:
         self._registry, self._quotas = registry, quotas
         self._successors = registry.archive.successors
 
-    async def change(
-        self, room: Room, guest: Guest, client: str, *, game: str | None = None, options: Mapping[str, Choice] = NONE
-    ) -> tuple[Room, bool]:
+    async def change(self, room: Room, guest: Guest, client: str, change: Change = NO_CHANGE) -> tuple[Room, bool]:
         """Return the race that replaces a lobby, and whether it was opened for this request by the `guest`, its host.
 
-        `game` is the slug of another game, and `options` are those that change. Raises Refused("bad-request"),
-        Refused("not-found"), Refused("not-allowed"), and the errors of ``Registry.create``.
+        Raises Refused("bad-request"), Refused("not-found"), Refused("not-seated") for the head start of a seat that is
+        not taken, Refused("not-allowed"), and the errors of ``Registry.create``.
         """
         race, follows = room.race, room.race.header.follows
         successor, is_new = await self._successors.get(race.id), False
         if successor is None:
-            opened = await self._open(race, guest, client, checked_game(game) if game else race.game, options)
+            opened = await self._open(race, guest, client, change)
             mine = Successor(opened, guest.name, guest.player)
             successor = await self._successors.put(race.id, mine, replacing=None)
             is_new = successor == mine
@@ -74,16 +83,18 @@ class LobbyChanges:
         await self._registry.rematch_lobbies.announce(race.id, as_rematch(new))
         return new, is_new
 
-    async def _open(
-        self, race: Race, guest: Guest, client: str, game: type[Game], options: Mapping[str, Choice]
-    ) -> Header:
+    async def _open(self, race: Race, guest: Guest, client: str, change: Change) -> Header:
         """Open the race that replaces a lobby. The variant and an open or daily deal stay with the game."""
         registry, before = self._registry, race.header
+        game = checked_game(change.game) if change.game else race.game
         is_same = game is race.game
         seed, daily = (before.seed, before.daily) if is_same else (None, False)
         kept = _options_kept(race, is_same=is_same, daily=daily)
         variant = before.variant if is_same else {}
-        variant, chosen = race_options(game, seed=seed, daily=daily, variant=variant, options=kept | dict(options))
+        variant, chosen = race_options(
+            game, seed=seed, daily=daily, variant=variant, options=kept | dict(change.options)
+        )
+        head_start = _head_start(race, change, chosen, daily=daily)
         ghosts = before.ghosts if is_same else ()
         if ghosts and before.options.unlisted and not chosen.unlisted:
             raise Refused("not-allowed", "A race against the ghosts of an unlisted race stays unlisted.")
@@ -91,11 +102,34 @@ class LobbyChanges:
             registry.deal_finder.check(game, chosen.filter, client)
         owners = self._quotas.take(client, guest.player)
         await registry.live.release(race.id, f"guest:{guest.player}")
-        new = await registry.create(
-            game, variant, seed, chosen, daily=daily, ghosts=ghosts, owners=owners, host=guest, replaces=before
+        header = await registry.opener.new_header(
+            game,
+            variant,
+            seed,
+            chosen,
+            daily=daily,
+            follows=before.follows,
+            ghosts=ghosts,
+            head_start=head_start,
         )
-        await registry.live.bar(new.race.id, *await registry.live.barred(race.id))
-        return new.race.header
+        await registry.claim(header, owners=owners)
+        await registry.live.bar(header.race, *await registry.live.barred(race.id))
+        if await registry.open(header, guest, replaces=race.id) is None:
+            raise Refused("store-unavailable")  # its id was taken just now
+        return header
+
+
+def _head_start(race: Race, change: Change, options: Options, *, daily: bool) -> HeadStart | None:
+    """Return the head start in the race that replaces a lobby. Raises Refused."""
+    head_start, wanted = race.header.head_start, change.head_start
+    if wanted:
+        player = race.seat(wanted.seat).player
+        head_start = HeadStart(player=player, ms=wanted.ms) if wanted.ms else None
+    if head_start and daily:
+        raise Refused("bad-request", "A race on a daily deal has no head start.")
+    if head_start and head_start.ms >= options.limit_ms:
+        raise Refused("bad-request", "A head start must be shorter than the race.")
+    return head_start
 
 
 def _options_kept(race: Race, *, is_same: bool, daily: bool) -> dict[str, Any]:

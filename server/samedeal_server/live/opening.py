@@ -16,7 +16,7 @@ from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.race.due import due_at
-from samedeal.race.events import Header, Options
+from samedeal.race.events import Header, HeadStart, Options
 from samedeal.race.ghosts import MAX_GHOSTS
 from samedeal.race.race import Race
 from samedeal_server.live.room_parts import RaceState
@@ -159,6 +159,7 @@ class RaceOpener:
         daily: bool = False,
         follows: str | None = None,
         ghosts: tuple[str, ...] = (),
+        head_start: HeadStart | None = None,
     ) -> Header:
         """Return the header of a new race with an unused id, on today's deal if `daily`.
 
@@ -195,6 +196,7 @@ class RaceOpener:
             options=options,
             follows=follows,
             ghosts=ghosts,
+            head_start=head_start,
         )
 
     async def claim(self, header: Header, owners: Mapping[str, int] | None = None) -> None:

@@ -41,11 +41,11 @@ class ParService:
         race = (await self._registry.room(race_id, address)).race
         check_has_bot(race.game)
         if not race.closed:
-            raise Refused("deal-sealed", f"The par of {race_id} is available when the race is over.")
+            raise Refused("deal-sealed", "Par is available when the race is over.")
         if race.seed is None:
-            raise Refused("not-found", f"{race_id} was called off before the deal, so it has no par.")
+            raise Refused("not-found", "The race was cancelled before the deal, so it has no par.")
         if self._registry.clock.now() < race.header.reveals_at:
-            raise Refused("deal-sealed", f"{race_id} was on a daily deal that others can still play.")
+            raise Refused("deal-sealed", "Others can still play this daily deal.")
         await self._registry.check_public(race.game, race.seed)
         par = await self._par(race.game, race.seed, race.header.variant, address)
         dealt_to = [standing for standing in race.standings() if race.seat(standing.seat).run]

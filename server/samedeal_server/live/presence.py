@@ -1,9 +1,10 @@
-"""Presence: which seats of a race before its countdown are connected, to any process.
+"""Presence: which seats of a race are connected, to any process, before its countdown and before an early end.
 
 The log does not record who is connected. Instead, each process renews a note in the store about the seats connected to
 it, three times within ``away_ms``. A process that sees a note unchanged for ``away_ms`` releases the seat, even if the
 process that wrote the note has died. Each process measures this time with its own monotonic clock from when it first
-read the note, so restarts, outages and wrong clocks do not release seats.
+read the note, so restarts, outages and wrong clocks do not release seats. Before an early end, the notes are renewed
+every RENEW_S.
 """
 
 import asyncio
@@ -17,6 +18,8 @@ from samedeal_server.store.race_store import RaceStore
 
 AWAY_S: Final = 30.0
 """How long to reserve the seat of a disconnected racer before the countdown (s)."""
+RENEW_S: Final = 2.0
+"""Interval between notes while everybody in a running race is stuck (s)."""
 STALL_MS = 5_000
 """How much longer a seat connected to another process is held: that process may be slow or cut off (ms)."""
 
@@ -51,9 +54,11 @@ class Presence:
 
     def note_in_s(self, race: Race) -> float | None:
         """Return in how many seconds to call ``note`` next, or None."""
-        if race.stage != "open" or not race.roster:
+        is_early_end = race.stage == "running" and race.ends_early_at is not None
+        if not race.roster or not (race.stage == "open" or is_early_end):
             return None
-        return 0.0 if self._noted_at_s is None else self._noted_at_s + self.away_ms / 3000 - self._now_s()
+        every_s = RENEW_S if is_early_end else self.away_ms / 3000
+        return 0.0 if self._noted_at_s is None else self._noted_at_s + every_s - self._now_s()
 
     async def note(self, race: Race) -> None:
         """Renew the notes about seats connected here, and read all notes. Raises Refused("store-unavailable")."""
@@ -66,6 +71,8 @@ class Presence:
             # Other processes may have been unable to reach the store, too.
             self._watched_from_s = dict.fromkeys(self._watched_from_s, self._now_s())
             raise
+        if self._noted_at_s and self._now_s() - self._noted_at_s > self.away_ms / 1000:  # no notes were needed for long
+            self._watched_from_s = {key: at_s for key, at_s in self._watched_from_s.items() if key in self._left_here}
         for key in keys:
             if notes.get(key) != self._notes.get(key):
                 self._watched_from_s[key] = self._now_s()
@@ -77,6 +84,16 @@ class Presence:
     def seen(self, race: Race, now: int) -> dict[int, int]:
         """Return when each seat was last seen connected, by seat number, in ms by the clock that ``now`` is from."""
         return {seat.number: now - self._absent_ms(seat) for seat in race.roster} if race.stage == "open" else {}
+
+    def disconnected(self, race: Race, now: int) -> dict[int, int]:
+        """Return since when each seat is disconnected before an early end, by seat number, by the clock of ``now``.
+
+        A seat that may be connected to another process counts as connected for STALL_MS.
+        """
+        if race.stage != "running" or race.ends_early_at is None:
+            return {}
+        absent = {seat.number: self._absent_ms(seat) for seat in race.roster if not seat.server}
+        return {number: now - absent_ms for number, absent_ms in absent.items() if absent_ms > 0}
 
     def attended(self, race: Race) -> bool:
         """Return whether other processes renew the notes about all seats, so that this one need not watch them."""

@@ -148,22 +148,17 @@ class Registry:
         ghosts: tuple[str, ...] = (),
         owners: Mapping[str, int] | None = None,
         host: Guest | None = None,
-        replaces: Header | None = None,
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        The `host` can start it and remove players. With `replaces`, it takes the place of that lobby, and follows the
-        same race. `owners` maps the names under which live races are counted to the
+        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the
         limit of each. Raises Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit,
         Refused("draining").
         """
         while True:
-            follows = replaces.follows if replaces else None
-            header = await self.opener.new_header(
-                game, variant, seed, options, daily=daily, follows=follows, ghosts=ghosts
-            )
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
             await self.claim(header, owners=owners)
-            if room := await self.open(header, host, replaces=replaces.race if replaces else None):
+            if room := await self.open(header, host):
                 return room
 
     async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
@@ -179,7 +174,7 @@ class Registry:
         if (opened := await self.opener.open(header, host, replaces)) is None:
             return None
         logger.info("opened a race of %s", header.game, extra=about(race=header.race))
-        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header))
+        state = opened._replace(rejoining=await self.rematch_lobbies.rejoining(header, replaces))
         if header.race not in self._rooms:  # a client may have found it in a list and joined already
             self._rooms[header.race] = Room(state, self._services)
         return self._rooms[header.race]

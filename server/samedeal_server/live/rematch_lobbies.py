@@ -37,12 +37,11 @@ class RematchLobbies:
         """``rooms`` are the rooms of this process, by race; the owner adds and removes them. ``room`` returns any."""
         self._rooms, self._room, self._attendance = rooms, room, attendance
         self._announcements, self._archive, self._clock = store.announcements, store.archive, store.clock
-        self._log = store.log
         self._announced = dict[str, Rematch]()
 
-    async def rejoining(self, header: Header) -> AwaitedPlayers:
-        """Return for whom a race waits if it is a rematch or replaces a lobby. Raises Refused("store-unavailable")."""
-        replaced = await self._race(await self._log.replaces(header.race))
+    async def rejoining(self, header: Header, replaces: str | None) -> AwaitedPlayers:
+        """Return for whom a race waits if it is a rematch or replaces a lobby."""
+        replaced = await self._race(replaces)
         lobby = replaced and _as_replaced(replaced, header.opened_at)
         if (before := await self._race(header.follows)) is None:
             return AwaitedPlayers(lobby, now=self._clock.now, lobby=lobby)

@@ -1,7 +1,6 @@
 """Rematches: the race that follows a finished one. There is one, however many players and processes ask."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
 from samedeal_server.live.evenings import MAX_RACES, Evenings
-from samedeal_server.live.lobby_changes import NONE, Choice, LobbyChanges
+from samedeal_server.live.lobby_changes import NO_CHANGE, Change, LobbyChanges
 from samedeal_server.live.opening import Quotas, checked_game
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
@@ -39,13 +38,11 @@ class Rematches:
         race_id: str,
         guest: Guest,
         client: str,
-        *,
-        game: str | None = None,
-        options: Mapping[str, Choice] = NONE,
+        change: Change = NO_CHANGE,
     ) -> tuple[Room, bool]:
         """Return the rematch of a race for a player who had a seat, and whether it was opened for this request.
 
-        Before the countdown, the host gets a race with another `game` or other `options` that replaces it instead.
+        Before the countdown, the host gets a race that replaces it instead, if there is a `change`.
 
         If the players have already raced again, it is the rematch of their last race. A rematch that was cancelled is
         replaced. `client` is the client's network, whose quota a new race takes from; `game` is the slug of another
@@ -54,10 +51,10 @@ class Rematches:
         """
         room = await self._registry.room(race_id, client)
         is_host = room.host is not None and room.host.player == guest.player
-        if room.is_replaced or (room.race.stage == "open" and is_host and (game or options)):
-            return await self._lobby_changes.change(room, guest, client, game=game, options=options)
+        if room.is_replaced or (room.race.stage == "open" and is_host and change != NO_CHANGE):
+            return await self._lobby_changes.change(room, guest, client, change)
         race = await self._finished(race_id, client)
-        if options:
+        if change != Change(change.game):
             text = "A rematch inherits everything except the game. Its host can change its options."
             raise Refused("bad-request", text)
         if race.seat_of(guest.player) is None:
@@ -77,14 +74,12 @@ class Rematches:
                 await self._registry.rematch_lobbies.announce(race.id, as_rematch(following))
                 return following, False
             race = following.race
-        return await self._open(race, successor, guest, client, game)
+        return await self._open(race, successor, guest, client, change.game)
 
-    async def ask_in(
-        self, room: Room, guest: Guest, client: str, *, game: str | None, options: Mapping[str, Choice]
-    ) -> None:
+    async def ask_in(self, room: Room, guest: Guest, client: str, change: Change) -> None:
         """Do the same as ``ask``, paid by the client, for a player in the room of a race, where it is announced."""
         await asyncio.sleep(self._registry.take(client, ASK_TOKENS))
-        rematch, _ = await self.ask(room.race.id, guest, client, game=game, options=options)
+        rematch, _ = await self.ask(room.race.id, guest, client, change)
         room.announce(as_rematch(rematch))
 
     async def _finished(self, race_id: str, client: str) -> Race:
@@ -102,8 +97,11 @@ class Rematches:
         """Open the successor of a race, or return the one that somebody else has opened at the same time."""
         game = race.game if slug is None else checked_game(slug)
         variant = race.header.variant if game is race.game else {}
+        options, head_start = rematch_options(race, game), race.header.head_start
+        if head_start and head_start.ms >= options.limit_ms:
+            head_start = None
         header = await self._registry.opener.new_header(
-            game, variant, None, rematch_options(race, game), follows=race.id
+            game, variant, None, options, follows=race.id, head_start=head_start
         )
         self._registry.deal_finder.check(game, header.options.filter, client)
         await self._registry.claim(header, owners=self._quotas.take(client, guest.player))

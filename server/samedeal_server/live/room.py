@@ -42,8 +42,8 @@ class Room:
 
     __slots__ = (
         "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop", "_needs_resync",
-        "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search", "host", "is_archived",
-        "is_writing", "race", "rejoining", "rematch", "watching",
+        "_pins", "_presence", "_schedule", "_store", "_unlogged", "_waiting_for", "broadcast", "deal_search", "host",
+        "is_archived", "is_writing", "race", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
     def __init__(self, state: RaceState, services: Services) -> None:
@@ -62,6 +62,7 @@ class Room:
         self._presence, self.deal_search = self._schedule.presence, self._schedule.deal_search
         self._commands = Commands(self._schedule.extend_nonce_grace)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
+        self._unlogged = self._schedule.unlogged(race)
         self._pins = 0
         self._is_busy = False  # whether a round is in progress, or about to start
         self._is_woken = False  # whether another round is to follow
@@ -115,6 +116,7 @@ class Room:
             ghosts=self._ghosts.at(now),
             host=self._public_host() if self.race.stage == "open" else None,
             ready_by=self.starts_at,
+            closes_at=self._schedule.closes_at(self.race),
             awaited=self.awaited,
             watching=self.watching,
         )
@@ -124,7 +126,8 @@ class Room:
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
-        return progress(self.race, seat, now := self._store.clock.now(), self._ghosts.at(now), self.watching)
+        now, closes_at = self._store.clock.now(), self._schedule.closes_at(self.race)
+        return progress(self.race, seat, now, self._ghosts.at(now), self.watching, closes_at)
 
     def _public_host(self) -> Host | None:
         if self.host is None:
@@ -208,6 +211,7 @@ class Room:
             return False
         is_attended = self.race.stage == "open" and self._presence.attended(self.race)
         is_running = self.race.stage == "running" and self.race.n < LONG and not bots_playing(self.race)
+        is_running &= self._schedule.closes_at(self.race) is None  # another room would not know who is disconnected
         return self.is_archived or is_running or is_attended
 
     @property
@@ -321,6 +325,9 @@ class Room:
             self._schedule.cancel_timer()
         else:
             self._schedule.set_timer(self.race, failed=self._needs_resync)
+        if self._unlogged != (unlogged := self._schedule.unlogged(self.race)):
+            self._unlogged = unlogged
+            self.broadcast.publish(self.race, ())
         self._is_busy = False
         if self._closing:
             self._closed.set()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, complete_by, deal_at, due, due_at, ready_by
+from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, close_at, complete_by, deal_at, due, due_at, ready_by
 from samedeal.race.events import AnyEvent, Left
 from samedeal.race.race import Race, Stage
 from samedeal.wire.requests import closing_event
@@ -73,6 +73,7 @@ class Schedule:
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
+            disconnected=self.presence.disconnected(race, now),
             deal_number=number,
         )
         return timed or self._bot_moves.next(race, now)
@@ -83,6 +84,19 @@ class Schedule:
             at = complete_by(race, self._rejoining.until())
             return at if 0 < at < NEVER else None
         return ready_by(race, self._ready_ms, self._reachable_from)
+
+    def closes_at(self, race: Race) -> int | None:
+        """Return when a running race ends early because everybody is stuck, or None if it does not."""
+        if race.stage != "running" or race.ends_early_at is None:
+            return None
+        disconnected = self.presence.disconnected(race, self._store.clock.now())
+        return close_at(race, self.presence.away_ms, disconnected)
+
+    def unlogged(self, race: Race) -> tuple[int | None, bool]:
+        """Return what views show that changes without an entry: when the race ends early, and whether racers wait for
+        the end of a head start.
+        """
+        return self.closes_at(race), self._store.clock.now() < _head_start_ends_at(race)
 
     def releases_seat(self, race: Race) -> bool:
         """Return whether a seat is about to be released because its player is away or not ready."""
@@ -128,7 +142,8 @@ class Schedule:
 
     def set_timer(self, race: Race, *, failed: bool) -> None:
         """Wake the room when something is due next, or after RETRY_S if it has `failed` or cannot be done yet."""
-        if race.stage == "running" and not failed and self._timer and race.ends_at == self._timer_due_at:
+        is_timed = self._timer is not None and race.ends_at == self._timer_due_at
+        if race.stage == "running" and not failed and is_timed and race.ends_early_at is None:
             return
         due_at = self._due_at(race, self.presence.seen(race, self._store.clock.now()))
         self.cancel_timer()
@@ -163,5 +178,14 @@ class Schedule:
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
+            disconnected=self.presence.disconnected(race, self._store.clock.now()),
         )
+        if self._store.clock.now() < (cards_at := _head_start_ends_at(race)):
+            at = min(at, cards_at)
         return at if race.n else max(at, self._watched_until)
+
+
+def _head_start_ends_at(race: Race) -> int:
+    """Return when the racers get their cards who wait in a running race, or 0 if there is no head start."""
+    waits = race.stage == "running" and race.ahead is not None
+    return max((race.plays_from(seat) for seat in race.roster), default=0) if waits else 0

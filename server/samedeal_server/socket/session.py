@@ -22,7 +22,7 @@ from samedeal_server.addresses import network
 from samedeal_server.live.broadcast import Update
 from samedeal_server.live.commands import Outcome
 from samedeal_server.live.hosting import submit_as_host, submit_join, unseat
-from samedeal_server.live.lobby_changes import check_not_replaced
+from samedeal_server.live.lobby_changes import Change, check_not_replaced
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematches import Rematches
 from samedeal_server.live.room import Room
@@ -240,8 +240,8 @@ class Session:
             case m.Bot(level=level):
                 services.rate_limits.races.take(self._network)
                 await add_bot(at.room, guest, registry, level)
-            case m.Again(game=game, options=options):
-                await services.rematches.ask_in(at.room, guest, self._network, game=game, options=options)
+            case m.Again(game=game, options=options, head_start=head_start):
+                await services.rematches.ask_in(at.room, guest, self._network, Change(game, options, head_start))
             case m.React():
                 registry.react(at.room, reaction := at.reaction(request))
                 return replace(reaction, re=request.id)
