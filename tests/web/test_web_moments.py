@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, solo, start_after, tap_moves, wait_for_ply, window
+from support.browser import IN_BROWSER, solo, start_after, tap_moves, wait_for_ply, wait_until, window
 from support.servers import Server
 from support.vectors import WINS
 
@@ -77,7 +77,7 @@ async def test_a_new_leader_is_felt_unless_that_is_turned_off(server: Server, pa
     await show(page, {}, 3, 2)
     assert await page.evaluate(tones) == 2
     assert await page.inner_text("#status") == "You take the lead"
-    await page.uncheck("#preference-effects", force=True)
+    await page.evaluate("document.getElementById('preference-effects').click()")
     await show(page, {}, 3, 4)
     assert await page.evaluate(tones) == 2
 
@@ -95,6 +95,6 @@ async def test_a_dragged_card_shows_what_lies_below_until_it_is_back(server: Ser
     await page.mouse.move(box["x"] + 60, box["y"] + 200, steps=4)
     assert await page.evaluate(below) == 2
     await page.mouse.up()
-    await page.wait_for_function("document.querySelectorAll('[data-place=l1] .card.open').length === 1")
+    await wait_until(page, f"{below} === 1")
     await tap_moves(page, moves[:1])
     await wait_for_ply(page, 1)
