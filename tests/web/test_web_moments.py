@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, solo, start_after, tap_moves, wait_for_ply, wait_until, window
+from support.browser import IN_BROWSER, solo, start_race, tap_moves, wait_for_ply, wait_until, window
 from support.servers import Server
 from support.vectors import WINS
 
@@ -66,7 +66,7 @@ async def test_racers_wait_for_the_head_start_of_another_one(server: Server, pag
 
 async def test_a_new_leader_is_felt_unless_that_is_turned_off(server: Server, page: Page) -> None:
     await page.goto(server.url)
-    await page.evaluate(OPEN_RACE, {**BOARD, "outcome": "playing"})
+    await page.evaluate(OPEN_RACE, {**BOARD, "outcome": "playing", "guidance": {}})
     tones = "window.tones.length"
     await show(page, {}, 0, 0)
     await show(page, {}, 1, 0)
@@ -85,7 +85,7 @@ async def test_a_new_leader_is_felt_unless_that_is_turned_off(server: Server, pa
 @window(1024, 768)
 async def test_a_dragged_card_shows_what_lies_below_until_it_is_back(server: Server, page: Page) -> None:
     moves = WINS["corner-stones"]["moves"]
-    await start_after(page, server, solo(server, "corner-stones"), [])
+    await start_race(page, server, solo(server, "corner-stones"))
     below = "document.querySelectorAll('[data-place=l1] .card.open').length"
     assert await page.evaluate(below) == 1
     box = await page.locator('[data-place="l1"] .card').last.bounding_box()
