@@ -179,11 +179,11 @@ export function podium(game, standings, mine) {
     const isOwn = seat === mine;
     return h("li", { class: `p${place}${isOwn ? " own" : ""}` }, [
       h("span", { class: "step" }, place),
-      h("span", { class: "symbol", "data-seat": seat, "aria-hidden": "true" }),
       h("b", {}, nameText(names.get(seat))),
       isOwn || bot ? h("span", {}, isOwn ? "(you)" : null, bot ? botTag(level) : null) : null,
       h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),
       h("span", { class: "gap" }, gap(standing, first)),
+      h("span", { class: "symbol", "data-seat": seat, "aria-hidden": "true" }),
     ]);
   };
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
