@@ -65,10 +65,8 @@ async def exchange(page: Page, bo: Racer, label: str, name: str, answer: str) ->
         await page.wait_for_timeout(50)
     symbol = {"wow": "😮|Wow", "wave": "👋|Wave", "laugh": "😄|Laugh"}[answer]
     await page.wait_for_selector(f"#status:text-is('bo: {answer}')")
-    shown = page.locator(".standings li:has-text('bo') .symbol, .strip .symbol").filter(
-        has_text=re.compile(f"^({symbol})$")
-    )
-    await shown.locator("visible=true").wait_for()
+    places = ":is(.standings, .podium) li:has-text('bo') .symbol, .strip .symbol"
+    await page.locator(places).filter(has_text=re.compile(f"^({symbol})$"), visible=True).first.wait_for()
     await page.wait_for_selector(".reactions button:not([aria-disabled='true'])", state="attached")
 
 
