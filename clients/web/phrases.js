@@ -20,6 +20,10 @@ export function withCards(text, name = shortCard) {
   return text.replace(/\b[A2-9TJQK][SHCD]\b/g, name);
 }
 
+/** A refusal without the names of places, which players of the page do not see: "That pile is empty." */
+export const withoutPlaces = (text, places) =>
+  text.replace(/\b[a-z]\d\b/g, (place, at) => (places.includes(place) ? `${at ? "t" : "T"}hat pile` : place));
+
 /** What a game says about a table: what to do, or why the attempt ended, with its cards as for withCards. Older servers do
  *  not send it. */
 export const advice = ({ guidance }, name) => withCards(guidance?.instruction || guidance?.ending || "", name);

@@ -262,7 +262,7 @@ export class PlayPage extends TablePage {
 
 const actionsText = ({ undo, restart }) => [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
 
-const secondsText = (ms) => `${Math.ceil(ms / 1000)} s`;
+const secondsText = (ms) => `${Math.ceil(ms / 1000)}\u00a0s`;
 
 /** Describes the end of an attempt and what the racer can do now. */
 function endText(board, mine, racers, canWatch) {

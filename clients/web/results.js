@@ -51,6 +51,9 @@ export class ResultsPage {
   update({ next, seat }) {
     const { connection, games, game, header } = this.page;
     this.list?.show(connection.standings, { mine: seat });
+    /** @type {NodeListOf<HTMLElement>} */
+    const marks = this.element.querySelectorAll(".podium .symbol");
+    for (const mark of marks) mark.textContent = this.list?.symbols.get(Number(mark.dataset.seat)) ?? "";
     if (!this.again || !next) return;
     const isNews = next.race !== this.next?.race;
     this.next = next;

@@ -3,7 +3,7 @@
 import { cardElement } from "./cards.js";
 import { actionOf, announce, fill, h, motionIsOff } from "./dom.js";
 import { landing, layOut, nearestPile } from "./layout.js";
-import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
+import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
 import { MoveQueue } from "./queue.js";
 import { parseMove, Selection } from "./selection.js";
 
@@ -162,7 +162,7 @@ export class Table {
     const pile = this.piles.get(place) ?? this.element;
     const shaken = pile.querySelector(".card:last-of-type, .empty");
     if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
-    this.element.dispatchEvent(new CustomEvent("refused", { detail: text }));
+    this.element.dispatchEvent(new CustomEvent("refused", { detail: withCards(withoutPlaces(text, this.order)) }));
   }
 
   /** Highlights the piles that can be tapped and the selected ones. */

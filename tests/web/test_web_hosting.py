@@ -93,7 +93,8 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
         await page.wait_for_selector(".standings li:has-text('Trey'):has-text('regular bot')")
         await page.click("#ready")
         await bo.begin(race)
-        await page.wait_for_selector(".race .standings li:has-text('Joker')", state="attached")
+        await page.click(".strip")
+        await page.wait_for_selector(".race .standings li:has-text('Joker')")
         assert sorted(await tags(page)) == ["beginner bot", "expert bot", "regular bot"]
         await bo.move("r2")
         await page.wait_for_selector(".standings li:has-text('Bo') progress[value='1']")  # by progress, without a view

@@ -12,7 +12,6 @@ from support.browser import (
     check_layout,
     open_drawer,
     open_page,
-    open_row,
     overflow,
     resign,
     take_seat,
@@ -66,10 +65,8 @@ async def exchange(page: Page, bo: Racer, label: str, name: str, answer: str) ->
         await page.wait_for_timeout(50)
     symbol = {"wow": "😮|Wow", "wave": "👋|Wave", "laugh": "😄|Laugh"}[answer]
     await page.wait_for_selector(f"#status:text-is('bo: {answer}')")
-    shown = page.locator(".standings li:has-text('bo') .symbol, .strip .symbol").filter(
-        has_text=re.compile(f"^({symbol})$")
-    )
-    await shown.locator("visible=true").wait_for()
+    places = ":is(.standings, .podium) li:has-text('bo') .symbol, .strip .symbol"
+    await page.locator(places).filter(has_text=re.compile(f"^({symbol})$"), visible=True).first.wait_for()
     await page.wait_for_selector(".reactions button:not([aria-disabled='true'])", state="attached")
 
 
@@ -92,9 +89,8 @@ async def test_racers_react_before_during_and_after_a_race(server: Server, chrom
         await bo.ask(m.Resign)
         await resign(page)
         await page.wait_for_selector("text=Rematch")
-        await open_row(page, "Scores")
         await exchange(page, bo, "Well played", "well-played", "laugh")
-        await page.wait_for_selector(".standings .symbol:visible", state="detached")
+        await page.wait_for_selector(".symbol:visible", state="detached")
         await page.click(".preferences summary")
         await page.uncheck("#preference-reactions")
         assert not await page.is_visible(".reactions")

@@ -34,6 +34,6 @@ async def test_sixth_game_is_won_by_tapping(server: Server, page: Page) -> None:
     await open_row(page, "Verified ✓")
     await page.wait_for_selector("text=Verified ✓ by this server")
     await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
-    await page.wait_for_selector("text=Checked by this server: verified (key known)")
+    await page.wait_for_selector("text=Checked by this server: genuine, signed by this server")
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"

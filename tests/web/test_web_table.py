@@ -1,6 +1,7 @@
 """The table in a real browser: readable cards, a layout that stays still, several fingers, and slow responses."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -161,11 +162,15 @@ async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: P
         for each in others:
             await each.ask(m.Ready)
         await wait_for_deal(page)
-        bottom, top = await page.evaluate(
-            """[document.querySelector(".side").getBoundingClientRect().bottom,
-                document.querySelector(".under").getBoundingClientRect().top]"""
-        )
-        assert bottom <= top
+        assert sorted(await page.locator(".strip i").all_inner_texts()) == sorted(["A", *"BCD"[:rivals]])
+        boxes = [await mark.bounding_box() for mark in await page.locator(".strip i").all()]
+        lefts = sorted(box["x"] for box in boxes if box)
+        assert all(later - earlier > 20 for earlier, later in pairwise(lefts)), "no mark covers another one"
+        table = await page.locator(".table").bounding_box()
+        assert table
+        assert all(box["y"] + box["height"] <= table["y"] for box in boxes if box)
+        await page.click(".strip")
+        await page.wait_for_selector(".standings li:has-text('ada')")
 
 
 @window(844, 390)
