@@ -93,6 +93,9 @@ export async function fetchAsGuest(path, options = {}) {
   }
 }
 
+/** Returns the user's scores and newest races, or null before the first one. */
+export const fetchOwn = async () => guest()?.player && attempt(() => fetchAsGuest(`/players/${guest().player}?limit=100`));
+
 /** Returns the deal of the day of a race with at most `limit` results, and with that of the user. Throws ApiError. */
 export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
   const date = new Date(openedAt).toISOString().slice(0, 10);

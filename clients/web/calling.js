@@ -35,7 +35,9 @@ export class Caller {
     const { mine, leftMs } = this.page.connection;
     if (stage !== this.stage && this.stage) {
       this.text = null;
-      if (stage === "countdown" && mine) this.call((left) => `▶ Starting in ${Math.ceil(left / 1000)} s`, leftMs);
+      const isCalled = mine || this.page.isTrying;
+      if (stage === "countdown" && isCalled) this.call((left) => `▶ Starting in ${Math.ceil(left / 1000)} s`, leftMs);
+      this.page.isTrying = false;
     }
     if (next && mine && next.race !== this.next && (next.stage ?? "open") === "open") this.call(() => `▶ ${next.by} wants a rematch`);
     this.stage = stage;
@@ -43,11 +45,12 @@ export class Caller {
   }
 
   call(text, left) {
+    if (!document.hidden && !this.page.isTrying) return;
+    if (preferences().sound) this.play(BEEPS_HZ);
     if (!document.hidden) return;
     this.text = text;
     this.usual = document.title;
     this.calledAt = performance.now();
-    if (preferences().sound) this.play(BEEPS_HZ);
     this.notify(text(left).slice(2));
   }
 

@@ -1,25 +1,31 @@
 // The celebration of a win: cards leap across the page, with a tune and a vibration.
 
 import { cardElement } from "./cards.js";
-import { h, motionIsOff } from "./dom.js";
+import { h, motionIsOff, sleep } from "./dom.js";
 import { preferences } from "./storage.js";
 
 const CARDS = "AS KH QC JD TS AH KC QD JS TH AC KD QS JH TC AD KS QH".split(" ");
+const FAN = ["TS", "JH", "QC", "KD", "AS"];
 const TUNE_HZ = [523, 659, 784, 1047];
 const VIBRATION_MS = [60, 40, 60, 40, 160];
-const DELAY_MS = 55;
+const DELAY_MS = 80;
+const STILL_MS = 3000;
 
 const between = (least, most) => least + Math.random() * (most - least);
 
-/** Celebrates. `play(frequencies)` plays tones, if the page can. Without animations, there is no celebration. */
+/** Celebrates for three seconds, unless the user does not want it, or another celebration is running: with leaping cards or,
+ *  without animations, a fan of cards. `play(frequencies)` plays tones, if the page can. */
 export async function celebrate(play) {
-  if (motionIsOff()) return;
-  if (preferences().sound) play?.(TUNE_HZ);
-  if (preferences().vibration) navigator.vibrate?.(VIBRATION_MS);
-  const cards = CARDS.map((card) => cardElement(card));
-  const layer = h("div", { class: "celebration", "aria-hidden": "true" }, cards);
+  const { effects, sound, vibration } = preferences();
+  if (!effects || document.querySelector(".celebration")) return;
+  if (sound) play?.(TUNE_HZ);
+  if (vibration) navigator.vibrate?.(VIBRATION_MS);
+  const isStill = motionIsOff();
+  const cards = (isStill ? FAN : CARDS).map((card, position) => cardElement(card, { position }));
+  const layer = h("div", { class: `celebration ${isStill ? "still" : ""}`, "aria-hidden": "true" }, cards);
   document.body.append(layer);
-  await Promise.allSettled(cards.map((card, index) => leap(card, index * DELAY_MS).finished));
+  if (isStill) await sleep(STILL_MS);
+  else await Promise.allSettled(cards.map((card, index) => leap(card, index * DELAY_MS).finished));
   layer.remove();
 }
 

@@ -46,6 +46,8 @@ export class Connection {
     this.standings = [];
     this.ghosts = [];
     this.watching = 0;
+    /** @type {number | null} */
+    this.closesAt = null;
     /** @type {WebSocket | null} */
     this.socket = null;
     this.status = "connecting";
@@ -71,6 +73,8 @@ export class Connection {
   leave = () => this.request({ t: "leave" });
   /** As the host: starts with the players who are ready. */
   startNow = () => this.request({ t: "start" });
+  /** As the host: replaces the race by one with another `game`, other `options` or a `head_start`, before the countdown. */
+  change = (changes) => this.request({ t: "again", ...changes });
   /** Adds the server bot of a level before the countdown. */
   addBot = (level) => this.request({ t: "bot", level });
   /** As the host: removes a player before the countdown. */
@@ -90,6 +94,17 @@ export class Connection {
   get leftMs() {
     if (this.view?.clock_ms === undefined || this.view.clock_ms === null) return null;
     return Math.max(0, this.view.clock_ms - (performance.now() - this.viewedAt));
+  }
+
+  /** The time until a race ends early because nobody can move, in ms; otherwise null. */
+  get closingMs() {
+    return this.closesAt === null ? null : Math.max(0, this.closesAt - performance.now());
+  }
+
+  /** The time until the user gets cards, while another racer has a head start, in ms; otherwise null. */
+  get waitsMs() {
+    const waits = this.view?.waits_ms ?? null;
+    return waits === null ? null : Math.max(0, waits - (performance.now() - this.viewedAt));
   }
 
   get mine() {
@@ -270,8 +285,9 @@ export class Connection {
     this.onChange();
   }
 
-  updateStandings({ n, standings = [], ghosts = [], watching = 0 }) {
+  updateStandings({ n, standings = [], ghosts = [], watching = 0, closing_ms: closingMs = null }) {
     if (n < this.standingsN) return;
+    this.closesAt = closingMs === null ? null : performance.now() + closingMs;
     Object.assign(this, { standingsN: n, standings: withLevels(standings, this.view), ghosts, watching });
   }
 

@@ -1,16 +1,12 @@
 // The deals of a day: the results of each game, and earlier days.
 
-import { attempt, fetchAsGuest, fetchGames, fetchJson } from "./api.js";
-import { button, fill, h, list, nameText, refusalText, table, tableRow, tag, waitText } from "./dom.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
+import { calendar, dateOf, DAY_MS, daysPlayed, featured, longDate } from "./calendar.js";
+import { button, fill, h, nameText, refusalText, table, tableRow, tag, waitText } from "./dom.js";
 import { createRace, SOLO } from "./opening.js";
 import { achieved, counted, countsText, finishText, formatTime, gameTitle } from "./phrases.js";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const ARCHIVE_DAYS = 14;
-
-const dateOf = (ms) => new Date(ms).toISOString().slice(0, 10);
-const longDate = (date) =>
-  new Date(date).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC" });
+const WEEK_MS = 7 * DAY_MS;
 
 export class DailyPage {
   games = new Map();
@@ -18,7 +14,7 @@ export class DailyPage {
   /** Without a date, the page shows the server's day. */
   async open(main, date) {
     fill(main, waitText("Loading the deals of the day…"));
-    const [games, today] = await Promise.all([fetchGames(), fetchAsGuest("/daily")]);
+    const [games, today, own] = await Promise.all([fetchGames(), fetchAsGuest("/daily"), fetchOwn()]);
     this.today = today.daily[0]?.date ?? dateOf(Date.now());
     this.date = date ?? this.today;
     const isToday = this.date === this.today;
@@ -27,12 +23,14 @@ export class DailyPage {
     document.title = `Deals of ${this.date} · Same Deal`;
     this.problem = refusalText();
     this.games = games;
+    const first = featured(days);
+    const sections = [first, ...days.filter((day) => day !== first)].map((day) => this.gameSection(day));
     fill(
       main,
       h("h1", {}, isToday ? "Deals of the day" : `Deals of ${longDate(this.date)}`),
       h("p", {}, introduction(days[0])),
       this.problem,
-      h("div", { class: "columns daily" }, days.map((day) => this.gameSection(day)), this.archive()),
+      h("div", { class: "columns daily" }, sections, this.archive(own)),
     );
   }
 
@@ -48,10 +46,10 @@ export class DailyPage {
     more.hidden = day.next === null;
     const caption = h("caption", { class: "sr" }, `${title}, ${counted(players, "player")}`);
     const played = table({ class: "results" }, caption, ["Place", "Player", "Cards", "Result"], rows);
-    return h("section", { "aria-label": title }, [
+    return h("section", { class: "panel", "aria-label": title }, [
       h("div", { class: "split" }, h("h2", {}, title), play),
       yours ? h("p", { class: "counts" }, countsText(this.games.get(game), yours)) : null,
-      players ? played : h("p", {}, "Nobody has played it."),
+      players ? played : h("p", {}, "Not played yet."),
       more,
     ]);
   }
@@ -77,15 +75,15 @@ export class DailyPage {
   }
 
   /** Links to the days around this one. */
-  archive() {
-    const shown = new Date(this.date).getTime();
-    const newest = Math.min(new Date(this.today).getTime(), shown + (ARCHIVE_DAYS / 2) * DAY_MS);
-    const days = Array.from({ length: ARCHIVE_DAYS }, (_, back) => dateOf(newest - back * DAY_MS));
-    const link = (date) => {
-      const [href, text] = date === this.today ? ["/daily", "Today"] : [`/daily/${date}`, longDate(date)];
-      return h("li", {}, h("a", { href, "aria-current": date === this.date ? "page" : false }, text));
-    };
-    return h("nav", { "aria-label": "Archive" }, h("h2", {}, "Archive"), list(days.map(link)));
+  archive(own) {
+    const newest = Math.min(Date.parse(this.today), Date.parse(this.date) + WEEK_MS);
+    const today = this.date === this.today ? null : h("p", {}, h("a", { href: "/daily" }, "Today’s deals"));
+    const played = daysPlayed(own?.races ?? []);
+    return h("section", { class: "panel", "aria-label": "Earlier days" }, [
+      h("h2", {}, "Earlier days"),
+      calendar(dateOf(newest), { played, shown: this.date }),
+      today,
+    ]);
   }
 }
 

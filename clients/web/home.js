@@ -1,11 +1,13 @@
-// The front page: the games, today's deals, races and results, and the form for a custom race.
+// The front page: play now, race a friend, the deal of the day, the games, and open, running and finished races.
 
-import { attempt, fetchAsGuest, fetchGames, fetchJson, keepTrying, loadModule } from "./api.js";
-import { button, fill, h, list, nameList, nameText, refusalText, repeatWhileVisible, section } from "./dom.js";
-import { createRace, SOLO } from "./opening.js";
-import { displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
-import { lastGame, seatIn } from "./storage.js";
-import { Table } from "./table.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, keepTrying, loadModule } from "./api.js";
+import { calendar, daysPlayed, featured } from "./calendar.js";
+import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
+import { createRace, playNow, shortRace, SOLO } from "./opening.js";
+import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
+import { guidedDeal, miniature, practicePath } from "./practice.js";
+import { goTo } from "./root.js";
+import { guest, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;
 const MAX_NAMES = 3;
@@ -16,21 +18,22 @@ export class HomePage {
 
   async open(main) {
     this.problem = refusalText();
-    this.daily = list([]);
-    this.dailyNote = h("p", { class: "hint" });
+    this.daily = h("section", { class: "panel today", "aria-label": "Deal of the day" });
     const element = h("div", { class: "home" }, this.hero());
     fill(main, element);
     // Everything below appears at once, so that nothing shifts.
-    const [games] = await Promise.all([fetchGames(), this.refresh()]);
+    const [games, scores] = await Promise.all([fetchGames(), fetchOwn(), this.refresh()]);
     this.games = games;
+    this.scores = scores;
     this.show();
     const { open, running, results } = this.lists;
+    const own = guest() && h("p", {}, playerLink(guest().player, "Your races and best results"));
     element.append(
+      this.daily,
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
       h("div", { class: "columns" }, [
-        section("Deals of the day", this.daily, this.dailyNote),
-        h("div", {}, section("Open races", open), section("Running now", running)),
-        section("Latest results", results),
+        h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
+        section("Results", own, results),
       ]),
       this.customRace(),
     );
@@ -42,51 +45,54 @@ export class HomePage {
     return h("section", { class: "hero" }, [
       h("h1", {}, "Race your friends at patience on the same shuffled deck"),
       h("p", {}, "Everyone gets the same cards at the same moment, and afterwards ", verify, " who won."),
-      button("Race a friend", () => this.raceFriend(), { class: "first big" }),
-      h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
-      this.problem,
+      h("div", { class: "actions" }, [
+        button("Play now", () => playNow(this.problem), { class: "first big" }),
+        h("p", { class: "hint" }, "Three minutes against whoever is waiting, or a bot."),
+        button("Race a friend", () => this.raceFriend(), { class: "big" }),
+        h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
+        this.problem,
+      ]),
     ]);
   }
 
-  /** Opens a race of the game that was opened last, or else of the first one. */
   async raceFriend() {
     const games = await attempt(fetchGames, ({ message }) => fill(this.problem, message));
-    if (games) this.race(games.has(lastGame()) ? lastGame() : games.keys().next().value);
-  }
-
-  race(game, options = {}) {
-    return createRace({ game, options }, this.problem);
+    if (games) createRace(shortRace(games, { unlisted: true }), this.problem);
   }
 
   tile(game) {
-    const { slug, title, pitch, example } = game;
-    const figure = h("figure");
-    setTimeout(() => {
-      // Each table is a task of its own, so that the page reacts in between.
-      const table = new Table(game, { small: true, simple: true });
-      table.show({ table: example });
-      figure.append(table.element);
-    });
-    const playAlone = () => this.race(slug, { ...SOLO, unlisted: true });
+    const { slug, title, pitch } = game;
+    const race = (options) => createRace({ game: slug, options: { ...options, unlisted: true } }, this.problem);
+    const guided = h("a", { href: practicePath({ deal: guidedDeal(game) }), "aria-label": `Learn ${title}` }, "Learn it");
+    const rules = h("a", { href: `/rules/${slug}`, "aria-label": `Rules of ${title}` }, "Rules");
     return h("li", {}, [
-      h("div", { class: "miniature", "aria-hidden": "true", inert: true }, figure),
+      miniature(game),
       h("h3", {}, title),
-      h("p", {}, pitch, " ", h("a", { href: `/rules/${slug}`, "aria-label": `Rules of ${title}` }, "Rules")),
+      h("p", {}, pitch, " ", guided, " · ", rules),
       h("div", { class: "row" }, [
-        button("Race", () => this.race(slug), { class: "first", "aria-label": `Race a friend at ${title}` }),
-        button("Play alone", playAlone, { "aria-label": `Play alone: ${title}` }),
+        button("Race", () => race({}), { class: "first", "aria-label": `Race a friend at ${title}` }),
+        button("Play alone", () => race(SOLO), { "aria-label": `Play alone: ${title}` }),
       ]),
     ]);
+  }
+
+  /** A form that opens a race by its name or link. */
+  joinByName() {
+    const name = h("input", { id: "race", required: true, maxlength: "200", placeholder: "calm-otter-4217", autocapitalize: "none", spellcheck: "false" });
+    const join = () => goTo(`/r/${encodeURIComponent(name.value.trim().split("/").at(-1) ?? "")}`);
+    return form(join, { class: "beside-button" }, labelled("Name or link of a race", name), h("button", {}, "Join"));
   }
 
   /** The form for a custom race, which is loaded when it is opened. */
   customRace() {
     const loading = h("p", {}, "Loading…");
-    const details = h("details", { class: "custom" }, h("summary", {}, "Custom race"), loading);
+    const settings = Object.fromEntries(new URLSearchParams(location.search)); // such as ?game=corners&limit=5
+    const open = location.search !== "";
+    const details = h("details", { class: "panel custom", open }, h("summary", {}, "Custom race"), loading);
     const load = async () => {
       const onProblem = ({ message }) => fill(loading, `${message} Trying again…`);
       const { CustomRace } = await keepTrying(() => loadModule("./custom_race.js"), onProblem);
-      loading.replaceWith(new CustomRace(this.games).element);
+      loading.replaceWith(new CustomRace(this.games, { settings }).element);
     };
     details.addEventListener("toggle", load, { once: true });
     return details;
@@ -107,19 +113,20 @@ export class HomePage {
   }
 
   show() {
-    this.showDaily();
     const { races = [], replays = [], error } = this.found;
     const { open, running, results } = this.lists;
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
-    const noRaces = error ?? "Nobody is waiting. Open a race and send a friend the link.";
+    update(this.daily, [this.today, this.today ? "" : error], () => this.todaysDeal(error));
+    const noRaces = error ?? "Nobody is waiting. Race a friend, or play now against a bot.";
     updateList(open, at("open").filter(({ racers }) => racers), (race) => this.raceRow(race), noRaces);
     updateList(running, at("countdown", "running"), (race) => this.raceRow(race), error ?? "No race is running.");
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
   }
 
-  raceRow({ race, game, stage, racers, max_racers: most }) {
+  raceRow({ race, game, stage, racers, max_racers: most, host }) {
     const isOpen = stage === "open";
-    const text = isOpen ? `${racers} of ${most} seats taken` : `${racers} racing`;
+    const waiting = host ? `, ${host} is waiting` : "";
+    const text = isOpen ? `${racers} of ${most} seats taken${waiting}` : `${racers} racing`;
     const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
     const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
     const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);
@@ -135,34 +142,46 @@ export class HomePage {
     return h("li", {}, link, " ", nameText(displayNames(result.standings).get(best.seat)), ` ${text}`);
   }
 
-  showDaily() {
-    const { daily = [] } = this.today ?? {};
-    updateList(this.daily, daily, (day) => this.dailyRow(day), this.found.error ?? "");
-    const sealed = daily.length
-      ? `Your first race on each deal counts. Deals and replays open on ${formatTime(daily[0].reveals_at)}. `
-      : "";
-    fill(this.dailyNote, this.today && [sealed, h("a", { href: "/daily" }, "All results and earlier days")]);
-  }
-
-  dailyRow({ game, results, players, yours }) {
-    const title = gameTitle(this.games, game);
+  /** The day's featured deal, with the user's result and streak, and the last days. */
+  todaysDeal(error) {
+    const day = this.today && featured(this.today.daily);
+    if (!day) return error;
+    const { game: slug, date, results, players, yours } = day;
+    const game = this.games.get(slug);
     const names = results.slice(0, MAX_NAMES).map(({ name }) => name);
     const others = players > names.length ? ` and ${players - names.length} more` : "";
-    const result = yours && resultText(this.games.get(game), yours);
-    const own = yours && h("span", { class: "own" }, ` You: ${ordinal(yours.place)}, ${result}.`);
-    const play = () => createRace({ game, daily: true, options: SOLO }, this.problem);
-    const played = names.length ? [" ", nameList(names), others, "."] : " not played yet.";
-    return h("li", { class: "split" }, [
-      h("span", {}, h("b", {}, title), played, own),
-      button(yours ? "Play again" : "Play", play, { "aria-label": `Play today’s ${title}` }),
-    ]);
+    const played = names.length ? ["Played by ", nameList(names), others, "."] : "Be the first to play it.";
+    const own = yours && h("p", { class: "own" }, `You: ${ordinal(yours.place)}, ${resultText(game, yours)}.`);
+    const rule = yours
+      ? `The deal and its replays open on ${formatTime(day.reveals_at)}.`
+      : "The same deal for everyone. Only your first race on it counts.";
+    const play = () => createRace({ game: slug, daily: true, options: SOLO }, this.problem);
+    const { streak = 0 } = this.scores?.scores ?? {};
+    return [
+      h("h2", {}, `Deal of the day: ${game.title}`),
+      miniature(game),
+      h("div", { class: "about" }, [
+        h("p", {}, played),
+        own ?? null,
+        h("p", { class: "hint" }, rule),
+        button(yours ? "Play again" : "Play", play, { class: yours ? "" : "first big", "aria-label": `Play today’s ${game.title}` }),
+      ]),
+      h("div", {}, [
+        streak ? h("p", { class: "streak" }, h("b", {}, counted(streak, "day")), streak > 1 ? " in a row" : " so far") : null,
+        calendar(date, { played: daysPlayed(this.scores?.races ?? []) }),
+        h("p", {}, h("a", { href: "/daily" }, "All deals of the day")),
+      ]),
+    ];
   }
 }
 
-/** Rebuilds a list only if its items changed, so that taps and focus are not lost. */
-function updateList(element, items, row, placeholder) {
-  const content = JSON.stringify([items, placeholder]);
-  if (element.dataset.content === content) return;
-  element.dataset.content = content;
-  fill(element, items.length ? items.map(row) : h("li", {}, placeholder));
+/** Fills an element again only if what it shows has changed, so that taps and focus are not lost. */
+function update(element, shown, content) {
+  const key = JSON.stringify(shown);
+  if (element.dataset.content === key) return;
+  element.dataset.content = key;
+  fill(element, content());
 }
+
+const updateList = (element, items, row, placeholder) =>
+  update(element, [items, placeholder], () => (items.length ? items.map(row) : h("li", {}, placeholder)));

@@ -1,9 +1,10 @@
 // Before a race: the invitation and the lobby.
 
-import { fetchAwaySeconds } from "./api.js";
+import { fetchAwaySeconds, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, fill, form, h, nameField, nameText, terms } from "./dom.js";
-import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, optionText } from "./phrases.js";
+import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
+import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
+import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
@@ -12,106 +13,163 @@ import { dropSeat, guest } from "./storage.js";
 export const nameForm = (submit, ...content) =>
   form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
 
-/** A form that calls `join(name)` or `watch()`. It contains `name`, as for nameField. */
-export function invitation({ game, header }, { standings = [], host }, { join, watch, name }) {
+/** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
+export function invitation({ game, header }, view, { join, practise, watch, name }) {
+  const { standings = [], host } = view;
+  const ahead = headStartText({ header, connection: { view, standings } });
   const form = nameForm(
     join,
-    h("h1", {}, host ? [nameText(host.name), ` invites you to ${game.title}`] : game.title),
-    h("p", {}, `Everyone gets the same cards. ${standings.length} of ${maxRacers(header)} seats taken.`),
-    nameField({ value: guest()?.name, ...name }),
-    h("div", { class: "row" }, h("button", { class: "first" }, "Join"), button("Watch", watch)),
+    h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
+    h("div", { class: "lesson" }, [
+      miniature(game, { moves: true }),
+      h("ol", { class: "how" }, (game.how ?? []).map((line) => h("li", {}, withCards(line)))),
+    ]),
+    h("div", { class: "entry" }, [
+      nameField({ value: guest()?.name, ...name }),
+      h("button", { class: "first big" }, "Take a seat"),
+      h("div", { class: "row" }, button("Try it for 30 seconds", practise), button("Just watch", watch)),
+      ahead ? hint(`${ahead}.`) : null,
+      raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
+    ]),
   );
-  return [form, raceOptions({ game, header })];
+  form.classList.add("invitation");
+  return form;
 }
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
 const BOTS = ["beginner", "regular", "expert"];
 
-export function raceOptions({ game, header }) {
+/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it.
+ *  @param {any} race
+ *  @param {string} [more]
+ *  @param {any} [others] */
+export function raceOptions({ game, header }, more = "", others = null) {
   const { options, seed, daily, variant } = header;
   const { undo, attempts, limit_ms: limitMs, spectators = "progress", best_of: bestOf = 1 } = options;
   const secret = daily ? "deal of the day; your first race on it counts" : "secret shuffle (provably fair)";
   const grade = GRADES[options.filter] ? `${GRADES[options.filter]}, ` : "";
+  const minutes = limitMs % 60_000 ? formatClock(limitMs, false) : `${limitMs / 60_000} min`;
+  const short = [
+    bestOf > 1 && `best of ${bestOf}`,
+    minutes,
+    undo === false ? "no undo" : "undo on",
+    seed === undefined ? `${grade}${daily ? "deal of the day" : "fair shuffle"}` : "public deal",
+    more,
+  ];
   const rows = [
-    ["Deal", seed === undefined ? `${grade}${secret}` : `public deal ${game.slug}:${seed}`],
+    ["Deal", seed === undefined ? `${grade}${secret}` : `public deal no. ${seed}`],
     ["Time limit", formatClock(limitMs, false)],
     ["Ranking", `solving time, then ${game.counted === "left" ? "score" : "cards"}`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
+    ...(options.end_when_stuck ? [["Early end", "when nobody can move any more"]] : []),
     ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),
   ];
-  return h("section", { class: "terms", "aria-label": "Race options" }, [
+  return h("details", { class: "terms" }, [
+    h("summary", {}, short.filter(Boolean).join(" · ")),
     terms(rows),
+    others,
     h("details", { class: "seal" }, h("summary", {}, "Commitment"), h("code", {}, header.commitment)),
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
   ]);
 }
 
 export class LobbyPage {
+  /** @type {any} the PracticePage, while the user practises */
+  practice = null;
+
   constructor(page) {
     this.page = page;
-    this.list = new StandingsList(page.game, { action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
-    this.empty = h("p", {}, "No players yet.");
+    const { game, raceId } = page;
+    this.list = new StandingsList(game, { action: (seat) => this.removeButton(seat), symbols: page.reactions.symbols });
     this.watching = h("p", { class: "watching", hidden: true });
-    this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready" });
+    this.readyButton = button("", () => page.run("ready", () => page.connection.ready(!this.isReady)), { id: "ready", class: "big" });
     this.leaveButton = button("Leave", () => page.run("leave", () => this.leave()));
-    this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()));
+    this.startButton = button("Start now", () => page.run("start", () => page.connection.startNow()), { class: "big" });
+    this.joinButton = button("Take a seat", () => this.join(), { class: "first big" });
     const addBot = (level) => page.run("add-bot", () => page.connection.addBot(level));
     this.botButtons = BOTS.map((level) => button(capitalized(level), () => addBot(level)));
-    const title = h("span", { id: "add-bot" }, "Add a bot:");
-    this.addBot = h("div", { class: "row", role: "group", "aria-labelledby": "add-bot" }, title, this.botButtons);
-    this.joinButton = button("Join", () => this.join(), { class: "first" });
+    const levels = h("div", { class: "row", role: "group", "aria-label": "Add a bot" }, this.botButtons);
+    this.addBot = h("details", { class: "seat" }, h("summary", {}, "+ bot"), levels);
     this.note = h("p", { class: "note" });
     this.readyClock = h("p", { class: "ready-clock", role: "timer" });
     this.holdTime = "a short time";
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
-    this.hostLine = h("p", {});
-    this.notify = h("div", {}, notifyButton());
-    const { game, raceId, header } = page;
-    const invite = maxRacers(header) === 1 ? null : inviteSection(raceId, game.title);
-    const isGuest = page.connection.view.host && !page.connection.isHost; // guests only need to get ready
-    const players = h("section", { "aria-label": "Players" }, [
-      this.list.element,
-      this.empty,
-      this.watching,
-      this.addBot,
-      h("div", { class: "row" }, this.readyButton, this.startButton, this.leaveButton, this.joinButton),
-      this.note,
-      this.readyClock,
-      this.notify,
-      page.reactions.element,
-    ]);
+    this.hostLine = h("p", { class: "hint" });
+    this.notify = h("span", {}, notifyButton());
+    const [invite, showLink] = invitingButtons(raceId, game.title);
+    this.invite = invite;
+    this.addFriend = button("+ friend", () => this.invite.click(), { class: "seat" });
+    this.practiseButton = button("Practise while you wait", () => page.run("practise", () => this.practise()), { class: "back" });
+    this.table = h("div");
     this.element = h("div", { class: "lobby" }, [
       h("h1", {}, game.title),
       this.hostLine,
-      isGuest ? [players, invite] : [invite, players],
-      raceOptions(page),
+      h("section", { "aria-label": "Players", class: "seats" }, this.list.element, this.addFriend, this.addBot),
+      this.watching,
+      h("div", { class: "go" }, [
+        h("div", {}, this.note, this.readyClock),
+        this.joinButton,
+        this.readyButton,
+        this.startButton,
+        h("div", { class: "row share" }, this.invite, showLink),
+        h("div", { class: "row" }, this.practiseButton, this.notify, this.leaveButton),
+      ]),
+      this.table,
+      page.reactions.element,
+      raceOptions(page, "", this.changes()),
     ]);
+    if (page.isTrying) this.practiseButton.click();
   }
 
   update({ seat }) {
     const { standings, mine, isHost, view, watching } = this.page.connection;
+    const max = maxRacers(this.page.header);
+    const isFull = standings.length + (view.awaited ?? []).length >= max;
+    const isAlone = standings.length < 2 && max > 1;
     this.list.show(standings, { mine: seat });
     showWatching(this.watching, watching);
-    this.empty.hidden = standings.length > 0;
     this.isReady = mine?.outcome === "ready";
     this.readyButton.textContent = this.isReady ? "Not ready" : "Ready";
-    this.readyButton.classList.toggle("first", !this.isReady);
+    this.readyButton.classList.toggle("first", !this.isReady && !isAlone);
     this.readyButton.hidden = this.leaveButton.hidden = !mine;
+    this.invite.classList.toggle("first", Boolean(mine) && isAlone);
+    this.element.classList.toggle("alone", isAlone);
     this.startButton.hidden = !isHost || standings.length < 2;
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
-    const max = maxRacers(this.page.header);
-    this.addBot.hidden = !mine || standings.length + (view.awaited ?? []).length >= max;
+    this.addFriend.hidden = isFull;
+    this.addBot.hidden = !mine || isFull;
     const levels = new Set(standings.map(({ level }) => level));
     BOTS.forEach((level, index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
-    this.hostLine.hidden = !view.host || isHost;
-    fill(this.hostLine, view.host && [nameText(view.host.name), " is the host."]);
+    const ahead = headStartText(this.page);
+    const host = view.host && !isHost ? [nameText(view.host.name), " is the host. "] : "";
+    fill(this.hostLine, host, ahead && `${ahead}.`);
     this.joinButton.hidden = Boolean(mine) || standings.length >= max;
     fill(this.note, this.noteText(standings, mine));
+  }
+
+  /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
+  async practise() {
+    this.page.isTrying = !this.practice;
+    if (this.practice) {
+      this.practice = null;
+      fill(this.table);
+    } else {
+      const { PracticePage } = await loadModule("./practice_page.js");
+      this.practice = new PracticePage();
+      await this.practice.openIn(this.table, this.page.game);
+    }
+    this.element.classList.toggle("practising", this.practice !== null);
+    this.page.update();
+    this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
+  }
+
+  onKey(event) {
+    this.practice?.onKey(event);
   }
 
   /** Shows how long the players who are not ready have. */
@@ -121,6 +179,24 @@ export class LobbyPage {
     const others = `The race starts in ${time}, without players who are missing or not ready.`;
     const text = waitsForUser ? `Get ready within ${time}, or the race starts without you.` : others;
     this.readyClock.textContent = left === null ? "" : text;
+  }
+
+  /** For the host, the form that changes the game and the options, which is loaded when it is opened. */
+  changes() {
+    const { page } = this;
+    const { header, games, connection } = page;
+    if (!connection.isHost) return null;
+    const content = h("div");
+    const details = h("details", {}, h("summary", {}, "Change the game or the options"), content);
+    const change = (changes) => page.run("change", () => connection.change(changes));
+    const load = async () => {
+      const { CustomRace } = await loadModule("./custom_race.js");
+      const players = [...displayNames(connection.standings)];
+      const { head_start: ahead } = connection.view;
+      fill(content, new CustomRace(games, { header, players, ahead, change }).element);
+    };
+    details.addEventListener("toggle", () => details.open && page.run("load", load));
+    return details;
   }
 
   /** A button with which the host removes a player, or null. */
@@ -137,13 +213,14 @@ export class LobbyPage {
   noteText(standings, mine) {
     const { connection, header } = this.page;
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
-    if (!mine) return "You are watching.";
+    const needsOthers = standings.length < 2 && maxRacers(header) > 1;
+    if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
+    if (needsOthers && !this.isReady) return "Send the link to a friend, or add a bot.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
     waiting.push(...(connection.view.awaited ?? []));
     if (waiting.length) return `Waiting for ${waiting.join(", ")}…`;
-    const needsOthers = standings.length < 2 && maxRacers(header) > 1;
     return needsOthers ? "A race needs two players. Send the link to a friend, or add a bot." : "";
   }
 
@@ -156,24 +233,33 @@ export class LobbyPage {
 
   join() {
     const { connection } = this.page;
+    this.page.isTrying = false;
+    if (guest()) return this.page.start();
     connection.close();
-    this.page.invite(connection.view);
+    return this.page.invite(connection.view);
   }
 }
 
-/** Sharing comes first, then the QR code for people in the same room, then the link. */
-function inviteSection(raceId, title) {
+/** A button that shares the link to a race, or copies it, and one that shows it, also as a QR code for people in the same
+ *  room. */
+function invitingButtons(raceId, title) {
   const link = `${location.origin}${ROOT}/r/${raceId}`;
+  const copy = () => copyText(link, "Link copied.");
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
+  const show = () => {
+    const src = `/api/v1/races/${raceId}/qr.svg`;
+    const onfocus = (event) => event.target.select();
+    const close = h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close"));
+    dialog(
+      h("h2", {}, "Invite friends"),
+      h("img", { class: "qr", src, alt: "The link as a QR code", width: "224", height: "224" }),
+      h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
+      h("div", { class: "row" }, button("Copy link", copy), close),
+    );
+  };
   const canShare = Boolean(navigator.share);
-  const copy = button("Copy link", () => copyText(link, "Link copied."), { class: canShare ? "" : "first" });
-  const onfocus = (event) => event.target.select();
-  const field = h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus });
-  const src = `/api/v1/races/${raceId}/qr.svg`;
-  return h("section", { class: "invite", "aria-label": "Invite friends" }, [
-    h("h2", {}, "Invite friends"),
-    canShare ? button("Share the link", share, { class: "first big" }) : null,
-    h("img", { class: "qr", src, alt: "The link as a QR code", width: "176", height: "176" }),
-    h("div", { class: "row" }, copy, field),
-  ]);
+  return [
+    canShare ? button("Share the link", share, { class: "big" }) : button("Copy link", copy, { class: "big" }),
+    button("▦", show, { class: "icon", "aria-label": "Show the link as a QR code", title: "QR code" }),
+  ];
 }

@@ -3,7 +3,7 @@
 
 import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule } from "./api.js";
 import { announce, button, byId, fill, h, homeLink, notice } from "./dom.js";
-import { preferencesMenu } from "./preferences.js";
+import { ownPage, preferencesMenu } from "./preferences.js";
 import { pagePath, ROOT } from "./root.js";
 import { lastRace, seatedRaces, stored } from "./storage.js";
 
@@ -40,7 +40,7 @@ const TITLES = {
 
 async function open() {
   await firstFrame();
-  byId("top").append(preferencesMenu());
+  byId("top").append(ownPage() ?? "", preferencesMenu());
   showConnection();
   if (seatedRaces().length || lastRace()) attempt(async () => (await loadModule("./way_back.js")).showWayBack());
   await openPage(byId("main"));

@@ -1,24 +1,54 @@
 // Opening a race, from the front page, from the deals of the day and from a replay. A new player chooses a name before,
 // and so is its host.
 
-import { ApiError, attempt, fetchAsGuest, fetchJson } from "./api.js";
+import { ApiError, attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
 import { button, dialog, fill, form, h, nameField } from "./dom.js";
-import { goToRace, guest, saveGuest, saveLastGame } from "./storage.js";
+import { goToRace, guest, saveGuest } from "./storage.js";
 
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
+const SHORT = { game: "the-edge", limit_ms: 180_000 };
+const FEW_RACES = 3;
+
 let isOpening = false;
 
 /** Creates a race and opens its page, with `seat` as for goToRace. Players with a name join at once. */
-export async function createRace(body, problem, seat = {}) {
+export const createRace = (body, problem, seat = {}) =>
+  enter(async () => [(await openRace(body)).race, seat], problem);
+
+/** Joins the public race that has been open longest; without one, opens a short race against a bot. */
+export const playNow = (problem) =>
+  enter(async () => {
+    if (!guest()) await askForName("Play");
+    const [{ races }, games] = await Promise.all([fetchJson("/races?stage=open&limit=100"), fetchGames()]);
+    const isJoinable = ({ game, racers, max_racers: most }) => racers && racers < most && games.has(game);
+    const waiting = races.filter(isJoinable).at(-1);
+    if (waiting) return [waiting.race, { ready: true }];
+    const race = shortRace(games);
+    const played = (await fetchOwn())?.scores.games.find(({ game }) => game === race.game);
+    return [(await openRace(race)).race, { ready: true, bot: suitableBot(played) }];
+  }, problem);
+
+/** The level of a bot that is neither too strong nor too weak for a player with these scores in a game, if any. */
+function suitableBot({ races = 0, wins = 0 } = {}) {
+  if (races < FEW_RACES) return "beginner";
+  return wins > races / 2 ? "expert" : "regular";
+}
+
+/** The request for a race that is short enough for a first one. */
+export function shortRace(games, options = {}) {
+  const { slug } = games.get(SHORT.game) ?? games.values().next().value;
+  return { game: slug, options: { limit_ms: SHORT.limit_ms, ...options } };
+}
+
+/** Goes to the race that `find` returns, with a seat as for goToRace. Shows why there is none. */
+async function enter(find, problem) {
   if (isOpening) return;
   isOpening = true;
   try {
-    const opened = await attempt(() => openRace(body), ({ message }) => fill(problem, message));
-    if (!opened) return;
-    if (body.game) saveLastGame(body.game);
-    goToRace(opened.race, seat);
+    const found = await attempt(find, ({ message }) => fill(problem, message));
+    if (found) goToRace(found[0], found[1]);
   } finally {
     isOpening = false;
   }
@@ -26,8 +56,11 @@ export async function createRace(body, problem, seat = {}) {
 
 /** Opens a race with the user as its host, and returns the response. Before their first race with others, this asks
  *  for a name. Throws ApiError, without a message if the question is dismissed. */
-export async function openRace(body) {
-  if (body.options?.max_racers === 1) return fetchAsGuest("/races", { body });
+export async function openRace(request) {
+  if (request.options?.max_racers === 1) return fetchAsGuest("/races", { body: request });
+  // Nobody waits for racers who are stuck. Deals of the day have no such option, and rematches inherit it.
+  const isNew = !request.daily && !request.again;
+  const body = isNew ? { ...request, options: { end_when_stuck: true, ...request.options } } : request;
   if (!guest()) await askForName();
   try {
     return await fetchJson("/races", { body, token: guest().token });
@@ -43,9 +76,9 @@ async function register(name) {
 }
 
 /** Asks for a name in a dialog until the server accepts it. */
-function askForName() {
+function askForName(verb = "Open the race") {
   const [label, input, hint, problem] = nameField({ explanation: "Your friends see who invites them." });
-  const submit = h("button", { class: "first" }, "Open the race");
+  const submit = h("button", { class: "first" }, verb);
   const enter = async () => {
     submit.disabled = true;
     await attempt(

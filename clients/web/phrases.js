@@ -16,9 +16,13 @@ export function cardName(card) {
 }
 
 /** A text from the server, with cards such as JC shown as J♣, or as `name` describes them. */
-export function withCards(text, name = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]]) {
+export function withCards(text, name = shortCard) {
   return text.replace(/\b[A2-9TJQK][SHCD]\b/g, name);
 }
+
+/** A refusal without the names of places, which players of the page do not see: "That pile is empty." */
+export const withoutPlaces = (text, places) =>
+  text.replace(/\b[a-z]\d\b/g, (place, at) => (places.includes(place) ? `${at ? "t" : "T"}hat pile` : place));
 
 /** What a game says about a table: what to do, or why the attempt ended, with its cards as for withCards. Older servers do
  *  not send it. */
@@ -58,6 +62,26 @@ export function changeSentence(before, after) {
     const left = after[place]?.length ?? 0;
     if (pile.includes(BACK) && left < pile.length) parts.push(`${place} ${left}`);
   }
+  return parts.join(", ") || "nothing moved";
+}
+
+const shortCard = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]];
+
+/** What a move did, by its cards and without the names of places: "9♠ on 8♠", "3♠ turned", "5♣ and 5♠ cleared". */
+export function playedCards(before, after) {
+  const left = Object.entries(before).flatMap(([place, pile]) => addedCards(after[place] ?? [], pile));
+  const parts = [];
+  const turned = [];
+  for (const [place, pile] of Object.entries(after)) {
+    const added = addedCards(before[place] ?? [], pile);
+    if (added.includes(BACK)) return `${counted(added.length, "card")} turned over`;
+    const moved = added.filter((card) => left.includes(card));
+    const below = pile[pile.length - added.length - 1];
+    if (moved.length > 1) parts.push(`${listed(moved.map(shortCard))} cleared`);
+    else if (moved.length) parts.push(shortCard(moved[0]) + (below ? ` on ${shortCard(below)}` : ""));
+    turned.push(...added.filter((card) => !moved.includes(card)));
+  }
+  if (turned.length) parts.push(`${listed(turned.map(shortCard))} turned`);
   return parts.join(", ") || "nothing moved";
 }
 
@@ -123,53 +147,12 @@ export const finishText = ({ outcome, ms }) => (outcome === "won" ? `solved in $
 /** A racer's result on the deal: "solved in 52.2 s", "15 of 52" or "score 81". */
 export const resultText = (game, racer) => (racer.outcome === "won" ? finishText(racer) : achieved(game, racer));
 
-/** The result of a finished race in a sentence, for the racer in a seat or, without one, for a spectator. */
-export function headline(game, standings, seat = null) {
-  const names = displayNames(standings);
-  const namesOf = (racers) => listed(racers.map((racer) => names.get(racer.seat)));
-  const racers = standings.filter(({ attempts }) => attempts);
-  const own = standings.find((each) => each.seat === seat);
-  if (own && !own.attempts) return "You did not take part in this race";
-  if (!racers.length) return "The race is over";
-  if (!own) {
-    const first = racers.filter(({ place }) => place === 1);
-    if (racers.length === 1) return `${namesOf(first)}: ${resultText(game, first[0])}`;
-    return first.length === 1 ? `${namesOf(first)} wins` : `${namesOf(first)} share 1st place`;
-  }
-  if (racers.length === 1) return `${onTheDeal(game, own)}${own.outcome === "won" ? "!" : ""}`;
-  const rivals = racers.filter((each) => each !== own);
-  const level = rivals.filter(({ place }) => place === own.place);
-  const rank = `${ordinal(own.place)} of ${racers.length}`;
-  if (level.length) return `${rank}, level with ${namesOf(level)}`;
-  if (own.place === 1) return `You beat ${namesOf(rivals)}!`;
-  return `${rank}, behind ${namesOf(rivals.filter(({ place }) => place < own.place))}`;
-}
-
-/** A racer's result on the deal, below the headline if that does not say it: "Deal: not solved, 15 of 52". */
-export function dealLine(game, standings, seat) {
-  const racers = standings.filter(({ attempts }) => attempts);
-  const own = racers.find((each) => each.seat === seat);
-  if (!own || racers.length === 1) return "";
-  const text = onTheDeal(game, own);
-  return `Deal: ${text[0].toLowerCase()}${text.slice(1)}`;
-}
-
-function onTheDeal(game, racer) {
-  const text = resultText(game, racer);
-  return racer.outcome === "won" || game?.counted === "left" ? capitalized(text) : `Not solved, ${text}`;
-}
-
-/** Who has won the match with this race: "You win the match 2 : 1"; empty if nobody has. */
-export function matchLine({ races, table, best_of: winners }, bestOf, race, standings, seat = null) {
-  const winner = table.find(({ player }) => player === winners[bestOf]);
-  const first = standings.filter(({ place, attempts }) => place === 1 && attempts);
-  if (!winner || winner.wins !== Math.floor(bestOf / 2) + 1 || races.at(-1) !== race) return "";
-  const isFirst = first.length === 1 && first[0].seat === winner.seat && first[0].name === winner.name;
-  if (!isFirst) return ""; // the match was won earlier
-  const others = table.filter((row) => row !== winner);
-  const score = others.length === 1 ? ` ${pointsText(winner.points)} : ${pointsText(others[0].points)}` : "";
-  const who = winner.seat === seat ? "You win" : `${displayNames(standings).get(winner.seat)} wins`;
-  return `${who} the match${score}`;
+/** Who has a head start in a race, and how much: "Ben starts 10 s ahead"; empty if nobody has. */
+export function headStartText({ header, connection }, [own, other] = ["start", "starts"]) {
+  const { view, standings } = connection;
+  if (!header.head_start || !view.head_start) return "";
+  const who = view.head_start === view.seat ? `You ${own}` : `${displayNames(standings).get(view.head_start)} ${other}`;
+  return `${who} ${header.head_start.ms / 1000} s ahead`;
 }
 
 export const pointsText = (points) => String(Math.round(100 * points) / 100);

@@ -2,7 +2,7 @@
 
 import { attempt } from "./api.js";
 import { Boards, visibleTables } from "./boards.js";
-import { announce, button, confirmAction, fill, h, hint } from "./dom.js";
+import { announce, button, confirmAction, fill, h, hint, motionIsOff } from "./dom.js";
 import {
   achieved,
   advice,
@@ -13,22 +13,26 @@ import {
   displayNames,
   finishText,
   formatClock,
+  headStartText,
   ordinal,
   statusText,
 } from "./phrases.js";
-import { Practice } from "./practice.js";
-import { showGhosts, showWatching, StandingsList } from "./standings.js";
-import { practiceMoves } from "./storage.js";
-import { more, TablePage } from "./table_page.js";
+import { showGhosts, showWatching, StandingsList, Strip } from "./standings.js";
+import { preferences } from "./storage.js";
+import { TablePage } from "./table_page.js";
 
 const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
 const KEYS =
   "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
   "Esc clears the selection. Hold a pile to see all its cards.";
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
+const LEAD_HZ = { won: [660, 990], lost: [440, 330], others: [550] };
+const LEAD_FLASH = { duration: 700, easing: "ease-out" };
 
 export class PlayPage extends TablePage {
   shownSeat; // the other racer whose table is shown
+  /** @type {number | null} */
+  notedSeconds = null; // of the clock in the note
 
   constructor(page) {
     super();
@@ -37,45 +41,52 @@ export class PlayPage extends TablePage {
     this.lastMove = "no moves yet";
     this.playTones = (tones) => page.caller.play(tones);
     const { game } = page;
+    const { symbols } = page.reactions;
     const play = this.racing ? (move) => this.move(move) : null;
     this.createTable(game, { play, question: "Restart this deal? The clock keeps running." });
-    this.practice = this.racing && practiceMoves(page.raceId) ? new Practice(page.raceId, game, this.table) : null;
     this.boards = new Boards(game);
     this.table.cover();
     this.lists = {
-      plain: new StandingsList(game, { symbols: page.reactions.symbols }),
-      choosing: new StandingsList(game, { choose: (seat) => this.chooseTable(seat), symbols: page.reactions.symbols }),
+      plain: new StandingsList(game, { symbols }),
+      choosing: new StandingsList(game, { choose: (seat) => this.chooseTable(seat), symbols }),
     };
     this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
     this.watching = h("p", { class: "watching", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
-    this.side = h("nav", { class: "side", "aria-label": "Standings" });
-    this.notes = h("p", { class: "note" });
+    this.side = h("nav", { class: "side drawer", id: "standings", popover: "", "aria-label": "Standings" });
+    this.strip = new Strip(symbols, "standings");
     const resign = () => page.run("resign", () => page.connection.resign());
-    this.resignButton = button("Resign", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
-    const buttons = [this.moveButtons, this.practice ? null : this.resignButton];
-    const keys = h("div", { class: "keys", hidden: !this.racing }, buttons);
-    const under = h("div", { class: "under" }, this.notes, keys);
+    this.resignButton = button("Resign…", () => confirmAction("Resign? Your best attempt counts.", resign, "Resign"));
+    this.keys = h("div", { class: "keys" }, this.moveButtons);
+    const under = h("div", { class: "under" }, this.notes, h("div", { class: "row" }, this.keys, this.createTools()));
     this.element = h("div", { class: "race" }, [
       h("h1", { class: "sr" }, `${game.title} race`),
       this.banner,
-      this.practice?.element,
       h("div", { class: "field" }, this.table.element, this.boards.element, this.countdown),
-      h("div", { class: "beside" }, this.side, under, page.reactions.element, this.createDetails()),
+      h("div", { class: "beside" }, this.strip.element, this.side, under),
     ]);
   }
 
-  createDetails() {
-    const { connection, game } = this.page;
+  createTools() {
+    const { connection, game, reactions } = this.page;
     const timeLeft = () =>
       connection.leftMs === null ? "The clock is not running." : `${formatClock(connection.leftMs, false)} left`;
     const readers = this.readers({
-      "Read last move": () => this.lastMove,
-      "Read clock": timeLeft,
-      "Read standings": () => this.describeStandings(),
+      "Last move": () => this.lastMove,
+      Clock: timeLeft,
+      Standings: () => this.describeStandings(),
     });
-    return more([this.rulesLink(game, `Rules of ${game.title}`), readers], hint(SIGNS), hint(KEYS));
+    const actions = this.racing ? [this.restartButton, this.resignButton] : null;
+    const [opener, drawer] = this.drawer("☺\ufe0e", "Reactions", reactions.element);
+    this.reactionsOpener = opener;
+    reactions.element.addEventListener("click", () => drawer.matches(":popover-open") && drawer.hidePopover());
+    return h("div", { class: "tools" }, [
+      opener,
+      drawer,
+      this.rulesDrawer(game),
+      this.drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
+    ]);
   }
 
   // Showing the race.
@@ -94,14 +105,21 @@ export class PlayPage extends TablePage {
     if (view.stage === "running" && board && board !== this.table.board) this.showBoard(board, view);
     if (view.stage === "running")
       document.title = `${board ? `${boardResult(game, board, { short: true })} ` : ""}${game.title} · Same Deal`;
+    const isPlaying = this.racing && !connection.mine?.done;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
-    if (!list.element.isConnected) fill(this.side, list.element, this.ghosts, this.watching);
+    if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts, this.watching);
+    this.element.classList.toggle("playing", isPlaying);
+    this.keys.hidden = !isPlaying;
+    this.reactionsOpener.hidden = this.page.reactions.element.hidden;
+    this.element.classList.toggle("blind", view.stage === "running" && !this.racing && !board && !showsAll); // the standings are all there is to see
     showGhosts(this.ghosts, connection.ghosts, game);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
+    this.strip.show(connection.standings, view.seat, `Standings: ${this.describeStandings()}`);
+    this.showLead(connection.standings, view);
     if (this.racing) this.updateButtons(view.board, view.board === this.table.board);
-    this.resignButton.disabled = !view.board || Boolean(connection.mine?.done);
-    fill(this.notes, this.noteContent(view, board));
+    this.resignButton.disabled = !view.board || !isPlaying;
+    this.showNote(this.noteContent(view, board));
     this.updateBanner(connection);
   }
 
@@ -109,17 +127,32 @@ export class PlayPage extends TablePage {
     const first = !this.table.board;
     this.table.show(board, { animate: this.boardSeat === this.shownSeat });
     this.table.element.classList.toggle("others", this.racing && board !== view.board);
-    if (board === view.board) this.practice?.show(board);
     this.boardSeat = this.shownSeat;
     if (!first || !this.racing) return;
     announce(`Go! ${advice(board, cardName)}`);
     this.table.focus();
   }
 
+  /** Flashes the standings, with a sound, when another racer takes the lead. */
+  showLead(standings, { seat, stage }) {
+    const first = standings.filter(({ place, home }) => place === 1 && home > 0);
+    const leader = first.length === 1 ? first[0].seat : this.leader;
+    const before = this.leader;
+    this.leader = leader;
+    const { effects, rivals, sound } = preferences();
+    if (before === undefined || leader === before || stage !== "running" || !effects || !rivals) return;
+    const kind = leader === seat ? "won" : before === seat ? "lost" : "others";
+    if (sound) this.playTones(LEAD_HZ[kind]);
+    if (kind === "won") announce("You take the lead");
+    const frames = [{ backgroundColor: "var(--lit)" }, {}];
+    for (const element of motionIsOff() ? [] : [this.strip.element, this.side]) element.animate(frames, LEAD_FLASH);
+  }
+
   /** Shows one racer's table. Choosing it again, or your own seat, returns to your own table, or to all tables. */
   chooseTable(seat) {
     const { view } = this.page.connection;
     this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;
+    if (this.side.matches(":popover-open")) this.side.hidePopover();
     this.update(view);
   }
 
@@ -127,14 +160,26 @@ export class PlayPage extends TablePage {
     const { mine, standings } = this.page.connection;
     if (mine?.outcome === "scratched")
       return "You are not in this race: your nonce did not reach the server in time.";
-    if (view.stage !== "running")
-      return this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
+    const ahead = headStartText(this.page);
+    if (view.stage !== "running") {
+      const text = this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";
+      return [text, ahead && ` ${ahead}.`];
+    }
+    const { waitsMs, closingMs } = this.page.connection;
+    if (waitsMs !== null) return h("strong", {}, `${ahead}: your cards come in ${secondsText(waitsMs)}`);
+    if (closingMs !== null) return this.closingNote(view.board, secondsText(closingMs));
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
     const isOwn = board === view.board; // of others, counts are shown instead of instructions
     const facts = new Set([...(isOwn ? [] : [boardResult(this.page.game, board)]), ...(board.guidance.facts ?? [])]);
     const end = () => endText(board, mine, standings.length, Boolean(view.boards));
     return this.note(board, board.outcome === "playing" ? isOwn && advice(board) : end(), [...facts]);
+  }
+
+  /** Nobody can move: says when the race ends, and what the user can do to prevent that. */
+  closingNote(board, time) {
+    const actions = this.keys.hidden ? "" : actionsText(board);
+    return h("strong", { class: "end-stuck" }, `Nobody can move. The race ends in ${time}${actions && `, unless you ${actions}`}.`);
   }
 
   updateBanner({ status, reason, over }) {
@@ -151,7 +196,14 @@ export class PlayPage extends TablePage {
   }
 
   tick(left) {
-    if (this.page.connection.view.stage !== "countdown") return;
+    const { connection } = this.page;
+    const { view, waitsMs, closingMs } = connection;
+    this.tickNote(view, waitsMs ?? closingMs);
+    if (view.stage === "running") {
+      this.countdown.hidden = waitsMs === null;
+      if (waitsMs !== null) this.countdown.textContent = String(Math.ceil(waitsMs / 1000));
+    }
+    if (view.stage !== "countdown") return;
     const seconds = Math.ceil(left / 1000);
     document.title = `${seconds}… ${this.page.game.title} · Same Deal`;
     if (seconds > 0) this.countedDownAt = null;
@@ -164,6 +216,16 @@ export class PlayPage extends TablePage {
     if (seconds === this.announcedSeconds || seconds <= 0 || seconds > 5) return;
     this.announcedSeconds = seconds;
     announce(String(seconds));
+  }
+
+  /** Shows the seconds of a clock that runs in the note, and announces its start. */
+  tickNote(view, left) {
+    const seconds = left === null ? null : Math.ceil(left / 1000);
+    if (seconds === this.notedSeconds) return;
+    const isNew = this.notedSeconds === null && seconds;
+    this.notedSeconds = seconds;
+    this.showNote(this.noteContent(view, this.table.board));
+    if (isNew) announce(this.notes.textContent ?? "");
   }
 
   describeStandings() {
@@ -182,12 +244,8 @@ export class PlayPage extends TablePage {
   async move(move) {
     const { connection } = this.page;
     const before = connection.view.board;
-    const early = this.practice?.refusal(move);
-    if (early) return early;
     const play = async () => {
       const { board: after } = await connection.move(move);
-      this.practice?.played(move);
-      this.practice?.show(after);
       const change = { undo: "undo", restart: `attempt ${after.attempt}` }[move];
       this.lastMove = change ?? changeSentence(before.table, after.table);
       this.announceMove(this.lastMove, before, after);
@@ -202,11 +260,15 @@ export class PlayPage extends TablePage {
   }
 }
 
+const actionsText = ({ undo, restart }) => [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
+
+const secondsText = (ms) => `${Math.ceil(ms / 1000)}\u00a0s`;
+
 /** Describes the end of an attempt and what the racer can do now. */
 function endText(board, mine, racers, canWatch) {
-  const { outcome, undo, restart } = board;
+  const { outcome } = board;
   const cause = statusText(board);
-  const actions = [undo && "undo", restart && "restart"].filter(Boolean).join(" or ");
+  const actions = actionsText(board);
   if (!mine?.done) return `${cause}.${actions ? ` You can ${actions}.` : ""}`;
   const watch = canWatch ? " Tap a racer to watch." : "";
   const rank = racers > 1 ? `, ${ordinal(mine.place)} of ${racers}` : "";

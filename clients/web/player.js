@@ -1,9 +1,13 @@
 // The page of a player: personal bests, streaks, newest races, and the record against the user.
 
 import { attempt, fetchAsGuest, fetchGames } from "./api.js";
+import { calendar, dateOf, daysPlayed } from "./calendar.js";
 import { fill, h, list, nameText, playerLink, section, tag } from "./dom.js";
 import { counted, duration, gameTitle } from "./phrases.js";
 import { guest } from "./storage.js";
+
+/** The part of a race's id that people say: those of unlisted races are longer. */
+const shortName = (race) => race.split("-").slice(0, 3).join("-");
 
 export class PlayerPage {
   games = new Map();
@@ -22,6 +26,7 @@ export class PlayerPage {
       h("h1", {}, nameText(name), isOwn ? " (you)" : null, bot ? tag("bot") : null),
       h("p", {}, `${totals.join(", ")} solved.`),
       h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
+      isOwn ? calendar(dateOf(Date.now()), { played: daysPlayed(races) }) : null,
       h("div", { class: "columns" }, [
         record,
         section("Games", list(scores.games.map((game) => this.gameRow(game)), "No races yet.")),
@@ -55,7 +60,7 @@ export class PlayerPage {
   }
 
   raceRow({ race, game, ended_at: endedAt, racers }) {
-    const link = h("a", { href: `/replay/${race}` }, h("b", {}, gameTitle(this.games, game)), ` ${race}`);
+    const link = h("a", { href: `/replay/${race}` }, h("b", {}, gameTitle(this.games, game)), ` ${shortName(race)}`);
     const racer = ({ player, name, place }, index) => [
       `${index ? ", " : ""}${place}. `,
       player === this.player ? nameText(name) : playerLink(player, name),

@@ -1,18 +1,10 @@
-// A practice deal: says which move to make next, and marks its piles. The steps come from the game.
+// Practice: deals to play alone, the steps of a game's guided deal, and miniatures of a table, which can play them.
 
-import { h } from "./dom.js";
-import { openRace, SOLO } from "./opening.js";
-import { withCards } from "./phrases.js";
-import { goToRace, practiceMoves, randomHex, savePractice } from "./storage.js";
+import { h, motionIsOff, sleep } from "./dom.js";
+import { randomHex } from "./storage.js";
+import { Table } from "./table.js";
 
-const OPTIONS = { ...SOLO, limit_ms: 2 * 60 * 60_000, unlisted: true };
-
-/** Opens a solo race on the practice deal of a game. */
-export async function startPractice({ slug, practice }) {
-  const { race } = await openRace({ game: slug, seed: practice.seed, options: OPTIONS });
-  savePractice(race, []);
-  goToRace(race);
-}
+const STEP_MS = 1300;
 
 /** The address of a deal to play alone, at the position after `moves`.
  *  @param {{ deal: string, variant?: Record<string, string>, moves?: string[] }} deal */
@@ -23,9 +15,16 @@ export function practicePath({ deal, variant = {}, moves = [] }) {
   return moves.length ? `${address}#${encodeURI(moves.join(","))}` : address;
 }
 
-/** The address of a new deal of a game, which nobody has raced. */
-export function freshPracticePath(slug) {
-  return practicePath({ deal: `${slug}:${randomHex(5)}` });
+/** The code of a new deal of a game, which nobody has raced. */
+export const freshDeal = ({ slug }) => `${slug}:${randomHex(5)}`;
+
+/** The code of the deal whose first moves a game explains; of a new deal if it has none. */
+export const guidedDeal = (game) => (game.practice ? `${game.slug}:${game.practice.seed}` : freshDeal(game));
+
+/** The step of a game's guided deal after some moves, or undefined: on other deals, after other moves, and at the end. */
+export function guidedStep(game, deal, moves) {
+  const steps = deal === guidedDeal(game) ? (game.practice?.steps ?? []) : [];
+  return moves.every((move, index) => move === steps[index]?.move) ? steps[moves.length] : undefined;
 }
 
 /** Marks the piles of the move to make next, or none. */
@@ -34,37 +33,28 @@ export function markPiles(table, move = "") {
   for (const [place, pile] of table.piles) pile.classList.toggle("wanted", places.includes(place));
 }
 
-export class Practice {
-  constructor(raceId, game, table) {
-    this.raceId = raceId;
-    this.steps = game.practice.steps;
-    this.table = table;
-    this.moves = practiceMoves(raceId); // since the deal
-    this.element = h("p", { class: "practice", role: "status" });
-  }
+// Miniatures.
 
-  /** Records a move of the player. */
-  played(move) {
-    if (move === "undo") this.moves.pop();
-    else if (move === "restart") this.moves = [];
-    else this.moves.push(move);
-    savePractice(this.raceId, this.moves);
-  }
+/** Creates a miniature: a picture of the game's table, or with `moves`, the steps of its guided deal. The table is drawn in
+ *  a task of its own, so that the page reacts in between. */
+export function miniature(game, { moves = false } = {}) {
+  const figure = h("figure");
+  setTimeout(() => {
+    const table = new Table(game, { small: true, simple: true });
+    table.show({ table: game.example });
+    figure.append(table.element);
+    if (moves && game.film?.length && !motionIsOff()) play(game.film, table);
+  });
+  return h("div", { class: `miniature${moves ? " moving" : ""}`, "aria-hidden": "true", inert: true }, figure);
+}
 
-  /** Says why a move is not made now: until its last step, the practice continues with the next one. */
-  refusal(move) {
-    const isNext = !this.step || ["undo", "restart", this.step.move].includes(move);
-    return isNext ? null : `Not yet. ${withCards(this.step.text)}`;
-  }
-
-  /** Shows the next step. */
-  show({ moves }) {
-    const step = this.steps[this.moves.length];
-    this.step = moves?.includes(step?.move) ? step : null;
-    markPiles(this.table, this.step?.move);
-    const text = this.step
-      ? `Step ${this.moves.length + 1} of ${this.steps.length}. ${withCards(step.text)}`
-      : "Now you know how it goes: play on.";
-    if (this.element.textContent !== text) this.element.textContent = text;
+/** Repeats the steps as long as the table is on the page. */
+async function play(film, table) {
+  let piles = {};
+  for (let step = 0; ; step = (step + 1) % film.length) {
+    await sleep(STEP_MS);
+    if (!table.element.isConnected) return;
+    piles = { ...piles, ...film[step] }; // the first step has all of them
+    table.show({ table: piles }, { animate: step > 0 });
   }
 }

@@ -3,26 +3,32 @@
 import { attempt, fetchGames, fetchJson, keepTrying } from "./api.js";
 import { button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
 import { changeSentence, counted, statusText, withCards } from "./phrases.js";
-import { markPiles, practicePath } from "./practice.js";
+import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
-import { more, TablePage } from "./table_page.js";
+import { TablePage } from "./table_page.js";
 
 const INTRODUCTION =
   "You play alone, and nothing counts. Hints know all cards. The address of this page leads to the position you see.";
+const EMBEDDED = "Nothing counts here. You are called when the race starts.";
 
 export class PracticePage extends TablePage {
   question; // the one that the computer is working on
   made = Promise.resolve(); // settled when no move is on its way
+  isEmbedded = false; // whether the practice is a part of another page, and the address is that page's
+  query = "";
 
   /** `deal` is the deal's code, as it is in the path. */
   async open(main, deal) {
-    this.path = `/deals/${deal}`;
     this.deal = decode(deal);
-    this.variant = Object.fromEntries(new URLSearchParams(location.search));
+    this.query = location.search;
+    this.variant = Object.fromEntries(new URLSearchParams(this.query));
     fill(main, waitText("Dealing the cards…"));
     const moves = linkedMoves();
-    const [games, board] = await Promise.all([fetchGames(), this.fetchBoard(moves)]);
+    const games = await fetchGames();
     this.game = games.get(this.deal.split(":")[0]);
+    const board = await this.fetchBoard(moves);
+    document.title = `Practise ${this.game.title} · Same Deal`;
+    fillHeader(h("span", { class: "what" }, `${this.game.title} · practice`));
     this.build(main);
     this.show(moves, board);
     this.table.focus();
@@ -30,32 +36,46 @@ export class PracticePage extends TablePage {
     window.addEventListener("hashchange", async () => this.showRefusal(await this.play(linkedMoves)));
   }
 
+  /** Shows the guided deal of a game in an element of another page, or a new deal if others race on that one. */
+  async openIn(element, game) {
+    this.isEmbedded = true;
+    this.game = game;
+    this.deal = guidedDeal(game);
+    const another = () => {
+      this.deal = freshDeal(game);
+      return this.fetchBoard([]);
+    };
+    const board = await attempt(() => this.fetchBoard([]), another);
+    this.build(element);
+    this.show([], board);
+  }
+
   build(main) {
     const { game } = this;
-    document.title = `Practise ${game.title} · Same Deal`;
-    fillHeader(h("span", { class: "what" }, `${game.title} · practice`));
     this.createTable(game, { play: (move) => this.move(move), question: "Restart this deal?" });
     this.text = h("p", { class: "practice", role: "status" }, INTRODUCTION);
-    this.notes = h("p", { class: "note" });
     this.hintButton = button("Hint", () => this.ask((answer) => this.showHint(answer)));
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
     const copy = button("Copy link", () => copyText(location.href, "Link copied."));
+    const actions = h("div", { class: "row" }, this.restartButton, this.isEmbedded ? null : copy);
+    const tools = h("div", { class: "tools" }, this.rulesDrawer(game), this.drawer("⋯", "More", actions, this.readers()));
     const keys = h("div", { class: "keys" }, this.moveButtons);
-    const questions = h("div", { class: "keys" }, this.hintButton, this.verdictButton, copy);
-    const under = h("div", { class: "under" }, this.notes, keys, questions);
-    const beside = h("div", { class: "beside" }, under, more([this.readers(), this.rulesLink(game, "Rules")]));
+    const questions = this.isEmbedded ? null : h("div", { class: "keys" }, this.hintButton, this.verdictButton);
+    const under = h("div", { class: "under" }, this.notes, questions, h("div", { class: "row" }, keys, tools));
+    const beside = h("div", { class: "beside" }, under);
     const field = h("div", { class: "field" }, this.table.element);
-    fill(
-      main,
-      h("h1", { class: "sr" }, `Practise ${game.title}`),
-      h("div", { class: "race" }, this.text, field, beside),
-    );
+    const title = this.isEmbedded ? null : h("h1", { class: "sr" }, `Practise ${game.title}`);
+    fill(main, title, h("div", { class: "race" }, this.text, field, beside));
   }
 
   // Positions.
 
   fetchBoard(moves) {
-    return fetchJson(`${this.path}/board${location.search}`, { body: { moves } });
+    return fetchJson(`${this.path}/board${this.query}`, { body: { moves } });
+  }
+
+  get path() {
+    return `/deals/${encodeURIComponent(this.deal)}`;
   }
 
   /** Shows a position, and puts it in the address. */
@@ -63,18 +83,26 @@ export class PracticePage extends TablePage {
     this.moves = moves;
     this.question = null;
     this.table.show(board);
-    markPiles(this.table);
+    const wasGuided = this.step;
+    const step = guidedStep(this.game, this.deal, moves);
+    this.step = board.moves?.includes(step?.move) ? step : undefined;
+    markPiles(this.table, this.step?.move);
     this.updateButtons(board);
-    if (this.text.textContent !== INTRODUCTION) fill(this.text, INTRODUCTION);
+    const introduction = this.isEmbedded ? EMBEDDED : INTRODUCTION;
+    const unguided = wasGuided ? "Now you know how it goes: play on." : introduction;
+    const text = this.step ? `Step ${moves.length + 1} of ${this.game.practice.steps.length}. ${withCards(this.step.text)}` : unguided;
+    if (this.text.textContent !== text) fill(this.text, text);
     this.hintButton.disabled = board.outcome !== "playing";
-    this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be won?";
+    this.verdictButton.textContent = moves.length ? "Was that a mistake?" : "Can it be solved?";
     const facts = [...(board.guidance?.facts ?? []), counted(moves.length, "move")];
-    fill(this.notes, this.note(board, noteText(board), facts));
+    this.showNote(this.note(board, noteText(board), facts));
+    if (this.isEmbedded) return;
     history.replaceState(null, "", ROOT + practicePath({ deal: this.deal, variant: this.variant, moves }));
   }
 
-  /** Makes a move, including "undo" and "restart". Returns the reason if it is refused. */
+  /** Makes a move, including "undo" and "restart". Returns the reason if it is refused: a step is made before others. */
   move(move) {
+    if (this.step && !["undo", "restart", this.step.move].includes(move)) return `Not yet. ${withCards(this.step.text)}`;
     return this.play(() => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move]);
   }
 
@@ -106,7 +134,7 @@ export class PracticePage extends TablePage {
     const body = { moves: this.moves };
     markPiles(this.table);
     onWait();
-    const request = () => fetchJson(`${this.path}/advice${location.search}`, { body });
+    const request = () => fetchJson(`${this.path}/advice${this.query}`, { body });
     const answer = await attempt(
       () => keepTrying(request, onProblem, { onWait, isWanted }),
       ({ message }) => isWanted() && fill(this.text, message),
@@ -117,7 +145,7 @@ export class PracticePage extends TablePage {
   showHint({ text, hint }) {
     if (!hint) return fill(this.text, withCards(text));
     markPiles(this.table, hint.move);
-    return fill(this.text, "Hint: ", h("strong", {}, hint.move), ". ", withCards(`${hint.rule} ${hint.reason}`));
+    return fill(this.text, h("strong", {}, "Hint: "), withCards(`${hint.rule} ${hint.reason}`));
   }
 }
 

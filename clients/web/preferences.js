@@ -1,7 +1,7 @@
 // The menu in the page header: the player of this device, and preferences.
 
 import { attempt, loadModule } from "./api.js";
-import { announce, button, fill, h, labelled, nameText, select } from "./dom.js";
+import { announce, button, checkbox, fill, h, labelled, playerLink, select } from "./dom.js";
 import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
@@ -9,23 +9,34 @@ const CHOICES = {
   suits: ["Suits", { four: "four colours", two: "two colours" }],
   size: ["Cards", { normal: "normal", large: "large" }],
   hand: ["Buttons", { right: "for the right hand", left: "for the left hand" }],
-  rivals: ["Rivals", { true: "shown", false: "hidden" }],
-  reactions: ["Reactions", { true: "shown", false: "hidden" }],
-  motion: ["Animation", { true: "on", false: "off" }],
-  sound: ["Sound", { true: "on", false: "off" }],
-  vibration: ["Vibration", { true: "on", false: "off" }],
 };
+const SWITCHES = {
+  rivals: "Rivals",
+  clock: "Clock",
+  reactions: "Reactions",
+  motion: "Animation",
+  effects: "Celebrations",
+  sound: "Sound",
+  vibration: "Vibration",
+};
+
+/** A link to the page of this device's player, or null. */
+export const ownPage = () => guest() && h("span", { class: "me" }, playerLink(guest().player, guest().name));
 
 /** Creates the menu. A change dispatches "preferences" on the document. */
 export function preferencesMenu() {
   applyPreferences();
   const rows = Object.entries(CHOICES).map(([name, [title, values]]) => {
     const attributes = { id: `preference-${name}`, onchange: ({ target }) => choose(name, target.value) };
-    return labelled(title, select(attributes, Object.entries(values), String(preferences()[name])));
+    return labelled(title, select(attributes, Object.entries(values), preferences()[name]));
+  });
+  const switches = Object.entries(SWITCHES).map(([name, title]) => {
+    const onchange = ({ target }) => choose(name, target.checked);
+    return checkbox(title, h("input", { id: `preference-${name}`, type: "checkbox", checked: preferences()[name], onchange }));
   });
   const player = h("div", { class: "labelled" });
   const ontoggle = () => fill(player, playerRows(menu));
-  const sheet = h("div", { class: "sheet" }, rows, player);
+  const sheet = h("div", { class: "sheet" }, player, switches, rows);
   const menu = h("details", { class: "preferences", ontoggle }, h("summary", {}, "Settings"), sheet);
   document.addEventListener("pointerdown", (event) => menu.contains(event.target) || (menu.open = false));
   menu.addEventListener("keydown", (event) => {
@@ -45,13 +56,13 @@ function playerRows(menu) {
     await attempt(async () => (await loadModule("./devices.js"))[name](), ({ message }) => announce(message));
   };
   return [
-    h("p", {}, "You are ", h("b", {}, nameText(current.name))),
+    h("p", {}, "You are ", playerLink(current.player, current.name)),
     button("Play on another device", () => act("showCode")),
     button("Log out", () => act("confirmLogOut")),
   ];
 }
 
 function choose(name, value) {
-  setPreference(name, { true: true, false: false }[value] ?? value);
+  setPreference(name, value);
   document.dispatchEvent(new Event("preferences"));
 }

@@ -4,12 +4,12 @@ import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepT
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
-import { showEvening } from "./evening.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
+import { goTo } from "./root.js";
 import { showClock } from "./standings.js";
-import { dropSeat, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
+import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
@@ -30,6 +30,7 @@ export class RacePage {
   constructor({ watch = false } = {}) {
     this.watching = watch;
     this.soloStart = null; // a function, in a race for one
+    this.isTrying = false; // whether the user practises before the race
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
     this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
@@ -86,9 +87,11 @@ export class RacePage {
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
     if (!this.header.follows && !this.connection.over) return;
-    const evening = await attempt(() => fetchJson(`/races/${this.raceId}/evening`));
-    if (!evening) return;
-    const compact = ["countdown", "running"].includes(this.connection.view.stage);
+    const load = () => Promise.all([fetchJson(`/races/${this.raceId}/evening`), loadModule("./evening.js")]);
+    const loaded = await attempt(load);
+    if (!loaded) return;
+    const [evening, { showEvening }] = loaded;
+    const compact = this.connection.view.stage !== "open";
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
     this.panel.showMatch?.(evening);
   }
@@ -101,12 +104,16 @@ export class RacePage {
     return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
   }
 
-  /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it. */
+  /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it, with a bot if it did. */
   getReady() {
     const isSolo = maxRacers(this.header) === 1 && this.connection.mine?.outcome === "waiting";
-    if (!isSolo && !seatIn(this.raceId)?.ready) return;
+    const { ready, bot } = seatIn(this.raceId) ?? {};
+    if (!isSolo && !ready) return;
     saveSeat(this.raceId);
-    return this.run("ready", () => this.connection.ready());
+    return this.run("ready", async () => {
+      if (bot) await this.connection.addBot(bot);
+      await this.connection.ready();
+    });
   }
 
   start({ watch = false, name = null } = {}) {
@@ -126,7 +133,12 @@ export class RacePage {
     this.invited = view;
     const join = (chosen) => this.start({ name: chosen === guest()?.name ? null : chosen }); // null: the known one
     const show = maxRacers(this.header) === 1 ? this.soloStart : invitation;
-    fill(this.main, show(this, view, { join, watch: () => this.start({ watch: true }), name }));
+    const watch = () => this.start({ watch: true });
+    const practise = () => {
+      this.isTrying = true;
+      watch();
+    };
+    fill(this.main, show(this, view, { join, practise, watch, name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
 
@@ -140,6 +152,9 @@ export class RacePage {
     if (!connection.watch && !connection.over && !seatIn(this.raceId)) saveSeat(this.raceId); // a reload returns to it
     // Once: while servers are upgraded one by one, another version of the page can be answered again.
     if (this.isOutdated && !history.state?.reloaded && !(this.isRacing && PANELS[view.stage])) return this.reload();
+    // The host has replaced the race: its players have a seat in the new one.
+    const isReplaced = view.stage === "cancelled" && view.next && (!this.panel || this.panel instanceof LobbyPage);
+    if (isReplaced) return this.followChange(view.next);
     if (view.stage === "open" && view.seat) this.getReady();
     this.announceChanges();
     const Panel = PANELS[view.stage];
@@ -152,7 +167,8 @@ export class RacePage {
       this.panel = new Panel(this);
       // The results say so themselves.
       this.counts.hidden = !this.counts.textContent || connection.over;
-      fill(this.main, this.counts, this.evening, this.panel.element);
+      const evening = ["countdown", "running", "over"].includes(view.stage) ? null : this.evening; // it is in the panel
+      fill(this.main, this.counts, evening, this.panel.element);
       if (connection.over) scrollTo(0, 0);
       this.loadEvening();
     }
@@ -162,6 +178,13 @@ export class RacePage {
     this.restoreFocus();
     this.caller.update(view);
     this.tick();
+  }
+
+  /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
+  followChange({ race }) {
+    if (this.connection.mine || seatIn(this.raceId)) goToRace(race);
+    else goTo(`/r/${race}`);
+    dropSeat(this.raceId);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */
@@ -217,6 +240,12 @@ export class RacePage {
     return fill(this.main, notice(title, error.message, watch, homeLink()));
   }
 
+  /** Shows news in the panel where it has a place for them, and announces them. */
+  tell(text) {
+    if (this.panel?.flash) this.panel.flash(text, "news");
+    else announce(text);
+  }
+
   tick() {
     const { connection } = this;
     if (!connection?.view) return;
@@ -256,7 +285,7 @@ export class RacePage {
     const names = displayNames(standings);
     for (const standing of this.previous ? standings.filter(({ seat }) => seat !== view.seat) : []) {
       const news = changeOf(standing, this.previous?.get(standing.seat), this.game);
-      if (news) announce(`${names.get(standing.seat)} ${news}`);
+      if (news) this.tell(`${names.get(standing.seat)} ${news}`);
     }
     this.previous = new Map(standings.map((standing) => [standing.seat, standing]));
   }

@@ -91,7 +91,7 @@ export class ReplayPage {
 
   build(main) {
     fillHeader(h("span", { class: "what" }, `${this.game.title} · ${this.raceId}`));
-    this.boards = new Boards(this.game, "tables");
+    this.boards = new Boards(this.game);
     this.tables = this.boards.element;
     this.slider = h("input", {
       type: "range",
@@ -183,7 +183,6 @@ export class ReplayPage {
   }
 
   showTables() {
-    this.tables.dataset.count = this.chosen.length;
     const style = (ms) => `left:${(100 * ms) / Math.max(1, this.steps.ms)}%`;
     const marks = this.markers().map(({ ms, kind, text }) => h("span", { class: kind, style: style(ms), title: text }));
     fill(this.marks, marks);
@@ -208,7 +207,7 @@ export class ReplayPage {
     this.ms = Math.max(0, Math.min(ms, this.steps.ms));
     this.index = index;
     const tables = this.chosen.map((seat) => this.tableOf(seat));
-    this.boards.show(tables, { animate: this.playing || spoken, small: tables.length > 1 });
+    this.boards.show(tables, { animate: this.playing || spoken });
     this.showTime();
     const text = this.moveText();
     this.note.textContent = text;
@@ -241,10 +240,10 @@ export class ReplayPage {
 
   moveText() {
     if (!this.index) return "The deal";
-    const { move, text } = this.lead[this.index];
+    const { text } = this.lead[this.index];
     const [name, turn] = [this.names.get(this.chosen[0]), this.turns.get(this.chosen[0])];
     const end = turn?.step === this.index ? `. ${name} ${turn.text}.` : "";
-    return `${name}, move ${this.index} of ${this.lead.length - 1}: ${move}, ${text}${end}`;
+    return `${name}, move ${this.index} of ${this.lead.length - 1}: ${text}${end}`;
   }
 
   step(by) {

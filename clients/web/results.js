@@ -1,18 +1,19 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { attempt, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { attempt, fetchAsGuest, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { celebrate } from "./celebration.js";
 import { showAnalysis, showPar } from "./computer.js";
-import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, section, select, sleep } from "./dom.js";
+import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, select, sleep } from "./dom.js";
+import { showEvening } from "./evening.js";
+import { dealLine, matchHeadline, resultHeadline } from "./headlines.js";
 import { openRace } from "./opening.js";
 import {
   advice,
   capitalized,
   countsText,
-  dealLine,
   displayNames,
   formatTime,
-  headline,
-  matchLine,
+  headStartText,
   rematchStart,
   rematchWish,
   resultText,
@@ -21,6 +22,7 @@ import { showReport } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
 import { podium, showGhosts, StandingsList } from "./standings.js";
 import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
+import { positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
 
 const RETRY_MS = 500;
@@ -31,6 +33,7 @@ export class ResultsPage {
 
   constructor(page) {
     this.page = page;
+    this.hasJustEnded = Boolean(page.panel);
     const { stage } = page.connection.view;
     if (stage === "over" && this.canHaveRematch) saveLastRace(page.raceId);
     dropSeat(page.raceId);
@@ -40,15 +43,17 @@ export class ResultsPage {
 
   /** Whether the race has just ended, and its rematch would wait for the user: for a racer, or one who missed it. */
   get canHaveRematch() {
-    const { connection, header, raceId, panel } = this.page;
-    const hasJustEnded = seatIn(raceId) || panel;
-    return hasJustEnded && guest() && (connection.mine || header.follows) && connection.standings.length > 1 && !header.daily;
+    const { connection, header, raceId } = this.page;
+    return (this.hasJustEnded || seatIn(raceId)) && guest() && (connection.mine || header.follows) && connection.standings.length > 1 && !header.daily;
   }
 
   /** Shows who wants a rematch, who is in and for whom it waits, and reactions. */
   update({ next, seat }) {
     const { connection, games, game, header } = this.page;
     this.list?.show(connection.standings, { mine: seat });
+    /** @type {NodeListOf<HTMLElement>} */
+    const marks = this.element.querySelectorAll(".podium .symbol");
+    for (const mark of marks) mark.textContent = this.list?.symbols.get(Number(mark.dataset.seat)) ?? "";
     if (!this.again || !next) return;
     const isNews = next.race !== this.next?.race;
     this.next = next;
@@ -69,12 +74,15 @@ export class ResultsPage {
     announce(wish);
   }
 
-  /** Puts who has won the match with this race first. */
+  /** Puts who has won the match with this race first, and the whole score of the evening with the other scores. */
   showMatch(evening) {
     const { connection, raceId, header } = this.page;
     const { standings, view } = connection;
-    const match = matchLine(evening, header.options.best_of ?? 1, raceId, standings, view.seat);
-    if (!match || !this.title) return;
+    if (!this.title) return;
+    const bestOf = header.options.best_of ?? 1;
+    if (evening.table.length > 2) showEvening(this.evening, evening, { bestOf });
+    const match = evening.best_of[bestOf] ? matchHeadline(evening, bestOf, raceId, standings, view.seat) : "";
+    if (!match) return;
     fill(this.title, `${match}. ${this.text}`);
     announce(match);
   }
@@ -93,62 +101,77 @@ export class ResultsPage {
     return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
   }
 
-  /** The buttons for the next race. Players of this one are ready at once; the first also picks the game. */
+  /** The button for the next race, and below it, who is in and when it starts. Players of this one are ready at once; the
+   *  first also picks the game. */
   nextRace(mine) {
-    this.wish = h("p", { class: "note" });
-    this.who = h("p", { class: "note" });
-    this.countdown = h("p", { class: "ready-clock", role: "timer" });
-    this.again = button(mine ? "Rematch" : "New race", () => this.rematch(), { class: "first", title: "Key: n" });
+    this.wish = h("span", {});
+    this.who = h("span", {});
+    this.countdown = h("b", { class: "ready-clock", role: "timer" });
+    this.usual = !mine ? "New race" : isSolo(this.page.header) ? "Play again" : "Rematch";
+    this.again = button(this.usual, () => this.rematch(), { class: "first big", title: "Key: n" });
     const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
     const onchange = ({ target }) => this.rematch(target.value);
     const label = "Rematch with another game";
     this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
     this.otherGame.hidden = !mine;
-    return [this.wish, this.who, this.countdown, h("div", { class: "row" }, this.again, this.otherGame)];
+    const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.who, " ", this.countdown);
+    return h("div", { class: "next" }, this.again, who);
   }
 
   results() {
-    const { connection, raceId, header, game } = this.page;
+    const { connection, raceId, header, game, caller, evening } = this.page;
     const { standings, mine, view } = connection;
-    this.text = headline(game, standings, view.seat);
+    this.text = resultHeadline(standings, view.seat, game);
     this.title = h("h1", {}, this.text);
     announce(this.text);
+    const racers = standings.filter(({ attempts }) => attempts);
+    const isWinner = mine?.attempts && racers.every((each) => each === mine || each.place > mine.place);
+    if (this.hasJustEnded && isWinner && racers.length > 1) celebrate((tones) => caller.play(tones));
     this.difference = h("p", { class: "difference" });
     this.verification = h("section", { class: "checks", "aria-label": "Verification" });
-    this.verdict = h("p", { class: "better" });
+    this.praise = h("p", { class: "better" });
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.analysis = h("section", { "aria-label": "Could it be solved?" });
     this.today = h("section", { "aria-label": "Deal of the day" });
-    this.replay = h("a", { class: "button", href: `/replay/${raceId}` }, "Replay");
+    this.evening = h("section", { "aria-label": "This evening" });
+    this.replay = h("a", { href: `/replay/${raceId}` }, "Watch the replay");
     this.list = new StandingsList(game, { symbols: this.page.reactions.symbols });
     const list = this.list.show(standings, { mine: view.seat });
     const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
     showGhosts(ghosts, connection.ghosts, game);
     const others = standings.filter(({ seat }) => seat !== view.seat);
     const report = () => showReport(raceId, others, displayNames(standings));
-    this.load(header, mine);
     const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
-    const cause = [dealLine(game, standings, view.seat), ending].filter(Boolean).join(". ");
-    const links = [
-      this.replay,
-      button("Copy result", () => copyText(this.shareText, "Result copied.")),
-      navigator.share ? button("Share", () => navigator.share({ text: this.shareText }).catch(() => {})) : null,
-      mine && guest() ? playerLink(guest().player, "Your scores") : null,
-      guest() && others.length ? button("Report a player", report) : null,
-      homeLink(),
-    ];
-    const columns = [section("Standings", list, ghosts), this.verification, this.analysis, this.par, this.today];
-    return h("div", { class: "end" }, [
+    const deal = mine?.attempts && racers.length > 1 ? dealLine(mine, game) : "";
+    const ahead = headStartText(this.page, ["started", "started"]);
+    const copy = () => copyText(this.shareText, "Result copied.");
+    const share = () => navigator.share({ text: this.shareText }).catch(() => {});
+    const canShare = Boolean(navigator.share);
+    const own = mine && guest() ? h("p", {}, playerLink(guest().player, "Your scores")) : null;
+    this.dealRow = row("Could it be solved?", this.analysis, this.difference, this.par);
+    this.proof = row("Verification", this.verification);
+    this.load(header, mine);
+    const climax = [
       this.title,
-      mine ? h("p", { class: "cause" }, cause) : null,
+      mine ? h("p", { class: "cause" }, [deal, ending, ahead].filter(Boolean).join(". ")) : null,
+      this.praise,
       standings.length > 1 ? podium(game, standings, view.seat) : null,
+      standings.length > 1 ? h("div", { class: "score" }, evening) : null,
+    ];
+    const next = [
       this.nextRace(mine),
-      this.verdict,
       this.page.reactions.element,
-      h("div", { class: "row" }, links),
-      this.difference,
-      h("div", { class: "columns" }, columns),
-    ]);
+      h("div", { class: "row share" }, canShare ? button("Share", share) : null, button("Copy result", copy)),
+      this.today,
+      h("div", { class: "rows" }, [
+        this.replay,
+        this.dealRow,
+        this.proof,
+        row("Scores", list, ghosts, this.evening, own),
+        guest() && others.length ? button("Report a player", report) : null,
+      ]),
+    ];
+    return h("div", { class: "end" }, h("div", {}, climax), h("div", {}, next));
   }
 
   /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
@@ -161,15 +184,43 @@ export class ResultsPage {
       const digests = [...connection.receipts].map(([n, digest]) => ["digest", n, digest]);
       this.list.players = await showVerification(this.verification, `/replays/${raceId}`, [["header", header], ...digests]);
       this.list.show(connection.standings, { mine: connection.view.seat });
+      this.showVerdict();
       if (mine) fill(this.difference, firstDifference(await fetchJson(`/replays/${raceId}/steps`), mine.seat));
       return false;
     };
     const isSealed = await attempt(verify, ({ message }) => fill(this.verification, h("p", {}, message)));
     if (isSealed) return;
-    showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant: header.variant });
+    await this.showBest(mine);
+    this.showAnswer(header);
     const comparison = await showPar(this.par, raceId, mine?.seat);
-    if (comparison?.boast) fill(this.verdict, `${capitalized(comparison.boast)}.`);
+    if (comparison?.boast && !this.praise.textContent) fill(this.praise, `${capitalized(comparison.boast)}.`);
     await this.loadShareText(mine);
+  }
+
+  /** Puts the verdict of the verification in its row, and opens that if something is wrong. */
+  showVerdict() {
+    const verdict = this.verification.querySelector(".verdict");
+    if (!verdict) return;
+    const isGood = verdict.matches(".good");
+    fill(this.proof.firstChild, h("span", { class: isGood ? "good" : "bad" }, verdict.textContent.replace(/([✓✗]).*/, "$1")));
+    this.proof.open = !isGood;
+  }
+
+  async showAnswer({ variant }) {
+    const { raceId, connection } = this.page;
+    const analysis = await showAnalysis(this.analysis, raceId, { names: displayNames(connection.standings), variant });
+    const answer = { won: "Yes", lost: "No" }[analysis?.outcome];
+    if (answer) this.dealRow.firstChild.append(" ", h("b", {}, answer));
+  }
+
+  /** Says so if the user has never solved a deal of this game before, or not as fast. */
+  async showBest(mine) {
+    const { header, game } = this.page;
+    if (!this.hasJustEnded || mine?.outcome !== "won" || !guest()) return;
+    const found = await attempt(() => fetchAsGuest(`/players/${guest().player}`));
+    const best = found?.scores.games.find((each) => each.game === header.game);
+    if (!best || best.best_ms === null || mine.ms > best.best_ms) return;
+    fill(this.praise, best.solved > 1 ? `New best: your fastest ${game.title}!` : `Your first solved ${game.title}!`);
   }
 
   /** Loads in advance what Copy and Share need: browsers permit both only right after a click. */
@@ -201,11 +252,9 @@ export class ResultsPage {
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
     if (stage === "revealed") return false;
-    this.replay.hidden = true;
-    const sealed =
-      `Others can still play this deal of the day. The replay, its verification and par are available from ` +
-      `${formatTime(revealsAt)}.`;
-    fill(this.verification, h("h2", {}, "Verification"), h("p", {}, sealed));
+    this.replay.hidden = this.dealRow.hidden = true;
+    const sealed = `Others can still play this deal. Its replay opens on ${formatTime(revealsAt)}, and then it is verified here.`;
+    fill(this.verification, h("p", {}, sealed));
     return true;
   }
 
@@ -233,8 +282,14 @@ function requestLike({ game, daily, variant, options }) {
     : { game, variant: variant ?? {}, options };
 }
 
+const isSolo = ({ options }) => options.max_racers === 1;
+
+/** A row that opens: a title, and what belongs to it. */
+const row = (title, ...content) => h("details", {}, h("summary", {}, title), content);
+
 /** Describes the first move in which the racer at `seat` and the best other racer differed. */
-function firstDifference({ racers, standings }, seat) {
+function firstDifference(steps, seat) {
+  const { racers, standings } = steps;
   const own = racers.find((racer) => racer.seat === seat);
   const other = racers.find((racer) => racer.seat !== seat);
   if (!own || !other) return "";
@@ -242,7 +297,6 @@ function firstDifference({ racers, standings }, seat) {
   const differs = own.steps.findIndex((step, index) => other.steps[index]?.move !== step.move);
   const index = differs < 0 ? own.steps.length : differs;
   if (!own.steps[index] || !other.steps[index]) return `You and ${name} played the same first ${index} moves.`;
-  const action = ({ move }) => (move === "resign" ? "resigned" : `played ${move}`);
-  const actions = `you ${action(own.steps[index])}, ${name} ${action(other.steps[index])}`;
-  return `You and ${name} first differed at move ${index + 1}: ${actions}.`;
+  const action = (racer) => positionsOf(steps, racer)[index + 1].text;
+  return `You and ${name} first differed at move ${index + 1}. You: ${action(own)}. ${name}: ${action(other)}.`;
 }

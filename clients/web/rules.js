@@ -1,8 +1,8 @@
 // The rules of a game, with tables as pictures and a practice deal, and what a race proves.
 
-import { ApiError, attempt, fetchGames, fetchText } from "./api.js";
-import { button, fill, h } from "./dom.js";
-import { freshPracticePath, startPractice } from "./practice.js";
+import { ApiError, fetchGames, fetchText } from "./api.js";
+import { fill, h } from "./dom.js";
+import { freshDeal, guidedDeal, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
 import { Table } from "./table.js";
 
@@ -27,11 +27,9 @@ export class RulesPage {
   }
 
   practiceRow(game) {
-    const problem = h("span", { class: "refusal", role: "alert" });
-    const start = () => attempt(() => startPractice(game), ({ message }) => fill(problem, message));
-    const first = game.practice ? button("Practice", start, { class: "first" }) : null;
-    const alone = h("a", { class: "button", href: freshPracticePath(game.slug) }, "Practise alone, with hints");
-    return h("p", { class: "row" }, first, alone, problem);
+    const link = (text, deal, style) => h("a", { class: `button ${style}`, href: practicePath({ deal }) }, text);
+    const guided = game.practice ? link("Learn it in a minute", guidedDeal(game), "first") : null;
+    return h("p", { class: "row" }, guided, link("Practise with hints", freshDeal(game), ""));
   }
 }
 
@@ -40,6 +38,11 @@ export class FairnessPage {
     document.title = "Fairness · Same Deal";
     fill(main, await fetchArticle("./fairness.html"));
   }
+}
+
+/** The rules of a game in short: the list at the start of its page. */
+export async function mainRules({ slug }) {
+  return (await fetchArticle(`./rules/${slug}.html`)).querySelector("ol");
 }
 
 async function fetchArticle(...paths) {

@@ -1,7 +1,7 @@
 // The standings list and the podium.
 
 import { button, fill, fillOnce, h, nameText, playerLink, tag } from "./dom.js";
-import { achieved, counted, displayNames, duration, finishText, formatClock } from "./phrases.js";
+import { achieved, counted, displayNames, duration, finishText, formatClock, ordinal } from "./phrases.js";
 import { preferences } from "./storage.js";
 
 /** A list of racers that keeps its elements across updates, so that taps and focus are not lost. */
@@ -74,6 +74,53 @@ export class StandingsList {
   }
 }
 
+const MARK_PX = 24; // the least distance of marks, where there is room for it
+
+/** All racers on one track: a mark for each, with its initial, at how far it has come. It opens the drawer `names`, which has
+ *  the list with their names. */
+export class Strip {
+  constructor(symbols, names) {
+    this.symbols = symbols;
+    this.marks = new Map(); // by seat
+    this.place = h("b", {});
+    this.track = h("span", { class: "track" });
+    const attributes = { type: "button", class: "strip", popovertarget: names };
+    this.element = h("button", attributes, this.place, this.track);
+    /** @type {number[]} how far each mark is, in percent */
+    this.at = [];
+    new ResizeObserver(() => this.arrange()).observe(this.track);
+  }
+
+  /** Shows standings. `mine` is the user's seat; `label` describes them. */
+  show(standings, mine, label) {
+    const isVisible = ({ seat, outcome }) => outcome !== "scratched" && (seat === mine || preferences().rivals);
+    const racers = standings.filter(isVisible).reverse(); // the last one first
+    const own = racers.find(({ seat }) => seat === mine);
+    this.at = racers.map(({ progress, outcome }) => 100 * (outcome === "won" ? 1 : progress));
+    const names = displayNames(standings);
+    const marks = racers.map(({ seat, done }) => {
+      const mark = this.marks.get(seat) ?? h("i", {});
+      this.marks.set(seat, mark);
+      mark.className = [seat === mine && "own", done && "done", this.symbols.has(seat) && "symbol"].filter(Boolean).join(" ");
+      mark.textContent = this.symbols.get(seat) ?? [...names.get(seat)][0].toUpperCase();
+      return mark;
+    });
+    fillOnce(this.track, marks);
+    this.arrange();
+    this.place.textContent = own && racers.length > 1 ? ordinal(own.place) : "";
+    this.element.setAttribute("aria-label", label);
+  }
+
+  /** Places the marks, and those that would cover each other side by side. */
+  arrange() {
+    const at = [...this.at];
+    const apart = 100 * Math.min(MARK_PX / this.track.clientWidth, 1 / at.length);
+    for (let index = 1; index < at.length; index += 1) at[index] = Math.max(at[index], at[index - 1] + apart);
+    for (let index = at.length - 1, most = 100; index >= 0; index -= 1, most -= apart) at[index] = Math.min(at[index], most);
+    for (const [index, mark] of [...this.track.children].entries()) /** @type {any} */ (mark).style.left = `${at[index]}%`;
+  }
+}
+
 /** Shows in an element how many people are watching a race, and hides it if nobody is. */
 export function showWatching(element, watching) {
   element.hidden = !watching;
@@ -136,6 +183,7 @@ export function podium(game, standings, mine) {
       isOwn || bot ? h("span", {}, isOwn ? "(you)" : null, bot ? botTag(level) : null) : null,
       h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),
       h("span", { class: "gap" }, gap(standing, first)),
+      h("span", { class: "symbol", "data-seat": seat, "aria-hidden": "true" }),
     ]);
   };
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));

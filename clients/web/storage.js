@@ -40,18 +40,16 @@ export const store = (name, value) => write(`server.${name}`, value);
 export const guest = () => read("guest");
 export const saveGuest = (value) => write("guest", value);
 
-/** The slug of the game of the last race opened here, or null. */
-export const lastGame = () => read("game");
-export const saveLastGame = (slug) => write("game", slug);
-
 const DEFAULTS = {
   theme: "auto",
   suits: "four",
   size: "normal",
   hand: "right",
   rivals: true,
+  clock: true,
   reactions: true,
   motion: true,
+  effects: true,
   sound: true,
   vibration: true,
 };
@@ -64,8 +62,9 @@ export function setPreference(name, value) {
 }
 
 export function applyPreferences() {
-  const { suits, theme, size, hand, motion } = preferences();
-  Object.assign(document.documentElement.dataset, { suits, theme, size, hand, motion: motion ? "on" : "off" });
+  const { suits, theme, size, hand, motion, clock } = preferences();
+  const shown = { suits, theme, size, hand, motion: motion ? "on" : "off", clock: clock ? "on" : "off" };
+  Object.assign(document.documentElement.dataset, shown);
 }
 
 /** Random bytes as hexadecimal digits. */
@@ -88,13 +87,10 @@ export const saveNonces = (raceId, player, value) => write(`nonce.${raceId}.${pl
 export const savedReceipts = (raceId) => tab.read(`receipts.${raceId}`) ?? [];
 export const saveReceipts = (raceId, receipts) => tab.write(`receipts.${raceId}`, [...receipts]);
 
-/** The moves of a race that was opened to practise in this tab; null for other races. */
-export const practiceMoves = (raceId) => tab.read(`practice.${raceId}`);
-export const savePractice = (raceId, moves) => tab.write(`practice.${raceId}`, moves);
-
 const MAX_SEATS = 8;
 
-/** The player's seats by race, in the order in which they were taken; `ready` means to get ready at once. */
+/** The player's seats by race, in the order in which they were taken; `ready` means to get ready at once, after adding a
+ *  bot of the level `bot` if there is one. */
 function seats() {
   const own = ([, { player }]) => player === (guest()?.player ?? null);
   return new Map(Object.entries(read("seats") ?? {}).filter(own));
@@ -104,9 +100,9 @@ function seats() {
 export const seatedRaces = () => [...seats().keys()].reverse();
 export const seatIn = (raceId) => seats().get(raceId) ?? null;
 
-export function saveSeat(raceId, { ready = false } = {}) {
+export function saveSeat(raceId, { ready = false, bot = null } = {}) {
   const others = [...seats()].filter(([race]) => race !== raceId);
-  const seat = { player: guest()?.player ?? null, ready };
+  const seat = { player: guest()?.player ?? null, ready, bot };
   write("seats", Object.fromEntries([...others, [raceId, seat]].slice(-MAX_SEATS)));
 }
 
@@ -124,8 +120,8 @@ export function lastRace() {
 export const saveLastRace = (race) =>
   tab.write("last", { race, player: guest()?.player, until: Date.now() + REMATCH_MS });
 
-/** Goes to a race and takes a seat there without asking; with `ready`, the player is ready at once. */
-export function goToRace(raceId, { ready = false } = {}) {
-  saveSeat(raceId, { ready });
+/** Goes to a race and takes a seat there without asking, as for saveSeat. */
+export function goToRace(raceId, seat = {}) {
+  saveSeat(raceId, seat);
   goTo(`/r/${raceId}`);
 }

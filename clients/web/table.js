@@ -3,14 +3,13 @@
 import { cardElement } from "./cards.js";
 import { actionOf, announce, fill, h, motionIsOff } from "./dom.js";
 import { landing, layOut, nearestPile } from "./layout.js";
-import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence } from "./phrases.js";
+import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
 import { MoveQueue } from "./queue.js";
 import { parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
-const REFUSAL_MS = 6000;
 const MOVABLE = ".card:last-of-type:not(.back, .moving)";
 const MAX_CARDS = 14; // in a fan
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
@@ -37,11 +36,10 @@ export class Table {
   // Drawing.
 
   build() {
-    layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
+    this.extent = layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
-    this.bubble = h("p", { class: "bubble", hidden: true, "aria-hidden": "true" }); // the text is announced
-    this.element.append(this.spread, this.bubble);
+    this.element.append(this.spread);
   }
 
   pile(place, kind = "") {
@@ -69,7 +67,7 @@ export class Table {
     const kept = this.selection.withPicked(picked);
     if (!picked.some(isChanged) && kept.candidates.length) this.selection = kept;
     for (const place of this.order)
-      if (isChanged(place) || marks[place] !== oldMarks[place]) this.draw(place, board.table[place] ?? [], marks[place]);
+      if (isChanged(place) || marks[place] !== oldMarks[place]) this.redraw(place);
     this.element.dataset.ply = board.ply ?? "";
     this.element.inert = false;
     this.highlight();
@@ -86,6 +84,10 @@ export class Table {
     this.selection = new Selection();
     for (const pile of this.piles.values()) fill(pile, h("span", { class: "card back", "aria-hidden": "true" }));
     this.element.inert = true;
+  }
+
+  redraw(place) {
+    this.draw(place, this.board.table[place] ?? [], this.board.guidance?.marks?.[place]);
   }
 
   /** Draws a pile. Cards are its only spans, so that :last-of-type is the top card. */
@@ -137,7 +139,8 @@ export class Table {
     const card = [...(this.piles.get(place)?.querySelectorAll(".card") ?? [])].at(-fromTop);
     if (!card) return;
     const to = card.getBoundingClientRect();
-    const start = `${from.left - to.left}px ${from.top - to.top}px`;
+    const scale = to.width / card.offsetWidth || 1; // of a miniature
+    const start = `${(from.left - to.left) / scale}px ${(from.top - to.top) / scale}px`;
     const through = { pointerEvents: "none" }; // taps reach the pile below
     card.animate(
       [
@@ -149,26 +152,17 @@ export class Table {
     card.parentElement.animate([{ zIndex: 15 }, { zIndex: 15 }], GLIDE); // over the other piles
   }
 
-  /** Shakes a pile's top card after a refusal, and announces the reason and shows it until the next tap. */
+  /** Says why a move is refused. */
   refuse(text, place = null) {
-    announce(text);
+    this.explain(text, place);
+  }
+
+  /** Shakes a pile's top card, and tells the page why nothing happened. */
+  explain(text, place) {
     const pile = this.piles.get(place) ?? this.element;
     const shaken = pile.querySelector(".card:last-of-type, .empty");
     if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
-    this.bubble.textContent = text;
-    this.bubble.hidden = false;
-    const [table, box, own] = [this.element, pile, this.bubble].map((element) => element.getBoundingClientRect());
-    const left = Math.min(Math.max(4, box.left - table.left + box.width / 2 - own.width / 2), table.width - own.width - 4);
-    const below = box.bottom - table.top + 6;
-    const fits = table.top + below + own.height < innerHeight;
-    this.bubble.style.left = `${Math.max(4, left)}px`;
-    this.bubble.style.top = `${fits && place ? below : Math.max(4, box.top - table.top - own.height - 6)}px`;
-    clearTimeout(this.refusal);
-    this.refusal = setTimeout(() => this.dismissRefusal(), REFUSAL_MS);
-  }
-
-  dismissRefusal() {
-    this.bubble.hidden = true;
+    this.element.dispatchEvent(new CustomEvent("refused", { detail: withCards(withoutPlaces(text, this.order)) }));
   }
 
   /** Highlights the piles that can be tapped and the selected ones. */
@@ -218,7 +212,6 @@ export class Table {
 
   tap(place) {
     if (!place || !this.board) return;
-    this.dismissRefusal();
     const before = this.selection.picked;
     const { selection, move, missed } = this.selection.tap(place);
     const picked = selection.picked.length > before.length;
@@ -231,7 +224,7 @@ export class Table {
       const top = (this.board.table[place] ?? []).at(-1);
       announce(`${top ? cardName(top) : place} selected. Next: ${[...selection.targets].join(", ")}`);
     } else if (missed) announce("That is not possible. Selection cleared.");
-    else if (!possible) announce(`${place} cannot move now`);
+    else if (!possible) this.explain(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
   }
 
   /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `card` was dragged there. */
@@ -253,6 +246,7 @@ export class Table {
     const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
     this.place(card, `${offset[0]}px ${offset[1]}px`);
     card.classList.add("moving");
+    this.uncover(from, card);
     return card;
   }
 
@@ -260,14 +254,30 @@ export class Table {
   release(card) {
     if (!card?.isConnected) return;
     card.classList.remove("dragged", "moving");
-    this.place(card, "");
+    const pile = placeOf(card);
+    const redraw = () => card.isConnected && !card.matches(".dragged, .moving") && this.redraw(pile);
+    Promise.resolve(this.place(card, "")?.finished).then(redraw, redraw); // what lay below it is covered again
   }
 
-  /** Moves a card by an offset. */
+  /** Moves a card by an offset. Returns the animation, if any. */
   place(card, offset) {
     const before = card.style.translate || "0px 0px";
     card.style.translate = offset;
-    if (!motionIsOff()) card.animate([{ translate: before }, { translate: offset || "0px 0px" }], GLIDE);
+    return motionIsOff() ? null : card.animate([{ translate: before }, { translate: offset || "0px 0px" }], GLIDE);
+  }
+
+  /** Draws what lies below the top card of a pile as it looks without that card. */
+  uncover(place, top) {
+    const below = this.board.table[place].at(-2);
+    const reserved = this.game.labels?.[place];
+    const covered = top.previousElementSibling;
+    const position = covered ? Number(covered.style.getPropertyValue("--i")) : 0;
+    covered?.remove();
+    top.before(
+      below
+        ? cardElement(below, { position, simple: this.simple })
+        : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
+    );
   }
 
   clearSelection() {
@@ -283,7 +293,6 @@ export class Table {
     const { pointerId } = event;
     const place = placeOf(event.target);
     if (!place || event.button !== 0 || !this.board) return;
-    this.dismissRefusal();
     const pile = this.piles.get(place);
     if (this.play) {
       event.preventDefault();
@@ -303,6 +312,7 @@ export class Table {
         if (!card?.isConnected || this.element.querySelector(".dragged")) return; // one card at a time
         dragged = true;
         card.classList.add("dragged");
+        this.uncover(place, card);
         const next = this.selection.clear().withPicked([place]);
         this.selection = next.candidates.length ? next : this.selection.clear();
         this.highlight();
@@ -334,7 +344,8 @@ export class Table {
     const attempt = target && !move && this.selection.attempt([place, target]);
     if (move) return void this.make(move, target, card);
     if (attempt) this.make(attempt, target);
-    else announce(target ? `${place} cannot go to ${target}` : "Card returned.");
+    else if (target) this.explain("That card cannot go there.", target);
+    else announce("Card returned.");
     return this.release(card);
   }
 

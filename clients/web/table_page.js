@@ -1,15 +1,21 @@
 // What the pages with a table to play at have in common: buttons and keys that make moves, notes, and what is read aloud.
 
+import { attempt, loadModule } from "./api.js";
 import { celebrate } from "./celebration.js";
-import { actionOf, announce, button, confirmAction, h } from "./dom.js";
+import { actionOf, announce, button, confirmAction, fill, h } from "./dom.js";
 import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
 import { Table } from "./table.js";
+
+const FLASH_MS = 3000;
 
 export class TablePage {
   table;
   stockMove;
   isOver = false;
   playTones; // a function, where the page has a sound
+  notes = h("p", { class: "note" });
+  usualNote = /** @type {any[]} */ ([]);
+  flashing = 0; // the timer of a text in place of the usual note
 
   /** Creates the table and its buttons. `play(move)` makes a move, as for Table; null if the user only watches.
    *  `question` is asked before a restart. */
@@ -17,7 +23,6 @@ export class TablePage {
     const table = new Table(game, { play, label: `${play ? "Your " : ""}${game.title} table` });
     this.table = table;
     const restart = () => table.make("restart");
-    const askToRestart = () => (this.isOver ? restart() : confirmAction(question, restart, "Restart"));
     this.undoButton = button("Undo", () => table.make("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stockButton = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
     this.moveButton = button("Move", () => this.completeMove(), {
@@ -27,12 +32,15 @@ export class TablePage {
       hidden: true,
       disabled: true,
     });
-    this.restartButton = button("Restart", askToRestart);
-    this.moveButtons = [this.undoButton, this.stockButton, this.moveButton, this.restartButton];
+    this.againButton = button("Restart", restart, { class: "first big", hidden: true });
+    this.moveButtons = [this.undoButton, this.stockButton, this.moveButton, this.againButton];
+    this.restartButton = button("Restart…", () => confirmAction(question, restart, "Restart"));
     table.element.addEventListener("picked", ({ detail }) => (this.moveButton.disabled = !detail.complete));
+    table.element.addEventListener("refused", ({ detail }) => this.flash(detail));
   }
 
-  /** Enables the buttons of the moves that are possible on a board; none while another one is shown. */
+  /** Enables the buttons of the moves that are possible on a board; none while another one is shown. Shows those that the
+   *  game has now. */
   updateButtons(board, isShown = true) {
     const disabled = !board || !isShown;
     this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
@@ -40,10 +48,10 @@ export class TablePage {
     this.restartButton.disabled = disabled || !board.restart;
     this.stockButton.disabled = disabled || !this.stockMove;
     this.isOver = Boolean(board) && board.outcome !== "playing";
-    this.restartButton.classList.toggle("first", this.isOver && !this.restartButton.disabled);
-    // Once they can be needed, these buttons stay, so that nothing shifts.
-    if (this.table.selection.isAmbiguous) this.moveButton.hidden = false;
-    if (this.stockMove) this.stockButton.hidden = false;
+    this.againButton.hidden = !this.isOver || this.restartButton.disabled;
+    // Once they can be needed, these buttons stay for the rest of the attempt, so that nothing shifts.
+    this.moveButton.hidden = this.isOver || (this.moveButton.hidden && !this.table.selection.isAmbiguous);
+    this.stockButton.hidden = this.isOver || (this.stockButton.hidden && !this.stockMove);
     if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 
@@ -64,6 +72,7 @@ export class TablePage {
     if (after.outcome === "won" && before.outcome !== "won") celebrate(this.playTones);
     const result = after.home === before.home ? "" : `; ${boardResult(this.table.game, after)}`;
     announce(after.outcome === "playing" ? `${change}${result}` : statusText(after));
+    if (this.notes.querySelector(".refused")) this.endFlash();
   }
 
   onKey(event) {
@@ -76,24 +85,67 @@ export class TablePage {
     if (text) this.table.refuse(text);
   }
 
-  /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return. */
-  readers(others = {}) {
-    const readers = {
-      "Read what to do": () => advice(this.table.board ?? {}, cardName) || "Nothing to do.",
-      "Read board": () => this.table.describe(),
-      ...others,
-    };
-    return Object.entries(readers).map(([name, read]) => button(name, () => announce(read())));
+  // The note: what to do or how the attempt ended, and for a moment a refusal or news in its place.
+
+  /** @param {any[]} content */
+  showNote(...content) {
+    this.usualNote = content;
+    if (!this.flashing) fill(this.notes, content);
   }
 
-  rulesLink({ slug }, text) {
-    return h("a", { class: "button", href: `/rules/${slug}`, target: "_blank" }, text);
+  /** Shows a text in place of the note, and announces it. */
+  flash(text, kind = "refused") {
+    announce(text);
+    fill(this.notes, h("strong", { class: kind }, text));
+    clearTimeout(this.flashing);
+    this.flashing = setTimeout(() => this.endFlash(), FLASH_MS);
   }
 
-  /** A note below the table: what to do or how the attempt ended, and facts. */
+  endFlash() {
+    clearTimeout(this.flashing);
+    this.flashing = 0;
+    fill(this.notes, this.usualNote);
+  }
+
+  /** What to do or how the attempt ended, and facts. */
   note({ outcome }, text, facts) {
     const attributes = outcome === "playing" ? {} : { class: `end-${outcome}` };
     return [text ? h("strong", attributes, text) : null, " ", h("span", { class: "facts" }, facts.join(" · "))];
+  }
+
+  // What only some users need, in drawers over the table.
+
+  /** A button with a sign, and the drawer that it opens. */
+  drawer(sign, name, ...content) {
+    const id = name.toLowerCase();
+    const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
+    return [
+      h("button", attributes, sign),
+      h("div", { id, class: "drawer", popover: "", role: "dialog", "aria-label": name }, h("h2", {}, name), content),
+    ];
+  }
+
+  /** The drawer with the rules, which it loads when it is opened. */
+  rulesDrawer(game) {
+    const text = h("div", { class: "rules" }, h("ol", {}, (game.how ?? []).map((line) => h("li", {}, line))));
+    const link = h("a", { href: `/rules/${game.slug}`, target: "_blank" }, "All rules, with pictures");
+    const [opener, drawer] = this.drawer("?", "Rules", text, h("p", {}, link));
+    const load = async () => fill(text, await (await loadModule("./rules.js")).mainRules(game));
+    drawer.addEventListener("toggle", () => attempt(load), { once: true });
+    return [opener, drawer];
+  }
+
+  /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return. */
+  readers(others = {}) {
+    const readers = {
+      "What to do": () => advice(this.table.board ?? {}, cardName) || "Nothing to do.",
+      Board: () => this.table.describe(),
+      ...others,
+    };
+    return h("div", { class: "row", role: "group", "aria-label": "Read aloud" }, [
+      h("span", { class: "hint" }, "Read aloud:"),
+      Object.entries(readers).map(([name, read]) => button(name, () => announce(read()))),
+    ]);
   }
 }
 

@@ -1,6 +1,6 @@
 // The timeline of a replay: the positions of each racer, and markers on the scrubber.
 
-import { changeSentence, formatClock, outcomeText } from "./phrases.js";
+import { formatClock, outcomeText, playedCards } from "./phrases.js";
 
 const LONG_THINK_MS = 15_000;
 const SKIP_AFTER_MS = 2000;
@@ -15,10 +15,15 @@ export function positionsOf(steps, racer) {
     const before = table;
     table = { ...table, ...step.changed };
     peak = Math.max(peak, step.home);
-    const text = step.move === "resign" ? "resigns" : changeSentence(before, table);
-    positions.push({ ...step, text, peak, board: { table } });
+    positions.push({ ...step, text: moveText(step.move, before, table), peak, board: { table } });
   }
   return positions;
+}
+
+/** A move in words, by the cards that it moved: "9♠ on 8♠". */
+function moveText(move, before, after) {
+  if (move === "resign") return "resigned";
+  return ["undo", "restart"].includes(move) ? move : playedCards(before, after);
 }
 
 /** The moves from the deal to a position, without those that were undone. */

@@ -26,17 +26,28 @@ const MEANINGS = {
   receipts: "the log is the one that the receipts were issued for",
 };
 
-const LABELS = { verified: "verified (key known)", "key-unknown": "verified, key unknown" };
+/** What is wrong with a replay, by the first fact that does not hold; otherwise, it was changed. */
+const FAULTS = {
+  commitment: "it has another deal",
+  nonces: "it has another deal",
+  deal: "it has another deal",
+  filter: "it has another deal",
+  moves: "it has an illegal move",
+  standings: "its standings are wrong",
+  signature: "its signature is not valid",
+  receipts: "it differs from the receipts",
+};
+const LABELS = {
+  verified: "genuine, signed by this server",
+  "key-unknown": "consistent, but signed with an unknown key",
+  unreadable: "not a replay",
+};
 const TONES = { verified: "good", refused: "bad", unreadable: "bad" };
 
-/** The name of an outcome, such as "refused (moves, entry 12)". */
+/** An outcome in words, such as "not genuine: it has an illegal move". */
 export function outcomeLabel({ outcome, facts, note }) {
-  if (outcome === "refused") {
-    const { name, entry } = firstFailure(facts);
-    return `refused (${name}${entry ? `, entry ${entry}` : ""})`;
-  }
+  if (outcome === "refused") return `not genuine: ${FAULTS[firstFailure(facts).name] ?? "it was changed after the race"}`;
   if (outcome === "not-checked") return `not checked: ${unchecked(facts).join(", ")}`;
-  if (outcome === "unreadable") return `not a replay: ${note}`;
   return LABELS[outcome] ?? note;
 }
 
@@ -60,13 +71,13 @@ export function explanations({ outcome, facts, note, keyKnown }) {
   const names = outcome === "not-checked" ? unchecked(facts) : [];
   const reasons = names.map((name) => REASONS[name]());
   if (names.length && names[0] !== "rules") reasons.push("Everything else was checked and holds.");
-  if (outcome === "refused") reasons.push(`The first problem: ${firstFailure(facts).note}.`);
   if (outcome === "key-unknown") {
     reasons.push("The replay is consistent, but anyone can write such a file and sign it with a key of their own.");
   }
   if (["key-unknown", "not-checked"].includes(outcome) && !keyKnown) {
     reasons.push("The key in the file is not one that this server publishes. Compare it with the race's own server.");
   }
+  if (outcome === "unreadable") reasons.push(`What is wrong: ${note}.`);
   if (outcome === "unreadable" && note.startsWith("MessagePack")) {
     reasons.push("This page reads JSON and NDJSON. For MessagePack, run “samedeal verify FILE”.");
   }

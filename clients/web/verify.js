@@ -2,7 +2,7 @@
 
 import { fetchGames, fetchKeys } from "./api.js";
 import { announce, fill, h, labelled, terms } from "./dom.js";
-import { gameTitle } from "./phrases.js";
+import { capitalized, gameTitle } from "./phrases.js";
 import { StandingsList } from "./standings.js";
 import { explanations, factList, outcomeLabel, toneOf } from "./verification.js";
 import { checkReplay, startVerifier } from "./verifier.js";
@@ -74,9 +74,9 @@ export class VerifyPage {
       const [receipts] = this.receipts.files;
       const lines = receipts && readReceipts(await bytesOf(receipts));
       const check = await checkReplay(await bytesOf(file), { keys, games, receipts: lines, onProgress });
-      return [...verdict(toneOf(check.outcome), outcomeLabel(check), explanations(check)), this.race(check)];
+      return [...verdict(toneOf(check.outcome), capitalized(outcomeLabel(check)), explanations(check)), this.race(check)];
     } catch (/** @type {any} */ error) {
-      if (error instanceof FormatError) return verdict("bad", `not receipts: ${error.message}`, []);
+      if (error instanceof FormatError) return verdict("bad", "These are not receipts", [`What is wrong: ${error.message}.`]);
       console.error(error);
       return verdict("bad", `The file could not be verified: ${error.message}`, []);
     }

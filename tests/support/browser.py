@@ -26,6 +26,16 @@ TIMEOUT_MS = 30_000
 """How long tests wait for the page."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"
+MAX_SHIFT = 0.02
+"""How much a page may shift while it loads."""
+SHIFTS = """
+    window.shift = 0;
+    new PerformanceObserver((list) => {
+        for (const { value } of list.getEntries()) window.shift += value;
+    }).observe({ type: "layout-shift", buffered: true });
+"""
+"""A script that adds up the layout shifts of a page."""
+PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FINISHED = "Promise.all(document.getAnimations().map((one) => one.finished))"
 
 
@@ -199,9 +209,25 @@ async def start_after(page: Page, server: Server, race_id: str, moves: list[str]
         await page.wait_for_selector(f'.table[data-ply="{len(moves)}"]')
 
 
+async def open_drawer(page: Page, name: str) -> None:
+    """Open what a race shows only on request: "Reactions", "Rules" or "More"."""
+    await page.click(f"button[aria-label='{name}']")
+
+
 async def resign(page: Page) -> None:
-    await page.click("button:text-is('Resign')")
+    await open_drawer(page, "More")
+    await page.click("button:text-is('Resign…')")
     await page.click("dialog button[value=yes]")
+
+
+async def open_row(page: Page, title: str) -> None:
+    """Open a row of the results, such as "Scores"."""
+    await page.click(f".rows summary:has-text('{title}')")
+
+
+async def verified(page: Page) -> None:
+    """Wait until the results say that the race is verified."""
+    await page.wait_for_selector(".rows summary:has-text('Verified ✓')")
 
 
 def solo(server: Server, slug: str, **options: Any) -> str:

@@ -69,7 +69,7 @@ class BlindTable extends Table {
 
   highlight() {}
 
-  dismissRefusal() {}
+  explain() {}
 
   anticipate() {}
 

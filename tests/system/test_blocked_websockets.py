@@ -55,7 +55,7 @@ async def test_page_says_that_websockets_are_blocked(redis_url: str, tmp_path: P
             page.on("websocket", lambda _: tries.release())
             await page.goto(f"{proxy.url}/r/{server.create('corners')}")
             await page.fill("#name", "ada")
-            await page.click("button:text-is('Join')")
+            await page.click("button:text-is('Take a seat')")
             async with asyncio.timeout(60):
                 for _ in range(5):
                     await tries.acquire()

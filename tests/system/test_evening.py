@@ -39,13 +39,14 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
             for page, name in zip(pages, GUESTS[2:], strict=True):
                 await page.goto(f"{server.url}/r/{race}")
                 await page.fill("#name", name)
-                await page.click("button:text-is('Join')")
+                await page.click("button:text-is('Take a seat')")
                 await page.wait_for_selector("#ready")
             lobby = r"open 6/8(?=[\s\S]*Trey \(regular bot\))[\s\S]*Deuce \(beginner bot\)"
             ada.keys("b")
             await asyncio.to_thread(ada.until, r"3\s+regular")
             ada.keys("3")
             await phone.page.wait_for_selector("text=Trey")  # it moves the buttons down
+            await phone.page.click("summary:text-is('+ bot')")
             await phone.page.click("button:text-is('Beginner')")
             await asyncio.to_thread(ada.until, lobby)
             for terminal in (ada, bo):
@@ -58,7 +59,7 @@ async def test_a_whole_evening_agrees_with_the_table_of_its_replays(
                     evening.append(await go_on(ada, bo, pages, NEXT[number]))
                     assert evening[-1] not in evening[:-1]
             for page in pages:
-                await page.wait_for_selector("table:has-text('This evening')")
+                await page.wait_for_selector("table:has-text('This evening')", state="attached")
                 assert await overflow(page) <= 0
             assert desktop.errors == phone.errors == []
             ada.keys("e")
@@ -80,7 +81,7 @@ async def play(ada: Terminal, bo: Terminal, pages: tuple[Page, ...]) -> None:
     for terminal in (ada, bo):
         await asyncio.to_thread(terminal.until, "checks passed")
     for page in pages:
-        await page.wait_for_selector("text=/^Verified ✓/")
+        await page.wait_for_selector(".rows summary:has-text('Verified ✓')")
 
 
 async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str) -> str:
@@ -95,7 +96,7 @@ async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str)
         await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")
         await page.keyboard.press("n")
     for page in pages:
-        await page.wait_for_selector("button:text-is('Resign')")
+        await page.wait_for_selector(".race .tools")
     races = {page.url.rpartition("/")[2] for page in pages}
     assert len(races) == 1
     return races.pop()

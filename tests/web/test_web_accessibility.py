@@ -5,7 +5,17 @@ from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, Tab, check_themes, overflow, solo, start_race, tap_moves, wait_for_ply
+from support.browser import (
+    IN_BROWSER,
+    Tab,
+    check_themes,
+    open_drawer,
+    overflow,
+    solo,
+    start_race,
+    tap_moves,
+    wait_for_ply,
+)
 from support.servers import Server, racers
 from support.vectors import WINS
 
@@ -38,10 +48,10 @@ async def pages_of(server: Server) -> dict[str, str]:
     await server.replay(race_id)
     waiting = server.create("gallery")
     return {
-        "/": "text=Deals of the day",
+        "/": "text=Deal of the day",
         f"/r/{waiting}": "#name",
         f"/w/{waiting}": "text=You are watching",
-        f"/r/{race_id}": "text=Verified ✓ Every move",
+        f"/r/{race_id}": ".rows summary:has-text('Verified ✓')",
         f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
         f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
@@ -99,8 +109,10 @@ async def test_table_is_accessible_and_fits_every_window_with_large_targets(
     assert await page.locator("h1").count() == 1
     await tap_moves(page, WINS[slug]["moves"][:4])
     await wait_for_ply(page, 4)
-    await page.click(".more summary")
-    await check_themes(page)
+    for name in ("Rules", "More"):
+        await open_drawer(page, name)
+        await check_themes(page)
+        await page.keyboard.press("Escape")
 
 
 async def test_race_page_downloads_under_150_kb(server: Server, page: Page, tab: Tab) -> None:

@@ -18,6 +18,8 @@ from support.browser import (
     check_layout,
     find_violations,
     new_tab,
+    open_drawer,
+    open_row,
     places_of,
     solo,
     tap_moves,
@@ -97,6 +99,8 @@ async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server
     race_id, _, analysis = lost
     assert analysis["outcome"] == "won"
     await page.goto(f"{server.url}/w/{race_id}")
+    await page.wait_for_selector(".rows b:text-is('Yes')")
+    await open_row(page, "Could it be solved?")
     await page.wait_for_selector(f"text={analysis['text']}")
     await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
     assert not await find_violations(page)
@@ -106,7 +110,7 @@ async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server
     await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
     goal = GAMES[SLUG].goal
-    assert f"{goal}/{goal} solved" in await page.inner_text(".tables figcaption")
+    assert f"{goal}/{goal} solved" in await page.inner_text(".boards figcaption")
     assert await page.locator("button:text-is('Race against this')").count() == 0
     await check_layout(page)
 
@@ -117,7 +121,7 @@ async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server:
     step = turn["step"]
     assert 2 < step < 2 + len(moves)
     await page.goto(f"{server.url}/replay/{race_id}")
-    await page.wait_for_selector(f".tables figcaption:has-text('{turn['text']}')")
+    await page.wait_for_selector(f".boards figcaption:has-text('{turn['text']}')")
     assert await page.get_attribute(".marks .turn", "title") == f"bo {turn['text']}"
     for _ in range(2):  # the restart, and the turning point
         await page.keyboard.press("]")
@@ -153,7 +157,7 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
     wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
     assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
     text = (await page.inner_text(".practice")).replace("\ufe0e", "")
-    assert text == f"Hint: {hint['move']}. {with_cards(hint['rule'] + ' ' + hint['reason'])}"
+    assert text == f"Hint: {with_cards(hint['rule'] + ' ' + hint['reason'])}"
     await tap_moves(page, [mistake], len(good))
     await wait_for_ply(page, len(good) + 1)
     assert await page.locator(".wanted").count() == 0
@@ -167,11 +171,12 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
         await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
     assert await page.is_disabled("button:text-is('Undo')")
     assert await address(page) == f"{server.url}/practice/{SLUG}:{SEED}"
-    await page.click("button:text-is('Can it be won?')")
+    await page.click("button:text-is('Can it be solved?')")
     await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
     await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
     await page.wait_for_selector(f'.field .table[data-ply="{len(good)}"]')
-    await page.click("button:text-is('Restart')")
+    await open_drawer(page, "More")
+    await page.click("button:text-is('Restart…')")
     await page.click("dialog button[value=yes]")
     await page.wait_for_selector('.field .table[data-ply="0"]')
 
@@ -192,7 +197,7 @@ async def test_a_lost_game_is_restarted_without_a_question(server: Server, page:
 @pytest.mark.parametrize("slug", GAMES)
 async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/rules/{slug}")
-    await page.click("a:text-is('Practise alone, with hints')")
+    await page.click("a:text-is('Practise with hints')")
     await page.wait_for_selector('.field .table[data-ply="0"]')
     seed = (await address(page)).rpartition(":")[2]
     move = GAMES[slug].from_seed(seed).moves()[0]
@@ -217,7 +222,7 @@ async def test_nobody_practises_a_deal_that_others_race_on(server: Server, page:
     await page.wait_for_selector('.field .table[data-ply="0"]')
     server.create(SLUG, seed=seed)
     await tap_moves(page, [GAMES[SLUG].from_seed(seed).moves()[0]])
-    await page.wait_for_selector(f".bubble:has-text('{refusal}')")
+    await page.wait_for_selector(f".note:has-text('{refusal}')")
     await page.click("button:text-is('Hint')")
     await page.wait_for_selector(f".practice:has-text('{refusal}')")
     assert await page.get_attribute(".field .table", "data-ply") == "0"

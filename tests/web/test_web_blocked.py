@@ -67,7 +67,7 @@ async def test_page_opens_without_the_modules_that_it_does_not_preload(
         assert await tab.page.locator("h1:text-is('Connection failed')").count() == 0
 
 
-@pytest.mark.parametrize(("file", "wanted"), [("lobby.js", "button.first"), ("play.js", "button:text-is('Resign')")])
+@pytest.mark.parametrize(("file", "wanted"), [("lobby.js", "button.first"), ("play.js", ".race .tools")])
 async def test_page_waits_for_a_file_that_the_server_refuses(
     file: str, wanted: str, server: Server, chromium: Browser
 ) -> None:
@@ -86,7 +86,7 @@ async def test_page_waits_for_a_file_that_the_server_refuses(
     [
         ("home.js", "h1:text-is('Reload this page') ~ .row button:text-is('Reload')"),
         ("custom_race.js", "[role=alert]:has-text('a newer version of this page') button:text-is('Reload')"),
-        ("play.js", "button:text-is('Resign')"),
+        ("play.js", ".race .tools"),
     ],
 )
 async def test_page_that_misses_a_file_after_an_upgrade_offers_to_reload_or_reloads(

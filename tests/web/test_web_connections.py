@@ -15,11 +15,13 @@ from support.browser import (
     join_race,
     new_tab,
     open_page,
+    open_row,
     resign,
     solo,
     start_race,
     take_seat,
     tap_moves,
+    verified,
     wait_for_deal,
     wait_for_ply,
 )
@@ -138,7 +140,7 @@ async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser)
         page = watched.page
         await page.goto(f"{network.url}/r/{server.create('corners')}")
         await page.fill("#name", "ada")
-        await page.click("button:text-is('Join')")
+        await page.click("button:text-is('Take a seat')")
         await page.wait_for_selector("#ready")
         network.cut()
         await page.wait_for_selector("text=Reconnecting")
@@ -197,15 +199,16 @@ async def test_rivals_are_shown_as_counts_in_a_sealed_race(server: Server, page:
         await join_race(page, server, race_id)
         await bo.begin(race_id)
         await wait_for_deal(page)
-        assert "bo" in await page.inner_text(".standings")
+        assert "2. bo, 0 of 48" in (await page.get_attribute(".strip", "aria-label") or "")
         assert await page.locator(".table").count() == 1
         await resign(page)
         await bo.ask(m.Resign)
-        await page.wait_for_selector("text=/1st of 2/")
-        await page.wait_for_selector("text=Verified ✓ Every move")
+        await page.wait_for_selector("h1:text-is('You and bo tied for 1st of 2')")
+        await verified(page)
         facts = await page.locator(".facts").text_content()
         assert re.search(r"✓ receipts \d+ digests received during the race match", facts or "")
-        await page.wait_for_selector("text=/you and bo|You and bo/")
+        await open_row(page, "Could it be solved?")
+        await page.wait_for_selector(".difference:has-text('You and bo')")
 
 
 async def test_visitor_of_a_full_race_watches_it(server: Server, page: Page) -> None:
@@ -227,7 +230,7 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: P
         await page.wait_for_selector("text=You are watching")
         await page.locator(".standings progress").wait_for(state="visible")
         await page.click(".preferences summary")
-        await page.select_option("#preference-rivals", "false")
+        await page.uncheck("#preference-rivals")
         await page.locator(".standings progress").wait_for(state="hidden")
 
 

@@ -8,12 +8,13 @@ from playwright.async_api import Page
 
 from conftest import kept_store
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, resign, wait_for_deal
+from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, open_row, resign, wait_for_deal
 from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-TODAY = "2027-03-08"
+TODAY = "2027-03-10"
+"""A day on which the front page shows Corners first."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
 
 async def resign_daily(page: Page) -> None:
     await resign(page)
-    await page.wait_for_selector("text=Others can still play this deal of the day")
+    await open_row(page, "Verification")
+    await page.wait_for_selector("text=Others can still play this deal.")
 
 
 async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, page: Page, tab: Tab) -> None:
@@ -40,16 +42,18 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
     assert await page.locator(".counts:visible").count() == 0
     await once(server, day, lambda document: document["results"], "corners")
     await page.goto(server.url)
-    row = page.locator("section[aria-label='Deals of the day'] li:has-text('Corners'):has-text('You: 1st, 0 of 48')")
-    await row.wait_for()
-    assert "ada" in await row.inner_text()
+    today = page.locator("section[aria-label='Deal of the day']:has-text('Corners'):has-text('You: 1st, 0 of 48')")
+    await today.wait_for()
+    assert "Played by ada." in await today.inner_text()
+    assert "1 day so far" in await today.inner_text()
+    assert await today.locator(".calendar a.played").all_inner_texts() == ["10"]
     assert await page.inner_text(play) == "Play again"
     await page.click(play)
     await page.wait_for_selector("main > .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
     await resign_daily(page)
     await page.wait_for_selector(".end .counts:text-is('Only your first race on this deal counts: 0 of 48, 1st.')")
     await page.wait_for_selector("text=/1. ada: \\d+ of 48/")
-    assert await page.locator("a:text-is('Replay')").is_hidden()
+    assert await page.locator("a:text-is('Watch the replay')").is_hidden()
     assert not await find_violations(page)
     tab.refusals = {403}
     await page.goto(page.url.replace("/r/", "/replay/"))
@@ -74,12 +78,12 @@ async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: Tim
     reveal(server, day)
     server.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
     await page.goto(f"{server.url}/daily")
-    await page.click("nav[aria-label='Archive'] a:text-is('Monday, March 15, 2027')")
+    await page.click("nav[aria-label='Calendar'] a[aria-label='Monday, March 15, 2027']")
     await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
     assert page.url == f"{server.url}/daily/{day.date}"
     await rows.first.wait_for()
     await rows.locator("a").first.click()
-    await page.wait_for_selector(".tables .table")
+    await page.wait_for_selector(".boards .table")
 
 
 async def test_a_revealed_deal_can_be_played(server: TimedServer, page: Page) -> None:

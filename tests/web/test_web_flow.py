@@ -41,41 +41,48 @@ async def test_a_refused_name_is_corrected_in_the_form(name: str, server: Server
 
 
 @pytest.mark.parametrize("can_share", [True, False])
-async def test_the_lobby_offers_share_then_qr_code_then_copy(can_share: bool, server: Server, page: Page) -> None:
+async def test_the_lobby_shares_or_copies_the_link_and_shows_it_on_request(
+    can_share: bool, server: Server, page: Page
+) -> None:
     race_id = server.create("corners")
     link = f"{server.url}/r/{race_id}"
     await page.add_init_script(SHARE if can_share else NO_SHARE)
     await page.add_init_script(COPY)
     await take_seat(page, server, race_id)
-    found = await page.locator(".invite :is(button, img)").evaluate_all(
-        "all => all.map(({ alt, textContent }) => alt || textContent)"
-    )
-    share = ["Share the link"] if can_share else []
-    assert found == [*share, "The link as a QR code", "Copy link"]
-    assert await page.evaluate("document.querySelector('.invite img').decode().then(() => true)")
-    await page.click("button:text-is('Copy link')")
+    share, shared = ("Share the link", "window.shared.url") if can_share else ("Copy link", "window.copied")
+    for text in (share, "+ friend"):
+        await page.evaluate("window.shared = window.copied = null")
+        await page.click(f"button:text-is('{text}')")
+        assert await page.evaluate(shared) == link
+    await check_layout(page)
+    await page.click("button[aria-label='Show the link as a QR code']")
+    assert await page.evaluate("document.querySelector('dialog img').decode().then(() => true)")
+    assert await page.input_value("dialog input") == link
+    await page.click("dialog button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == link
-    if can_share:
-        await page.click("button:text-is('Share the link')")
-        assert await page.evaluate("window.shared.url") == link
-    assert not await find_violations(page)
+    await check_layout(page)
 
 
 @pytest.mark.tier(1)
-async def test_guests_see_the_ready_button_before_the_invitation(server: Server, chromium: Browser) -> None:
+async def test_who_is_alone_shares_the_link_first_and_then_everyone_gets_ready(
+    server: Server, chromium: Browser
+) -> None:
     async with open_page(chromium) as host, open_page(chromium) as guest:
         await join_race(host.page, server, solo(server, "corners"), "ada")
         await host.page.goto(server.url)
         await host.page.click("button:text-is('Race a friend')")
-        for tab, ready_first in ((host, False), (guest, True)):
-            if ready_first:
-                await tab.page.goto(host.page.url)
-                await give_name(tab.page, "bo")
-            await tab.page.wait_for_selector("#ready")
-            sections = await tab.page.locator(".lobby > section").evaluate_all(
-                "all => all.map((each) => each.ariaLabel)"
-            )
-            assert (sections.index("Players") < sections.index("Invite friends")) is ready_first
+        first = ".go button.first:visible"
+        await host.page.wait_for_selector("text=Send the link to a friend, or add a bot.")
+        assert await host.page.inner_text(first) in ("Share the link", "Copy link")
+        await guest.page.goto(host.page.url)
+        await give_name(guest.page, "bo")
+        for tab in (host, guest):
+            await tab.page.wait_for_selector("#ready.first")
+            assert await tab.page.inner_text(first) == "Ready"
+            height = await tab.page.evaluate("innerHeight")
+            box = await tab.page.locator("#ready").bounding_box()
+            assert box
+            assert box["y"] + box["height"] <= height
 
 
 async def test_every_page_has_a_useful_footer_except_a_table_in_play(server: Server, page: Page) -> None:
@@ -114,10 +121,10 @@ async def test_an_unknown_path_is_a_page_with_a_way_on(server: Server, page: Pag
 async def test_a_replay_shows_the_slider_and_both_tables_at_once(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/replay/{await raced(server, slug)}")
     await page.click(".side button:has-text('bo')")
-    await page.wait_for_selector(".tables figure >> nth=1")
+    await page.wait_for_selector(".boards figure >> nth=1")
     for width, height in ((390, 844), (844, 390)):
         await page.set_viewport_size({"width": width, "height": height})
-        boxes = await page.locator(".scrubber, .tables .table, .player button").evaluate_all(
+        boxes = await page.locator(".scrubber, .boards .table, .player button").evaluate_all(
             "all => all.map((each) => each.getBoundingClientRect().toJSON())"
         )
         assert len(boxes) == 6

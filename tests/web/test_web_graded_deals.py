@@ -40,7 +40,7 @@ async def test_a_hard_deal_is_requested_and_named_in_the_lobby(server: Server, p
     await page.select_option("#deal", "")
     await page.click("button:text-is('Create a race')")
     await open_as(page)
-    await page.wait_for_selector("dt:text-is('Deal') + dd:has-text('hard, secret shuffle')")
+    await page.wait_for_selector(".terms > summary:has-text('hard, fair shuffle')")
     _, body = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
     assert json.loads(body)["header"]["options"]["filter"] == "hard/1"
 

@@ -7,7 +7,17 @@ from playwright.async_api import Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.text_table import with_cards
-from support.browser import IN_BROWSER, SOLO, find_violations, overflow, resign, start_race, tap_moves, wait_for_ply
+from support.browser import (
+    IN_BROWSER,
+    SOLO,
+    find_violations,
+    open_row,
+    overflow,
+    resign,
+    start_race,
+    tap_moves,
+    wait_for_ply,
+)
 from support.servers import Server
 from support.waiting import LIMIT_S
 
@@ -61,6 +71,7 @@ async def test_the_end_states_its_cause_and_the_comparison_with_the_computer(ser
     await resign(page)
     cause = await page.inner_text(".end .cause")
     assert cause.replace("\ufe0e", "") == "No free cell for J♦"
+    await open_row(page, "Could it be solved?")
     await page.wait_for_selector("text=/^You did .* of its games/", timeout=LIMIT_S * 1000)
 
 

@@ -3,21 +3,27 @@
 import json
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page, Route
 
 from samedeal.games.catalogue import GAMES
-from support.browser import IN_BROWSER, find_violations, open_as, overflow, wait_for_deal
+from support.browser import (
+    IN_BROWSER,
+    MAX_SHIFT,
+    PAINTED,
+    SHIFTS,
+    check_layout,
+    find_violations,
+    open_as,
+    open_page,
+    overflow,
+    resign,
+    take_seat,
+    wait_for_deal,
+)
 from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SIZES = ((320, 568), (390, 844), (844, 390), (768, 1024), (1440, 900))
-MAX_SHIFT = 0.02
-SHIFTS = """
-    window.shift = 0;
-    new PerformanceObserver((list) => {
-        for (const { value } of list.getEntries()) window.shift += value;
-    }).observe({ type: "layout-shift", buffered: true });
-"""
 CARDS_OUTSIDE = """() => [...document.querySelectorAll(".miniature")].filter((miniature) => {
     const box = miniature.getBoundingClientRect();
     return [...miniature.querySelectorAll(".card")].map((card) => card.getBoundingClientRect()).some(
@@ -41,20 +47,88 @@ async def test_each_game_has_a_picture_its_pitch_and_two_buttons(server: Server,
         assert await overflow(page) <= 0, width
 
 
-async def test_one_tap_opens_a_race_and_its_lobby(server: Server, page: Page) -> None:
+async def test_race_a_friend_opens_a_short_private_race_and_tiles_open_their_game(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.click("button:text-is('Race a friend')")
     await open_as(page)
     await page.wait_for_selector("#ready")
     first = page.url
+    _, view = server.get(f"/api/v1/races/{first.rpartition('/')[2]}")
+    header = json.loads(view)["header"]
+    assert header["game"] == "the-edge"
+    assert header["options"]["limit_ms"] == 180_000
+    assert header["options"]["unlisted"]
+    assert header["options"]["end_when_stuck"]
     await page.goto(server.url)
     await page.click("button[aria-label='Race a friend at Gallery']")
     await page.wait_for_selector("#ready")  # the name is known
-    await page.goto(server.url)
-    await page.click("button:text-is('Race a friend')")
-    await page.wait_for_selector("#ready")
-    assert await page.inner_text("h1") == "Gallery", "the game of the last race"
+    assert await page.inner_text("h1") == "Gallery"
     assert page.url != first
+
+
+async def test_play_now_races_a_bot_if_nobody_waits(server: Server, page: Page) -> None:
+    await page.route("**/api/v1/races?stage=open*", lambda route: route.fulfill(json={"races": [], "next": None}))
+    await page.goto(server.url)
+    await page.click("button:text-is('Play now')")
+    await open_as(page)
+    await wait_for_deal(page)
+    _, view = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
+    race = json.loads(view)
+    assert race["header"]["game"] == "the-edge"
+    assert [standing["name"] for standing in race["standings"]] == ["ada", "Deuce"]
+    await resign(page)
+
+
+async def test_play_now_joins_the_race_that_waits_longest(server: Server, chromium: Browser) -> None:
+    first, second = server.create("corners", max_racers=2), server.create("gallery", max_racers=2)
+    async with racers(server, "bo", "cy") as (bo, cy), open_page(chromium) as tab:
+        await bo.join(first)
+        await cy.join(second)
+
+        async def only_these(route: Route) -> None:
+            listed = await (await route.fetch()).json()
+            races = [race for race in listed["races"] if race["race"] in (first, second)]
+            await route.fulfill(json={"races": races, "next": None})
+
+        await tab.page.route("**/api/v1/races?stage=open*", only_these)
+        await tab.page.goto(server.url)
+        await tab.page.click("button:text-is('Play now')")
+        await open_as(tab.page)
+        await tab.page.wait_for_selector("#ready:text-is('Not ready')")
+        assert tab.page.url == f"{server.url}/r/{first}"
+        assert not tab.errors
+
+
+async def test_a_race_can_be_joined_by_its_name_or_link(server: Server, page: Page) -> None:
+    race_id = server.create("corners")
+    for text in (race_id, f" {server.url}/r/{race_id}"):
+        await page.goto(server.url)
+        await page.fill("#race", text)
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("button:text-is('Take a seat')")
+        assert page.url == f"{server.url}/r/{race_id}"
+
+
+async def test_a_link_can_fill_in_the_settings_of_a_race(server: Server, page: Page) -> None:
+    await page.goto(f"{server.url}/?game=gallery&limit=7&best_of=3&undo=false&nonsense=1")
+    await page.wait_for_selector("#game:visible")
+    values = await page.locator("#game, #limit, #best_of").evaluate_all("all => all.map(({ value }) => value)")
+    assert values == ["gallery", "7", "3"]
+    assert not await page.is_checked("#undo")
+    await page.click("button:text-is('Create a race')")
+    await open_as(page)
+    await page.wait_for_selector(".terms > summary:has-text('best of 3 · 7 min · no undo')")
+
+
+async def test_the_header_leads_to_the_players_own_page(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    assert await page.locator("#top .me").count() == 0
+    await take_seat(page, server, server.create("corners"), "ada")
+    await page.goto(server.url)
+    await page.click("#top .me a:has-text('ada')")
+    await page.wait_for_selector("h1:has-text('ada (you)')")
+    await page.wait_for_selector("nav[aria-label='Calendar'] li >> nth=13")
+    await check_layout(page)
 
 
 async def test_play_alone_deals_at_once(server: Server, page: Page) -> None:
@@ -98,8 +172,7 @@ async def test_nothing_shifts_while_the_lists_load(size: tuple[int, int], server
     await page.add_init_script(SHIFTS)
     await page.goto(server.url)
     await page.wait_for_selector("footer:not([hidden])", state="attached")
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    assert await page.evaluate("window.shift") < MAX_SHIFT
+    assert await page.evaluate(f"{PAINTED}.then(() => window.shift)") < MAX_SHIFT
 
 
 async def test_the_front_page_says_so_if_the_lists_are_unavailable(server: Server, page: Page) -> None:
@@ -107,5 +180,5 @@ async def test_the_front_page_says_so_if_the_lists_are_unavailable(server: Serve
         await page.route(f"**/api/v1/{path}?*", lambda route: route.abort())
     await page.goto(server.url)
     await page.wait_for_selector("section[aria-label='Open races']:has-text('Cannot connect to the server.')")
-    await page.wait_for_selector("section[aria-label='Deals of the day']:has-text('Cannot connect to the server.')")
+    await page.wait_for_selector("section[aria-label='Deal of the day']:has-text('Cannot connect to the server.')")
     assert await page.is_visible("button[aria-label='Race a friend at Gallery']")

@@ -6,7 +6,17 @@ import pytest
 from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, check_layout, give_name, open_page, overflow, solo, take_seat, wait_for_deal
+from support.browser import (
+    IN_BROWSER,
+    check_layout,
+    give_name,
+    open_as,
+    open_page,
+    overflow,
+    solo,
+    take_seat,
+    wait_for_deal,
+)
 from support.servers import Server, racers
 from support.sessions import viewed
 
@@ -24,7 +34,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(server:
         await page.wait_for_selector("#ready")
         for other, name in ((guest, "Bo"), (idle, "Cy")):
             await other.page.goto(page.url)
-            await other.page.wait_for_selector("h1:has-text('Ada invites you to Corner Stones')")
+            await other.page.wait_for_selector("h1:has-text('Ada challenges you to Corner Stones')")
             await give_name(other.page, name)
             await other.page.wait_for_selector("text=Ada is the host.")
             assert await other.page.locator("button:text-is('Start now')").is_hidden()
@@ -65,7 +75,8 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
     async with open_page(chromium, 320, 568) as watched, racers(server, "Bo") as (bo,):
         page, race = watched.page, server.create("corners", seed="225", start_delay_ms=0)
         await take_seat(page, server, race, "Ada")
-        group = page.get_by_role("group", name="Add a bot:")
+        await page.click("summary:text-is('+ bot')")
+        group = page.get_by_role("group", name="Add a bot")
         expert = group.get_by_role("button", name="Expert")
         await expert.press("Enter")
         await page.wait_for_selector(".standings li:has-text('Joker'):has-text('expert bot'):has-text('ready')")
@@ -82,6 +93,7 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
         await page.wait_for_selector(".standings li:has-text('Trey'):has-text('regular bot')")
         await page.click("#ready")
         await bo.begin(race)
+        await page.click(".strip")
         await page.wait_for_selector(".race .standings li:has-text('Joker')")
         assert sorted(await tags(page)) == ["beginner bot", "expert bot", "regular bot"]
         await bo.move("r2")
@@ -93,3 +105,63 @@ async def test_a_player_adds_bots_of_each_level_with_the_keyboard(server: Server
             await overlay.page.wait_for_selector(".standings li:has-text('Joker'):has-text('expert bot')")
             assert overlay.errors == []
         assert watched.errors == []
+
+
+async def test_the_host_changes_the_game_and_everyone_follows(server: Server, chromium: Browser) -> None:
+    async with open_page(chromium) as host, open_page(chromium) as guest, open_page(chromium) as late:
+        page = host.page
+        await page.goto(server.url)
+        await page.click("button:text-is('Race a friend')")
+        await open_as(page, "Ada")
+        await page.wait_for_selector("#ready")
+        first = page.url
+        await guest.page.goto(first)
+        await give_name(guest.page, "Bo")
+        await guest.page.click("#ready")
+        await page.wait_for_selector(".standings li:has-text('Bo'):has-text('ready')")
+        assert await guest.page.locator("summary:text-is('Change the game or the options')").count() == 0
+        await page.click(".terms > summary")
+        await page.click("summary:text-is('Change the game or the options')")
+        await page.select_option("#game", "corners")
+        await page.fill("#limit", "4")
+        await page.uncheck("#undo")
+        await check_layout(page)
+        await page.click("button:text-is('Change')")
+        for watched in (host, guest):
+            await watched.page.wait_for_selector("h1:text-is('Corners')")
+            await watched.page.wait_for_selector(".standings:has-text('Ada'):has-text('Bo')")
+            await watched.page.wait_for_selector(".terms > summary:text-is('4 min · no undo · fair shuffle')")
+            await watched.page.wait_for_selector("#ready:text-is('Ready')")
+        assert page.url == guest.page.url != first
+        await late.page.goto(first)
+        await late.page.wait_for_selector("h1:has-text('Ada challenges you to Corners')")
+        assert late.page.url == page.url
+        await guest.page.click("#ready")
+        await page.click("#ready")
+        await asyncio.gather(*(wait_for_deal(watched.page) for watched in (host, guest)))
+        assert host.errors == guest.errors == late.errors == []
+
+
+async def test_the_host_gives_a_player_a_head_start(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    await page.click("button:text-is('Race a friend')")
+    await open_as(page, "Ada")
+    await page.wait_for_selector("#ready")
+    async with racers(server, "Bo") as (bo,):
+        first = page.url
+        await bo.join(first.rpartition("/")[2])
+        await page.wait_for_selector(".standings:has-text('Bo')")
+        await page.click(".terms > summary")
+        await page.click("summary:text-is('Change the game or the options')")
+        await page.select_option("#ahead", label="Bo")
+        await page.fill("#seconds", "20")
+        await page.click("button:text-is('Change')")
+        await page.wait_for_url(lambda url: url != first)
+        await page.wait_for_selector("#ready")
+        await bo.join(page.url.rpartition("/")[2])
+        await page.wait_for_selector("text=Bo starts 20 s ahead.")
+        await page.click(".terms > summary")
+        await page.click("summary:text-is('Change the game or the options')")
+        await page.wait_for_selector("#ahead")
+        assert await page.input_value("#seconds") == "20", "another change keeps it"
+        assert await page.locator("#ahead option:checked").inner_text() == "Bo"

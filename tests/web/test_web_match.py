@@ -35,12 +35,13 @@ async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> Non
         await page.goto(server.url)
         await page.click("summary:text-is('Custom race')")
         await page.select_option("#game", "the-edge")
-        await page.select_option("#best-of", "3")
+        await page.select_option("#best_of", "3")
         await check_layout(page)
         await page.click("button:text-is('Create a race')")
         await open_as(page)
-        terms = "dt:text-is('Match') + dd:text-is('best of 3: the first to win 2 races')"
-        await page.wait_for_selector(terms)
+        terms = ".terms > summary:has-text('best of 3')"
+        await page.click(terms)
+        await page.wait_for_selector("dt:text-is('Match') + dd:text-is('best of 3: the first to win 2 races')")
         await join_race(page, server, server.create("the-edge", best_of=3, start_delay_ms=0))
         for score in (
             "ada 1 : 0 bo · best of 3",
@@ -62,12 +63,12 @@ async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> Non
 async def test_a_deal_of_the_day_and_a_race_for_one_are_no_match(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.click("summary:text-is('Custom race')")
-    await page.select_option("#best-of", "5")
+    await page.select_option("#best_of", "5")
     await page.select_option("#deal", "daily")
-    assert await page.is_disabled("#best-of")
+    assert await page.is_disabled("#best_of")
     await page.select_option("#deal", "")
     await page.click("button:text-is('Play this alone')")
-    await page.wait_for_selector("dt:text-is('Undo')")
+    await page.wait_for_selector("dt:text-is('Undo')", state="attached")
     assert await page.locator("dt:text-is('Match')").count() == 0
 
 

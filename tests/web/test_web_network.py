@@ -14,10 +14,12 @@ from support.browser import (
     SOLO,
     give_name,
     open_page,
+    open_row,
     places_of,
     resign,
     tap,
     tap_moves,
+    verified,
     wait_for_deal,
     wait_for_ply,
 )
@@ -72,7 +74,8 @@ async def race_on_the_page(server: Server, chromium: Browser, proxy: Proxy, move
             await racing
         finally:
             await bo.close()
-        await page.wait_for_selector("text=Verified ✓")
+        await verified(page)
+        await open_row(page, "Scores")
         replay = await check_replay(server, race, "ada", moves)
         shown = [f"{each.place}. {each.name} {each.home}/{each.goal}" for each in replay.standings]
         assert await page.evaluate(SHOWN) == shown

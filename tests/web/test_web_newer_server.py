@@ -44,7 +44,7 @@ async def test_unknown_messages_fields_and_options_are_ignored(server: Server, p
 async def test_unknown_spectators_option_is_shown_as_is(server: Server, page: Page) -> None:
     await simulate_newer_server(page)
     await take_seat(page, server, server.create("corners", seed="2"), "ada")
-    await page.wait_for_selector(".terms dd:text-is('friends')")
+    await page.wait_for_selector(".terms dd:text-is('friends')", state="attached")
 
 
 async def test_unknown_stage_asks_for_a_reload(server: Server, page: Page) -> None:

@@ -114,7 +114,7 @@ async def test_front_page_opened_offline_shows_races_when_the_connection_is_back
     await page.wait_for_function("navigator.serviceWorker.controller")
     await page.context.set_offline(True)
     await page.click("summary:text-is('Custom race')")
-    await page.wait_for_selector("#most")  # by a module that was not loaded before
+    await page.wait_for_selector("#max_racers")  # by a module that was not loaded before
     await page.reload()
     await page.wait_for_selector("#facts:has-text('Offline')")
     await page.context.set_offline(False)

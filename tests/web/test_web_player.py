@@ -3,7 +3,7 @@
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, Tab, check_layout, stored_guest, window
+from support.browser import IN_BROWSER, Tab, check_layout, open_row, stored_guest, window
 from support.servers import Racer, Server, begin_together, racers, resign_all
 from support.stores import until
 
@@ -55,6 +55,7 @@ async def test_results_link_to_players(server: Server, page: Page) -> None:
     async with racers(server, "cy", "dee") as (cy, dee):
         race_id = await race(server, cy, dee)
         await page.goto(f"{server.url}/r/{race_id}")
+        await open_row(page, "Scores")
         await page.click(f".standings a[href='/p/{dee.player}']")
         await page.wait_for_selector("h1 bdi:text-is('dee')")
 

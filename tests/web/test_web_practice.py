@@ -1,13 +1,13 @@
 """Rules pages and practice deals in a browser."""
 
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
 from samedeal_cli.render.text_table import with_cards
-from support.browser import IN_BROWSER, check_layout, give_name, places_of, tap_moves, wait_for_deal, wait_for_ply
-from support.servers import Server
+from support.browser import IN_BROWSER, check_layout, give_name, open_page, places_of, tap, wait_for_deal
+from support.servers import Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
@@ -16,18 +16,24 @@ pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 async def test_practice_leads_through_the_first_moves(slug: str, server: Server, page: Page) -> None:
     steps = PRACTICE[slug].steps
     await page.goto(f"{server.url}/rules/{slug}")
-    await page.click("button:text-is('Practice')")
-    await give_name(page, "ada")
-    await wait_for_deal(page)
+    await page.click("a:text-is('Learn it in a minute')")
+    await page.wait_for_selector(".practice")
     for ply, step in enumerate(steps):
+        await page.wait_for_selector(f".practice:has-text('Step {ply + 1} of {len(steps)}.')")
         text = (await page.inner_text(".practice")).replace("\ufe0e", "")
         assert text == f"Step {ply + 1} of {len(steps)}. {with_cards(step.text)}"
         wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
         assert await page.evaluate(wanted) == sorted(places_of(step.move))
-        await tap_moves(page, [step.move], ply)
-        await wait_for_ply(page, ply + 1)
-    assert await page.inner_text(".practice") == "Now you know how it goes: play on."
+        await make_step(page, step.move)
+    await page.wait_for_selector(".practice:text-is('Now you know how it goes: play on.')")
     await check_layout(page)
+
+
+async def make_step(page: Page, move: str) -> None:
+    """Make a move by tapping, which can need the button that completes it."""
+    await tap(page, *places_of(move))
+    if await page.is_enabled("button[aria-label='Make this move']"):
+        await page.evaluate("document.querySelector('button[aria-label=\"Make this move\"]').click()")
 
 
 async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(server: Server, page: Page) -> None:
@@ -35,22 +41,47 @@ async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(serv
     position = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed).after(first.move)
     other = next(move for move in position.moves() if move != second.move)
     await page.goto(f"{server.url}/rules/corner-stones")
-    await page.click("button:text-is('Practice')")
-    await give_name(page, "ada")
-    await wait_for_deal(page)
-    await tap_moves(page, [first.move])
+    await page.click("a:text-is('Learn it in a minute')")
+    await page.wait_for_selector(".practice:has-text('Step 1 of')")
+    await make_step(page, first.move)
     await page.wait_for_selector(".practice:has-text('Step 2 of')")
-    await tap_moves(page, [other])
-    await page.wait_for_selector(".bubble:has-text('Not yet.')")
+    await make_step(page, other)
+    await page.wait_for_selector("#status:has-text('Not yet.')")
+    await page.reload()
+    await page.wait_for_selector(".practice:has-text('Step 2 of')")
     await page.click("button:text-is('Undo')")
-    for reload in (False, True):
-        if reload:
-            await page.reload()
-        await page.wait_for_selector(".practice:has-text('Step 1 of')")
-    await tap_moves(page, [first.move])
+    await page.wait_for_selector(".practice:has-text('Step 1 of')")
+    await make_step(page, first.move)
     await page.wait_for_selector(".practice:has-text('Step 2 of')")
-    assert not await page.is_visible("button:text-is('Resign')")
-    assert not await page.is_visible(".clock")
+    assert await page.locator("button:text-is('Resign')").count() == 0
+    assert await page.locator(".clock").count() == 0
+
+
+async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server: Server, chromium: Browser) -> None:
+    race_id = server.create("corners", seed="try", max_racers=2, start_delay_ms=3000)
+    async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
+        page = tab.page
+        await bo.join(race_id)
+        await page.goto(f"{server.url}/r/{race_id}")
+        await page.click("button:text-is('Try it for 30 seconds')")
+        await page.wait_for_selector(".practice:has-text('Step 1 of')")
+        await make_step(page, PRACTICE["corners"].steps[0].move)
+        await page.wait_for_selector(".practice:has-text('Step 2 of')")
+        assert page.url == f"{server.url}/r/{race_id}", "the address stays that of the race"
+        await check_layout(page)
+        await page.click("button:text-is('Take a seat')")
+        await give_name(page, "ada")
+        await page.click("button:text-is('Practise while you wait')")
+        await page.wait_for_selector(".practice:has-text('Step 1 of')")
+        await page.click("button:text-is('Back to the lobby')")
+        await page.wait_for_selector(".practice", state="detached")
+        await page.click("button:text-is('Practise while you wait')")
+        await page.wait_for_selector(".practice:has-text('Step 1 of')")
+        await page.click("#ready")
+        await bo.begin(race_id)
+        await wait_for_deal(page)
+        assert await page.locator(".practice").count() == 0
+        assert not tab.errors
 
 
 @pytest.mark.parametrize("slug", GAMES)

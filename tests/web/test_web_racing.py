@@ -13,7 +13,9 @@ from support.browser import (
     find_violations,
     join_race,
     move_focus,
+    open_drawer,
     open_page,
+    open_row,
     places_of,
     resign,
     solo,
@@ -21,6 +23,7 @@ from support.browser import (
     start_race,
     tap,
     tap_moves,
+    verified,
     wait_for_deal,
     wait_for_ply,
     wait_until,
@@ -40,11 +43,12 @@ async def test_race_can_be_won_by_tapping(slug: str, server: Server, page: Page,
     race_id = solo(server, slug)
     await start_race(page, server, race_id)
     await tap_moves(page, WINS[slug]["moves"])
-    await page.wait_for_selector("text=/Solved in /")
+    await page.wait_for_selector("h1:text-matches('^You solved it in ')")
+    await open_row(page, "Scores")
     all_of_it = "score 0" if slug == "gallery" else f"{GAMES[slug].goal}/{GAMES[slug].goal}"
     assert await page.inner_text(".standings .own .count") == all_of_it
     assert await page.evaluate("document.querySelector('.standings .own progress').position") == 1
-    await page.wait_for_selector("text=Verified ✓ Every move")
+    await verified(page)
     assert not tab.foreign_urls(server)
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"
@@ -67,7 +71,7 @@ async def test_race_can_be_won_by_keyboard(slug: str, server: Server, page: Page
             await page.keyboard.press("m")  # has no effect unless the move is a prefix of another
         if ply < len(moves):
             await wait_for_ply(page, ply)
-    await page.wait_for_selector("text=/Solved in /")
+    await page.wait_for_selector("h1:text-matches('^You solved it in ')")
 
 
 @window(1024, 768)
@@ -75,9 +79,12 @@ async def test_dragged_card_moves_or_returns_if_the_move_is_illegal(server: Serv
     race_id = solo(server, "corner-stones")
     await start_race(page, server, race_id)
     source, target = places_of(WINS["corner-stones"]["moves"][0])
+    instruction = await page.inner_text(".note strong")
     await drag(page, source, "u1" if target != "u1" else "u2")
-    await page.wait_for_selector(".bubble:visible")
-    assert await page.inner_text("#status") == await page.inner_text(".bubble")
+    await page.wait_for_selector(".note .refused")
+    assert await page.inner_text("#status") == await page.inner_text(".note")
+    await page.wait_for_selector(".note .refused", state="detached")
+    assert await page.inner_text(".note strong") == instruction, "only for a moment"
     await drag(page, source, target)
     await wait_for_ply(page, 1)
 
@@ -92,12 +99,14 @@ async def test_double_tap_home_undo_restart_and_impossible_tap(server: Server, p
     await wait_for_ply(page, 2)
     await tap_moves(page, [first], first=2)
     await wait_for_ply(page, 3)
-    await page.click("text=Restart")
-    await page.click("dialog button:text-is('Cancel')")
-    await page.click("text=Restart")
-    await page.click("dialog button:text-is('Restart')")
+    for answer in ("Cancel", "Restart"):
+        await open_drawer(page, "More")
+        await page.click("button:text-is('Restart…')")
+        await page.click(f"dialog button:text-is('{answer}')")
     await wait_for_ply(page, 4)
+    await page.click(".strip")
     assert "attempt 2" in await page.inner_text(".standings")
+    await page.keyboard.press("Escape")
     await tap(page, "u1")
     assert "cannot move" in await page.inner_text("#status")
 
@@ -108,8 +117,8 @@ async def test_moves_and_the_board_are_announced(server: Server, page: Page) -> 
     await tap_moves(page, ["r2"])
     await wait_for_ply(page, 1)
     await page.wait_for_selector("#status:text('to f')")
-    await page.click(".more summary")
-    await page.click("text=Read board")
+    await open_drawer(page, "More")
+    await page.click("[aria-label='Read aloud'] button:text-is('Board')")
     announcement = await page.inner_text("#status")
     assert "stock: " in announcement
     assert "face down" in announcement
@@ -165,6 +174,7 @@ async def test_result_is_copied_shared_and_compared_with_the_computer(server: Se
     await start_race(page, server, race_id)
     await resign(page)
     link = f"{server.url}/r/{race_id}"
+    await open_row(page, "Could it be solved?")
     await page.wait_for_selector(".par-chart", timeout=LIMIT_S * 1000)
     assert not await page.evaluate("sessionStorage.getItem('samedeal.last')")  # a race for one has no rematch
     copied = ""

@@ -1,5 +1,6 @@
 """Reactions on the page, and the calls that bring racers back to a hidden page."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from samedeal.wire import messages as m
 from support.browser import (
     IN_BROWSER,
     check_layout,
+    open_drawer,
     open_page,
     overflow,
     resign,
@@ -53,6 +55,8 @@ async def opponent(server: Server, race_id: str) -> Racer:
 
 async def exchange(page: Page, bo: Racer, label: str, name: str, answer: str) -> None:
     """Send a reaction from the page and another one back."""
+    if await page.is_visible(".race"):
+        await open_drawer(page, "Reactions")
     await page.click(f".reactions button[aria-label='{label}']")
     while not (isinstance(message := await bo.hear(), m.Reaction) and message.reaction == name):
         pass
@@ -61,8 +65,9 @@ async def exchange(page: Page, bo: Racer, label: str, name: str, answer: str) ->
         await page.wait_for_timeout(50)
     symbol = {"wow": "😮|Wow", "wave": "👋|Wave", "laugh": "😄|Laugh"}[answer]
     await page.wait_for_selector(f"#status:text-is('bo: {answer}')")
-    await page.wait_for_selector(f".standings li:has-text('bo') .symbol:text-matches('^({symbol})$')")
-    await page.wait_for_selector(".reactions button:not([aria-disabled='true'])")
+    places = ":is(.standings, .podium) li:has-text('bo') .symbol, .strip .symbol"
+    await page.locator(places).filter(has_text=re.compile(f"^({symbol})$"), visible=True).first.wait_for()
+    await page.wait_for_selector(".reactions button:not([aria-disabled='true'])", state="attached")
 
 
 async def test_racers_react_before_during_and_after_a_race(server: Server, chromium: Browser) -> None:
@@ -80,14 +85,14 @@ async def test_racers_react_before_during_and_after_a_race(server: Server, chrom
         await wait_for_deal(page)
         await exchange(page, bo, "Oops", "oops", "wow")
         await check_layout(page)
-        assert not await eve.page.is_visible(".reactions"), "spectators cannot react"
+        assert not await eve.page.is_visible("button[aria-label='Reactions']"), "spectators cannot react"
         await bo.ask(m.Resign)
         await resign(page)
         await page.wait_for_selector("text=Rematch")
         await exchange(page, bo, "Well played", "well-played", "laugh")
-        await page.wait_for_selector(".standings .symbol:visible", state="detached")
+        await page.wait_for_selector(".symbol:visible", state="detached")
         await page.click(".preferences summary")
-        await page.select_option("#preference-reactions", "false")
+        await page.uncheck("#preference-reactions")
         assert not await page.is_visible(".reactions")
         await bo.ask(m.React, reaction="oops")
         await eve.page.wait_for_selector(".symbol:text-matches('^(🙈|Oops)$')")
@@ -138,7 +143,7 @@ async def test_hidden_page_calls_at_the_countdown_and_for_a_rematch(server: Serv
     await resign(page)
     await page.wait_for_selector("text=Rematch")
     await page.click(".preferences summary")
-    await page.select_option("#preference-sound", "false")
+    await page.uncheck("#preference-sound")
     await page.evaluate(HIDE, True)
     await bo.ask(m.Again)
     await wait_until(page, "document.title === '▶ bo wants a rematch'")

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
 from samedeal_server.live.awaited_players import AWAY_MS
-from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat
+from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat, verified
 from support.servers import Racer, Server, racers, resign_all
 from support.sessions import viewed
 from support.timed_server import HOUR_MS, TimedServer
@@ -33,7 +33,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
             await page.click("#ready")
         await asyncio.gather(*map(resign, pages))
         for page in (*pages, eve.page):
-            await page.wait_for_selector("text=Home")
+            await page.wait_for_selector(".end")
         await ada.page.select_option("select[aria-label='Rematch with another game']", "the-edge")
         await ada.page.wait_for_selector("#ready")
         for page in (bo.page, eve.page):
@@ -59,7 +59,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await ada.page.click("#ready")
         await asyncio.gather(*map(resign, pages))
         for page in pages:
-            await page.wait_for_selector("text=Verified ✓ Every move")
+            await verified(page)
         for page in pages:
             await page.wait_for_selector(".duel:has-text('1 : 1')")
             assert not await find_violations(page)
@@ -144,7 +144,7 @@ async def test_a_rematch_waits_for_a_friend_who_looks_at_the_replay(
             await asyncio.gather(ada.begin(race_id), cy.begin(race_id))
             await resign_all([ada, cy])
             await resign(page)
-            await page.click("a:text-is('Replay')")
+            await page.click("a:text-is('Watch the replay')")
             await page.wait_for_selector(".scrubber")
             await ada.until(lambda view: view.stage == "over")
             rematch = viewed(await ada.ask(m.Again)).next

@@ -1,7 +1,6 @@
 """The replay page in a real browser."""
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from playwright.async_api import Page, Route
 from samedeal import codec
 from samedeal.replays.replay import read
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, Tab, give_name, resign, solo, wait_until, window
+from support.browser import IN_BROWSER, Tab, give_name, open_row, resign, solo, wait_until, window
 from support.forged_replays import altered, forged, played
 from support.servers import Server, begin_together, racers, resign_all
 from support.vectors import WINS
@@ -28,13 +27,13 @@ async def test_replay_seeks_to_a_linked_move_and_by_scrubber(server: Server, pag
             await bo.move(move)
     await server.replay(race_id)
     await page.goto(f"{server.url}/replay/{race_id}#m12")
-    await page.wait_for_selector(f"text=/move 12 of {len(moves)}: {re.escape(moves[11])}/")
+    await page.wait_for_selector(f"text=/move 12 of {len(moves)}: 5♥/")
     await page.keyboard.press("ArrowRight")
     await page.wait_for_selector("text=/move 13 of/")
     assert page.url.endswith("#m13")
     await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/move {len(moves)} of/")
-    assert "48/48" in await page.inner_text(".tables figcaption")
+    assert "48/48" in await page.inner_text(".boards figcaption")
     box = await page.locator(".scrubber").bounding_box()
     assert box
     await page.mouse.click(box["x"] + 2, box["y"] + box["height"] / 2)
@@ -61,11 +60,11 @@ async def test_replay_shows_two_tables_on_one_clock(server: Server, page: Page) 
             await racer.ask(m.Resign)
     await server.replay(race_id)
     await page.goto(f"{server.url}/replay/{race_id}")
-    await page.wait_for_selector(".tables .table")
+    await page.wait_for_selector(".boards .table")
     await page.click(".side li:not(.chosen) button")
-    assert await page.locator(".tables .table").count() == 2
+    assert await page.locator(".boards .table").count() == 2
     await page.press(".scrubber", "End")
-    assert await page.locator(".tables figcaption .count").all_inner_texts()
+    assert await page.locator(".boards figcaption .count").all_inner_texts()
 
 
 @window(1024, 768)
@@ -108,13 +107,13 @@ async def serve_replay(page: Page, race_id: str, content: bytes) -> None:
 @pytest.mark.parametrize("kind", ["true", "altered", "forged"])
 async def test_browser_and_server_verify_the_replay(kind: str, server: Server, page: Page) -> None:
     replay = await played(server, "the-edge", filter="certified/1" if kind == "true" else "any")
-    n, other = altered(replay)
+    _, other = altered(replay)
     content, label, verdict = {
-        "true": (codec.encode(replay, "json"), "verified (key known)", "Verified ✓ Every move"),
-        "altered": (json.dumps(other).encode(), f"refused (moves, entry {n})", "Verification failed ✗"),
+        "true": (codec.encode(replay, "json"), "genuine, signed by this server", "Verified ✓ Every move"),
+        "altered": (json.dumps(other).encode(), "not genuine: it has an illegal move", "Verification failed ✗"),
         "forged": (
             codec.encode(forged(replay), "json"),
-            "verified, key unknown",
+            "consistent, but signed with an unknown key",
             "Not signed with a key of this server ✗",
         ),
     }[kind]
@@ -143,8 +142,10 @@ async def test_contradicting_checks_are_pointed_out(outcome: str, server: Server
     await page.route("**/api/v1/verify", send)
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
-        "Checked by your browser, not by us": "verified (key known)",
-        "Checked by this server": {"refused": "refused (moves, entry 3)"}.get(outcome, "verified, key unknown"),
+        "Checked by your browser, not by us": "genuine, signed by this server",
+        "Checked by this server": {"refused": "not genuine: it has an illegal move"}.get(
+            outcome, "consistent, but signed with an unknown key"
+        ),
     }
     assert await page.locator("text=Your browser and this server do not agree").count() == 1
     assert await page.locator(".verdict.good").count() == 0
@@ -160,7 +161,7 @@ async def test_browser_verifies_while_the_server_refuses_to(server: Server, page
     await page.route("**/api/v1/verify", refuse)
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
-        "Checked by your browser, not by us": "verified (key known)",
+        "Checked by your browser, not by us": "genuine, signed by this server",
         "Checked by this server": "It takes too long.",
     }
     assert "Verified ✓ Every move" in await page.inner_text(".checks .verdict")
@@ -177,7 +178,7 @@ async def test_signature_is_checked_by_the_server_only(server: Server, page: Pag
     await page.goto(f"{server.url}/replay/{replay.header.race}")
     assert await both_outcomes(page) == {
         "Checked by your browser, not by us": "not checked: signature",
-        "Checked by this server": "verified (key known)",
+        "Checked by this server": "genuine, signed by this server",
     }
     text = await page.inner_text(".checks")
     assert "Verified ✓ by this server, but not completely by your browser." in text
@@ -201,8 +202,8 @@ async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Ser
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
         outcomes = await both_outcomes(page)
-        assert re.fullmatch(r"refused \(receipts, entry \d+\)", outcomes["Checked by your browser, not by us"])
-        assert outcomes["Checked by this server"] == "verified, key unknown"
+        assert outcomes["Checked by your browser, not by us"] == "not genuine: it differs from the receipts"
+        assert outcomes["Checked by this server"] == "consistent, but signed with an unknown key"
         assert "Verification failed ✗" in await page.inner_text(".checks .verdict")
 
 
@@ -223,5 +224,6 @@ async def test_replay_page_opens_a_race_against_its_racers(server: Server, page:
     assert await page.locator("ol.standings", has_text="ada").count() == 0
     assert await page.locator(".ghosts li").count() == 2
     await resign(page)
+    await open_row(page, "Scores")
     await page.wait_for_selector(".end .ghosts")
     assert await page.locator(".end .ghosts li").count() == 2

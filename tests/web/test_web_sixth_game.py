@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, SOLO, start_race, tap, wait_for_ply
+from support.browser import IN_BROWSER, SOLO, open_row, start_race, tap, wait_for_ply
 from support.servers import Server
 from support.sixth_game import SEED, WIN, sixth_game
 
@@ -30,9 +30,10 @@ async def test_sixth_game_is_won_by_tapping(server: Server, page: Page) -> None:
             await tap(page, *(["talon"] if move == "turn" else [move[at : at + 2] for at in range(0, len(move), 2)]))
         if ply < len(WIN):
             await wait_for_ply(page, ply)
-    await page.wait_for_selector("text=/Solved in /")
+    await page.wait_for_selector("h1:text('You solved it in')")
+    await open_row(page, "Verified ✓")
     await page.wait_for_selector("text=Verified ✓ by this server")
     await page.wait_for_selector("text=Checked by your browser, not by us: not checked: rules")
-    await page.wait_for_selector("text=Checked by this server: verified (key known)")
+    await page.wait_for_selector("text=Checked by this server: genuine, signed by this server")
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"

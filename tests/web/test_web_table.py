@@ -1,6 +1,7 @@
 """The table in a real browser: readable cards, a layout that stays still, several fingers, and slow responses."""
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -138,8 +139,8 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
     else:
         dull = await page.eval_on_selector_all(DULL, PLACES)
         await tap(page, next(place for place in dull if place[0] in "rabcdt"))
-    await page.wait_for_selector(".bubble:visible")
-    assert (await page.inner_text("#status")).strip() == await page.inner_text(".bubble")
+    await page.wait_for_selector(".note .refused")
+    assert (await page.inner_text("#status")).strip() == await page.inner_text(".note .refused")
 
 
 async def test_buttons_are_at_the_bottom_of_phones(server: Server, page: Page) -> None:
@@ -161,11 +162,15 @@ async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: P
         for each in others:
             await each.ask(m.Ready)
         await wait_for_deal(page)
-        bottom, top = await page.evaluate(
-            """[document.querySelector(".side").getBoundingClientRect().bottom,
-                document.querySelector(".under").getBoundingClientRect().top]"""
-        )
-        assert bottom <= top
+        assert sorted(await page.locator(".strip i").all_inner_texts()) == sorted(["A", *"BCD"[:rivals]])
+        boxes = [await mark.bounding_box() for mark in await page.locator(".strip i").all()]
+        lefts = sorted(box["x"] for box in boxes if box)
+        assert all(later - earlier > 20 for earlier, later in pairwise(lefts)), "no mark covers another one"
+        table = await page.locator(".table").bounding_box()
+        assert table
+        assert all(box["y"] + box["height"] <= table["y"] for box in boxes if box)
+        await page.click(".strip")
+        await page.wait_for_selector(".standings li:has-text('ada')")
 
 
 @window(844, 390)
@@ -243,16 +248,18 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         assert abs(ahead["y"] - end["y"]) < 3
         assert await page.get_attribute(".table", "data-ply") == "0"
         released.set()
-        await page.wait_for_selector(".bubble:visible")
+        await page.wait_for_selector(".note .refused")
         await page.evaluate(FINISHED)
         assert await page.locator(f'[data-place="{source}"] .card').last.bounding_box() == home
         await tap(page, source, target)
         await wait_for_ply(page, 1)
-        assert await page.locator(".bubble").is_hidden()
+        assert await page.locator(".note .refused").count() == 0
         assert not watched.errors
 
 
-async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: Browser) -> None:
+async def test_win_is_celebrated_without_motion_by_a_picture_and_not_if_it_is_off(
+    server: Server, chromium: Browser
+) -> None:
     record = """() => {
         navigator.vibrate = () => (window.vibrated = (window.vibrated ?? 0) + 1);
         const start = OscillatorNode.prototype.start;
@@ -261,14 +268,16 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
             start.apply(this, at);
         };
         new MutationObserver(() => {
-            if (document.querySelector(".celebration")) window.celebrated = true;
+            const picture = document.querySelector(".celebration");
+            if (picture) window.celebrated = picture.matches(".still") ? "still" : "moving";
         }).observe(document, { childList: true, subtree: true });
     }"""
-    for motion, choices, expected in (
-        ("no-preference", {}, [True, True, True]),
-        ("no-preference", {"sound": "false", "vibration": "false"}, [True, False, False]),
-        ("no-preference", {"motion": "false"}, [False, False, False]),
-        ("reduce", {}, [False, False, False]),
+    for motion, turned_off, expected in (
+        ("no-preference", (), ["moving", True, True]),
+        ("no-preference", ("sound", "vibration"), ["moving", False, False]),
+        ("no-preference", ("motion",), ["still", True, True]),
+        ("no-preference", ("effects",), [None, False, False]),
+        ("reduce", (), ["still", True, True]),
     ):
         async with open_page(chromium, reduced_motion=motion) as watched:
             page = watched.page
@@ -276,15 +285,17 @@ async def test_win_is_celebrated_unless_motion_is_off(server: Server, chromium: 
             moves = WINS["the-edge"]["moves"]
             await start_after(page, server, solo(server, "the-edge"), moves[:-1])
             await page.click(".preferences summary")
-            for name, value in choices.items():
-                await page.select_option(f"#preference-{name}", value)
+            for name in turned_off:
+                await page.uncheck(f"#preference-{name}")
             await page.keyboard.press("Escape")
             await tap_moves(page, moves[-1:], first=len(moves) - 1)
-            await page.wait_for_selector("text=/Solved in /")
+            await page.wait_for_selector("h1:text('You solved it in')")
             if expected[0]:
-                await wait_until(page, "window.celebrated === true")
-            happened = await page.evaluate("[window.celebrated, window.tones, window.vibrated].map(Boolean)")
-            assert happened == expected, (motion, choices)
+                await wait_until(page, "Boolean(window.celebrated)")
+            happened = await page.evaluate(
+                "[window.celebrated ?? null, Boolean(window.tones), Boolean(window.vibrated)]"
+            )
+            assert happened == expected, (motion, turned_off)
             await page.wait_for_selector(".celebration", state="detached")
             assert not watched.errors
 
@@ -315,12 +326,14 @@ async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> 
         await join_race(page, server, race_id, name="W" * 24)
         await bo.ask(m.Ready)
         await wait_for_deal(page)
+        await page.click(".strip")
         you, row = page.locator(".standings .you"), page.locator(".standings li.own")
         inner, outer = await you.bounding_box(), await row.bounding_box()
         assert inner
         assert outer
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
         assert await page.locator(".standings bdi[dir=auto]").count() == 2
+        await page.keyboard.press("Escape")
         await tap_moves(page, WINS["corners"]["moves"])
         await page.wait_for_selector("text=Waiting for the others")
         await bo.dealt()

@@ -60,7 +60,7 @@ async def test_race_under_a_path_is_played_reloaded_shared_and_replayed(server: 
     await page.reload()
     await page.wait_for_selector(f'.table[data-ply="{len(moves) - 1}"]')
     await tap_moves(page, moves[-1:], first=len(moves) - 1)
-    await page.wait_for_selector("h1:text('Solved in')")
+    await page.wait_for_selector("h1:text('You solved it in')")
     await page.wait_for_selector("text=digests received during the race match", state="attached")
     keys = await page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]")
     assert [key for key in keys if not key.startswith(f"samedeal{PATH}.")] == []
@@ -68,9 +68,9 @@ async def test_race_under_a_path_is_played_reloaded_shared_and_replayed(server: 
     await page.click("button:text-is('Copy result')")
     await wait_until(page, "window.copied")
     assert (await page.evaluate("window.copied")).endswith(f"\n{server.url}/r/{race_id}\n")
-    await page.click("a:text-is('Replay')")
+    await page.click("a:text-is('Watch the replay')")
     await page.wait_for_url(f"{server.url}/replay/{race_id}")
-    await page.wait_for_selector("text=verified", state="attached")
+    await page.wait_for_selector("text=genuine", state="attached")
     await page.click("#top a.brand")
     await page.wait_for_url(f"{server.url}/")
     await page.wait_for_selector(f"main a[href='{PATH}/replay/{race_id}'], main a[href='{PATH}/daily']")
@@ -85,6 +85,7 @@ async def test_race_opened_under_a_path_has_its_link(server: Server, page: Page)
     await page.wait_for_url(f"{server.url}/r/*")
     await page.click("button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == page.url
+    await page.click("button[aria-label='Show the link as a QR code']")
     await wait_until(page, "document.querySelector('img.qr').naturalWidth > 0")
 
 
@@ -108,7 +109,7 @@ async def test_page_works_offline_under_a_path_and_leaves_other_caches(
     await page.wait_for_selector("#facts:has-text('Offline')")
     await page.click("#facts a:text-is('Verify a file')")
     await page.set_input_files("#replay", file)
-    await page.wait_for_selector(".verdict:text-is('verified (key known)')")
+    await page.wait_for_selector(".verdict:text-is('genuine, signed by this server')")
     await wait_until(page, "caches.keys().then((names) => names.length === 4)")
     names = await page.evaluate("caches.keys()")
     assert {"other", f"samedeal-{'0' * 16}", f"samedeal/cards-2-{'0' * 16}"} < set(names)

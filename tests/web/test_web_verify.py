@@ -48,6 +48,7 @@ async def drop(page: Page, file: Path, selector: str = "h1") -> None:
 
 async def expect_verdict(page: Page, label: str) -> None:
     """Wait for an outcome, which is also announced."""
+    label = label[0].upper() + label[1:]
     await page.wait_for_selector(f".verdict:text-is('{label}')")
     await page.wait_for_selector(f"#status:text-is('{label}')")
 
@@ -60,15 +61,15 @@ def write(file: Path, content: Any) -> Path:
 @pytest.mark.parametrize("slug", sorted(GAMES))
 async def test_dropped_file_is_verified_offline(slug: str, server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, slug)
-    n, other = altered(replay)
+    _, other = altered(replay)
     own, foreign = replay.signature.key, forged(replay)
     assert foreign.signature.key == FORGER != own
     requests = await open_verifier(page, server)
     files: Iterable[tuple[str, Any, str, str]] = [
-        ("true", codec.encode(replay, "json"), "verified (key known)", own),
-        ("altered", other, f"refused (moves, entry {n})", own),
-        ("forged", codec.encode(foreign, "json"), "verified, key unknown", FORGER),
-        ("lines", b"".join(replay.lines()), "verified (key known)", own),
+        ("true", codec.encode(replay, "json"), "genuine, signed by this server", own),
+        ("altered", other, "not genuine: it has an illegal move", own),
+        ("forged", codec.encode(foreign, "json"), "consistent, but signed with an unknown key", FORGER),
+        ("lines", b"".join(replay.lines()), "genuine, signed by this server", own),
     ]
     for name, content, label, key in files:
         await drop(page, write(tmp_path / f"{name}.json", content))
@@ -92,10 +93,10 @@ async def test_deal_filter_is_checked(slug: str, name: str, server: Server, page
     n = len(late.entries)
     requests = await open_verifier(page, server)
     await drop(page, write(tmp_path / "first.json", codec.encode(own, "json")))
-    await expect_verdict(page, "verified (key known)")
+    await expect_verdict(page, "genuine, signed by this server")
     assert "✓ filter the deal is the first of its root that passes the race's filter" in await facts(page)
     await drop(page, write(tmp_path / "late.json", codec.encode(closed(late).replay(), "json")))
-    await expect_verdict(page, f"refused (filter, entry {n})")
+    await expect_verdict(page, "not genuine: it has another deal")
     assert f"✗ filter entry {n}: not the first deal that passes {name}" in await facts(page)
     assert requests == []
 
@@ -131,15 +132,15 @@ async def test_receipts_are_compared(server: Server, page: Page, tmp_path: Path)
     other = keep(tmp_path, told(forged(replay), counting, len(replay.entries) - 1))
     requests = await open_verifier(page, server)
     await page.set_input_files("#replay", write(tmp_path / "true.json", codec.encode(replay, "json")))
-    await expect_verdict(page, "verified (key known)")
+    await expect_verdict(page, "genuine, signed by this server")
     await page.click("text=Compare with receipts")
     await drop(page, receipts, "#receipts")
     await page.wait_for_selector(".facts >> text=✓ receipts")
-    await expect_verdict(page, "verified (key known)")
+    await expect_verdict(page, "genuine, signed by this server")
     await drop(page, other, "#receipts")
-    await expect_verdict(page, f"refused (receipts, entry {len(replay.entries) - 1})")
+    await expect_verdict(page, "not genuine: it differs from the receipts")
     await page.set_input_files("#receipts", tmp_path / "true.json")
-    await page.wait_for_selector(".verdict:text('not receipts: ')")
+    await page.wait_for_selector(".verdict:text-is('These are not receipts')")
     assert requests == []
 
 
@@ -158,7 +159,8 @@ async def test_other_files_are_not_replays(
 ) -> None:
     await open_verifier(page, server)
     await page.set_input_files("#replay", write(tmp_path / "file", content))
-    await page.wait_for_selector(f".verdict:text('not a replay: {label}')")
+    await page.wait_for_selector(".verdict:text-is('Not a replay')")
+    assert f"What is wrong: {label}" in await page.inner_text("main")
     assert hint in await page.inner_text("main")
 
 
@@ -175,7 +177,7 @@ async def test_long_race_shows_progress(server: Server, page: Page, tmp_path: Pa
         }"""
     )
     await page.set_input_files("#replay", write(tmp_path / "long.json", codec.encode(replay, "json")))
-    await expect_verdict(page, "verified, key unknown")
+    await expect_verdict(page, "consistent, but signed with an unknown key")
     values = [value for value in await page.evaluate("seen") if value]
     assert values == sorted(values)
     assert len(set(values)) > 3
@@ -184,7 +186,7 @@ async def test_long_race_shows_progress(server: Server, page: Page, tmp_path: Pa
 
 async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, page: Page, tmp_path: Path) -> None:
     replay = finished("the-edge")
-    n, content = altered(replay)
+    _, content = altered(replay)
     await page.goto(server.url)
     await page.click("text=anyone can verify")
     field = page.get_by_label("Replay: choose a file")
@@ -192,8 +194,8 @@ async def test_page_is_usable_by_keyboard_and_screen_reader(server: Server, page
     async with page.expect_file_chooser() as chooser:
         await field.press("Enter")
     await (await chooser.value).set_files(write(tmp_path / "altered.json", content))
-    await expect_verdict(page, f"refused (moves, entry {n})")
-    assert await page.get_by_role("status").inner_text() == f"refused (moves, entry {n})"
+    await expect_verdict(page, "not genuine: it has an illegal move")
+    assert await page.get_by_role("status").inner_text() == "Not genuine: it has an illegal move"
     await page.click("text=Compare with receipts")
     await check_themes(page)
     for width, height in ((320, 568), (390, 844), (1280, 800)):

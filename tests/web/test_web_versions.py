@@ -74,9 +74,9 @@ async def test_open_page_finishes_its_race_on_the_new_version_and_reloads(tmp_pa
             await wait_for_ply(page, len(moves) - 1)
             assert await loaded_version(page) == before
             await tap_moves(page, moves[-1:], first=len(moves) - 1)
-            await page.wait_for_selector("h1:text('Solved in')")
+            await page.wait_for_selector("h1:text('You solved it in')")
             await page.wait_for_function(f"!document.querySelector('script[src*=\"{before}\"]')")
-            await page.wait_for_selector("h1:text('Solved in')")
+            await page.wait_for_selector("h1:text('You solved it in')")
             await page.wait_for_selector("text=digests received during the race match", state="attached")
             assert await loaded_version(page) != before
     # While the server was down, requests failed.
@@ -90,7 +90,7 @@ async def test_open_lobby_reloads_with_the_new_version_and_keeps_its_seat(tmp_pa
         with old:
             await page.goto(f"{old.url}/r/{old.create('corners')}")
             await page.fill("#name", "ada")
-            await page.click("button:text-is('Join')")
+            await page.click("button:text-is('Take a seat')")
             await page.wait_for_selector("#ready")
             before = await loaded_version(page)
         with UpdatedServer(data_dir=tmp_path).start(old.port):

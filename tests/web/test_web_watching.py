@@ -30,7 +30,7 @@ async def test_spectators_see_all_open_tables_or_the_one_they_choose(server: Ser
         await page.click(".side li:has-text('bo') button")
         await page.wait_for_selector(".boards figure:nth-child(3):visible")
         await resign_all(players)
-        await page.wait_for_selector("text=share 1st place")
+        await page.wait_for_selector("text=ada and 2 others tied for 1st of 3")
 
 
 async def test_spectators_of_a_race_without_open_tables_see_none(server: Server, page: Page) -> None:

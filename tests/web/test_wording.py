@@ -9,12 +9,12 @@ from samedeal.names import seat_marks
 from samedeal.wire.messages import Board
 from samedeal_cli.render import phrases
 from support.node import needs_node, run
-from support.wording import WORDING, headlines, library_wording, matches
+from support.wording import WORDING, library_wording
 
 SCRIPT = """
 import { readFileSync } from "node:fs";
 const page = await import(process.argv[1]);
-const { wording, headlines, matches, counted } = JSON.parse(readFileSync(0, "utf-8"));
+const { wording, counted } = JSON.parse(readFileSync(0, "utf-8"));
 const { names, times, cards, piles, changes, counts, durations, outcomes, results } = wording;
 const racers = (byName) => Object.entries(byName).map(([seat, name]) => ({ seat: Number(seat), name }));
 const game = (slug) => ({ counted: counted[slug] });
@@ -30,12 +30,6 @@ console.log(JSON.stringify({
   results: results.map(([slug, racer]) => [
     slug, racer, page.achieved(game(slug), racer), page.achieved(game(slug), racer, { short: true }),
   ]),
-  headlines: headlines.map(([slug, standings, seat], index) => [
-    ...wording.headlines[index].slice(0, 3),
-    page.headline(game(slug), standings, seat),
-    page.dealLine(game(slug), standings, seat),
-  ]),
-  matches: matches.map((given, index) => [...wording.matches[index].slice(0, 6), page.matchLine(...given)]),
 }));
 """
 
@@ -70,5 +64,5 @@ def test_python_wording(kind: str) -> None:
 @needs_node
 def test_page_wording() -> None:
     counted = {slug: game.counted for slug, game in GAMES.items()}
-    asked = {"wording": WORDING, "headlines": headlines(), "matches": matches(), "counted": counted}
-    assert run(SCRIPT, "phrases.js", asked) == WORDING
+    shared = {kind: texts for kind, texts in WORDING.items() if kind not in ("headlines", "matches")}
+    assert run(SCRIPT, "phrases.js", {"wording": shared, "counted": counted}) == shared

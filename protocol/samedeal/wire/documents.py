@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
@@ -56,13 +57,20 @@ class GameDescription(Struct, frozen=True):
     """What its results count: cards home or, in a game played for its score, cards left."""
     example: Mapping[str, Pile] = {}
     """The piles a few moves after a deal, to draw a picture of the game."""
+    film: Sequence[Mapping[str, Pile]] = ()
+    """The steps of its practice deal, to draw a moving picture: all piles, and then those that each step changes."""
     how: Sequence[str] = ()
     """Its rules in three short lines."""
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
         practice = PRACTICE.get(game.slug)
-        computed: dict[str, Any] = {"filters": filters(game), "practice": practice, "example": _example(game)}
+        computed: dict[str, Any] = {
+            "filters": filters(game),
+            "practice": practice,
+            "example": _example(game),
+            "film": _film(game),
+        }
         fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name not in computed}
         fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
         return cls(**fields, **computed)
@@ -75,6 +83,20 @@ def _example(game: type[Game]) -> Mapping[str, Pile]:
     for _ in range(EXAMPLE_MOVES):
         position = position if position.over else position.after(position.moves()[0])
     return position.view()
+
+
+@cache
+def _film(game: type[Game]) -> Sequence[Mapping[str, Pile]]:
+    """Return the piles of a player's view of the practice deal, and those that change with each of its steps."""
+    if (practice := PRACTICE.get(game.slug)) is None:
+        return ()
+    position = game.from_seed(practice.seed)
+    tables = [position.view()]
+    for step in practice.steps:
+        position = position.after(step.move)
+        tables.append(position.view())
+    changes = (set(after.items()) - set(before.items()) for before, after in pairwise(tables))
+    return [tables[0], *(dict(sorted(changed)) for changed in changes)]
 
 
 class GameList(Struct, frozen=True):

@@ -270,7 +270,7 @@ class Page:
         return HTMLResponse(zipped, status, headers=headers | {"Content-Encoding": "gzip"})
 
 
-def _invitation(race: Listed, host: str, title: str, seats: str) -> str:
+def _invitation(race: Listed, host: str, title: str) -> str:
     """Return the beginning of the page of an open race, as its module shows it."""
     heading = f"<bdi>{escape(host)}</bdi> challenges you to {escape(title)}" if host else escape(title)
     text = "Play alone, against the clock." if race.max_racers == 1 else f"Everyone gets the same cards. {seats}"
