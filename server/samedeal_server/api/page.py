@@ -136,7 +136,7 @@ class Page:
                 host = await self._registry.host(summary.race)
             seats = f"{summary.racers} of {summary.max_racers} seats taken."
             if summary.stage == "open" and path.startswith("/r/"):
-                content = _invitation(summary, host.name if host else "", game, seats)
+                content = _invitation(summary, host.name if host else "", game)
             description = f"{game}: {STATES.get(summary.stage, seats)}"
             if host:
                 title = f"{host.name} challenges you to {game}"
@@ -273,8 +273,8 @@ class Page:
 def _invitation(race: Listed, host: str, title: str) -> str:
     """Return the beginning of the page of an open race, as its module shows it."""
     heading = f"<bdi>{escape(host)}</bdi> challenges you to {escape(title)}" if host else escape(title)
-    text = "Play alone, against the clock." if race.max_racers == 1 else f"Everyone gets the same cards. {seats}"
-    return f'<div class="card-form"><h1>{heading}</h1>\n<p>{text}</p></div>'
+    text = "<p>Play alone, against the clock.</p>" if race.max_racers == 1 else ""
+    return f'<div class="card-form invitation"><h1>{heading}</h1>\n{text}</div>'
 
 
 def _wants_page(request: Request) -> bool:

@@ -135,11 +135,6 @@ class Room:
         return self.rematch is not None and self.race.stage == "open"
 
     @property
-    def is_replaced(self) -> bool:
-        """Whether the host has opened another race in place of this one, before its countdown."""
-        return self.rematch is not None and self.race.stage == "open"
-
-    @property
     def awaited(self) -> tuple[str, ...]:
         """The names of the players of the race before for whom an open rematch waits."""
         return tuple(self.rejoining.awaited(self.race).values()) if self.race.stage == "open" else ()
