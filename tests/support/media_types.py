@@ -34,7 +34,10 @@ def read_ndjson(context: DeserializationContext, response: Response) -> Any:
 
 @schemathesis.serializer(MSGPACK)
 def write_msgpack(context: schemathesis.SerializationContext, value: Any) -> bytes:
-    return msgspec.msgpack.encode(value)
+    try:
+        return msgspec.msgpack.encode(value)
+    except OverflowError:  # JSON has larger integers than MessagePack
+        return msgspec.msgpack.encode(json.loads(json.dumps(value), parse_int=float))
 
 
 @schemathesis.serializer(NDJSON)
