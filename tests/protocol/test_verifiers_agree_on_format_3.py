@@ -76,7 +76,7 @@ def test_a_race_that_ended_early_leaves_nobody_a_move() -> None:
             last = max(entry.at for entry in replay.entries if getattr(entry.event, "seat", None) in playing)
             assert replay.entries[-1].at >= last + STUCK_MS
             assert sum(seat.run is not None and not seat.bot for seat in history[-1].roster) > 1
-    assert min(found["early"], found["objection"]) > 3
+    assert min(found["early"], found["objection"]) >= 3
 
 
 def test_nobody_moves_during_the_head_start_of_another_racer() -> None:

@@ -52,7 +52,10 @@ def test_games_are_described(server: LoggedServer) -> None:
             "counted": game.counted,
             "example": described["example"],
             "how": list(game.how),
+            "film": described["film"],
         }
+        assert described["film"][0] == json.decode(json.encode(game.from_seed(PRACTICE[game.slug].seed).view()))
+        assert len(described["film"]) == len(PRACTICE[game.slug].steps) + 1
         assert set(described["example"]) == set(game.layout.split()) - {"."}
         assert {card for place in game.hidden for card in described["example"][place]} <= {BACK}
 

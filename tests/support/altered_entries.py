@@ -237,7 +237,7 @@ def a_racer_makes_too_many_moves(content: Content, random: Random) -> None:
 def the_deal_is_early_or_late(content: Content, random: Random) -> None:
     counting, dealt = (content["entries"][indices(content, each)[0]] for each in ("counting", "dealt"))
     delay = content["header"]["options"].get("start_delay_ms", 5000)
-    dealt[1] = counting[1] + delay + random.choice((-1, 0, 1, DAY_MS))
+    dealt[1] = max(0, counting[1] + delay + random.choice((-1, 0, 1, DAY_MS)))
 
 
 @untimed

@@ -37,6 +37,7 @@ class RematchLobbies:
         """``rooms`` are the rooms of this process, by race; the owner adds and removes them. ``room`` returns any."""
         self._rooms, self._room, self._attendance = rooms, room, attendance
         self._announcements, self._archive, self._clock = store.announcements, store.archive, store.clock
+        self._log = store.log
         self._announced = dict[str, Rematch]()
 
     async def rejoining(self, header: Header, replaces: str | None) -> AwaitedPlayers:
@@ -58,7 +59,10 @@ class RematchLobbies:
         if room := self._rooms.get(successor.header.race):
             return as_rematch(room)
         is_over = await self._archive.has(successor.header.race)
-        return replace(successor.rematch, stage="over" if is_over else "open")
+        rematch = replace(successor.rematch, stage="over" if is_over else "open")
+        if successor.host is None and (host := await self._log.host(successor.header.race)):
+            return replace(rematch, by=host.name)
+        return rematch
 
     async def announce(self, race_id: str, rematch: Rematch) -> None:
         """Tell everybody who has a race open about its rematch or replacement, in all processes."""
