@@ -31,7 +31,7 @@ export class Race {
   seats = new Map(); // those that are taken: number to { player, name, bot, commitment, ready, nonce, racer }
   holders = []; // the last player of each number; the first is at 1
   counts = new Map(); // entries by seat
-  latest = new Map(); // the time of the last one, by seat
+  at = 0; // the time of the last one
   seed = null;
 
   constructor(header, game, secret) {
@@ -58,7 +58,7 @@ export class Race {
     const count = (this.counts.get(event.seat) ?? 0) + 1;
     allow(!("seat" in event) || count <= MAX_ENTRIES_OF_SEAT, "too many entries of this seat");
     this.counts.set(event.seat, count);
-    this.latest.set(event.seat, at);
+    this.at = at;
   }
 
   joined({ seat, player, name, bot = false, commitment, by }, at, allow) {
@@ -151,21 +151,20 @@ export class Race {
     this.#racer(seat, at, allow).resigned = true;
   }
 
-  /** When a racer gets the cards: with the deal, or after the head start of another one who was dealt in. */
+  /** When a racer gets the cards: with the deal, or after the head start of another one who has not stopped. */
   #playsFrom(seat) {
     const { player, ms } = this.header.head_start ?? {};
-    const isAhead = ([number, { player: own, racer }]) => own === player && racer !== undefined && number !== seat;
+    const isAhead = ([number, { player: own, racer }]) => own === player && racer?.stopped === false && number !== seat;
     return this.dealtAt + (ms && [...this.seats].some(isAhead) ? ms : 0);
   }
 
-  /** When the race can end early because all who have not stopped are stuck, or infinity. */
+  /** When the race can end early because all who have not stopped are stuck, or infinity: a while after its last entry. */
   #endsEarlyAt() {
     const racers = [...this.seats].filter(([, { racer }]) => racer !== undefined);
     const people = racers.filter(([, { bot }]) => !bot);
     const playing = racers.filter(([, { racer }]) => !racer.stopped);
     const isPossible = "end_when_stuck" in this.options && people.length > 1;
-    if (!isPossible || playing.some(([, { racer }]) => racer.outcome === "playing")) return Infinity;
-    return STUCK + Math.max(...playing.map(([seat]) => this.latest.get(seat)));
+    return isPossible && playing.every(([, { racer }]) => racer.outcome !== "playing") ? this.at + STUCK : Infinity;
   }
 
   #racer(seat, at, allow) {

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from samedeal.race.due import close_at, due, due_at
-from samedeal.race.events import Closed, Dealt, Joined, Moved, Nonce, Readied, Resigned, Taken
+from samedeal.race.events import AnyEvent, Closed, Dealt, Joined, Moved, Nonce, Readied, Resigned, Taken
 from samedeal.race.race import STUCK_MS, Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.wire import views
@@ -81,22 +81,20 @@ def test_a_move_that_leads_back_to_the_end_starts_the_time_again() -> None:
     assert log.race.ends_early_at == log.race.at + STUCK_MS
 
 
-def test_the_time_starts_again_when_a_stuck_racer_reconnects() -> None:
-    log = stuck()
-    log.say(Taken(seat=1), STUCK_MS)
+@pytest.mark.parametrize("event", [Taken(seat=1), Resigned(seat=3)])
+def test_the_time_starts_again_after_each_entry(event: AnyEvent) -> None:
+    """The others have that long to undo or restart, although they were stuck for long before a rival resigned."""
+    log = stuck(3)
+    log.say(event, 2 * STUCK_MS)
     assert refused(log, CLOSED, STUCK_MS - 1) == "untimely"
     log.say(CLOSED, STUCK_MS)
 
 
-def test_racers_who_are_done_do_not_matter() -> None:
-    log = stuck(3)
-    at = log.race.ends_early_at
-    log.say(Resigned(seat=1), 5_000)
-    log.say(Taken(seat=1), 2_000)
-    assert log.race.ends_early_at == at
-    for seat in (2, 3):
+def test_a_race_is_over_when_all_are_done() -> None:
+    log = stuck()
+    for seat in (1, 2):
         log.say(Resigned(seat=seat), 5)
-    assert log.race.ends_early_at is None  # all are done
+    assert log.race.ends_early_at is None
     log.say(CLOSED)
 
 
@@ -159,33 +157,38 @@ def test_an_early_end_waits_for_a_stuck_racer_who_is_disconnected() -> None:
     early_at = race.ends_early_at
     for since, expected in ((at - AWAY_MS, early_at), (at - 15_000, at + 15_000), (at + 5_000, at + 35_000)):
         gone = {1: since, 3: at + 20_000}
-        assert close_at(race, AWAY_MS, gone) == due_at(race, seen={}, away_ms=AWAY_MS, disconnected=gone) == expected
+        assert close_at(race, AWAY_MS, disconnected=gone) == expected
+        assert due_at(race, seen={}, away_ms=AWAY_MS, disconnected=gone) == expected
         assert due(race, expected - 1, seen={}, away_ms=AWAY_MS, disconnected=gone) is None
         assert due(race, expected, seen={}, away_ms=AWAY_MS, disconnected=gone) == CLOSED
+
+
+def test_all_have_ten_seconds_after_an_outage_of_the_server() -> None:
+    race = stuck().race
+    back_at = race.at + 60_000
+    assert due(race, back_at, seen={}, away_ms=AWAY_MS, reachable_from=back_at) is None
+    assert due_at(race, seen={}, away_ms=AWAY_MS, reachable_from=back_at) == back_at + STUCK_MS
+    assert due(race, back_at + STUCK_MS, seen={}, away_ms=AWAY_MS, reachable_from=back_at) == CLOSED
 
 
 def test_the_time_limit_does_not_wait_for_anybody() -> None:
     race = stuck(limit_ms=60_000).race
     ends_at = race.ends_at or 0
     gone = {1: ends_at - 1}
-    assert close_at(race, AWAY_MS, gone) == ends_at
+    assert close_at(race, AWAY_MS, disconnected=gone) == ends_at
     assert due(race, ends_at, seen={}, away_ms=AWAY_MS, disconnected=gone) == CLOSED
 
 
 # What racers and spectators see.
 
 
-def test_everybody_who_sees_the_standings_sees_the_time_until_an_early_end() -> None:
-    log = stuck(spectators="after")
-    race, now = log.race, log.race.at + 3_000
-    assert [views.view(race, seat, now).closing_ms for seat in (1, 2, None)] == [7_000, 7_000, None]
-    assert [views.progress(race, seat, now).closing_ms for seat in (1, 2, None)] == [7_000, 7_000, None]
-    held = now + AWAY_MS
-    assert views.view(race, 1, now, closes_at=held).closing_ms == AWAY_MS
-    assert views.progress(race, 1, now, closes_at=held).closing_ms == AWAY_MS
-    assert views.view(race, 1, now + STUCK_MS).closing_ms == 0
-    log.say(CLOSED, STUCK_MS)
-    assert views.view(log.race, 1, log.race.at).closing_ms is None
+@pytest.mark.parametrize("spectators", ["after", "progress"])
+def test_everybody_who_sees_the_standings_sees_the_time_until_an_early_end(spectators: str) -> None:
+    race = stuck(spectators=spectators).race
+    for seat in (1, 2, None):
+        expected = 7_000 if seat or spectators == "progress" else None
+        assert views.view(race, seat, race.at, closing_ms=7_000).closing_ms == expected
+        assert views.progress(race, seat, closing_ms=7_000).closing_ms == expected
 
 
 def test_a_racer_gets_a_view_rather_than_changes_once_all_are_stuck() -> None:

@@ -18,7 +18,7 @@ from samedeal.race.events import (
     Taken,
 )
 from samedeal.race.race import Race
-from samedeal.race.server_bots import add_bot_events, bots_playing
+from samedeal.race.server_bots import bots_playing
 from samedeal.wire import views
 from samedeal.wire.messages import Move
 from samedeal.wire.requests import seat_events
@@ -116,14 +116,26 @@ def test_those_who_wait_see_no_cards_until_the_head_start_is_over() -> None:
     assert second.board == third.board == shown[0].board
 
 
-@pytest.mark.parametrize("spectators", ["progress", "open"])
-def test_those_who_wait_see_no_other_tables(spectators: str) -> None:
-    log = racing(spectators=spectators, finishers="all")
+def test_nobody_sees_others_tables_before_all_have_cards() -> None:
+    """Those who wait could watch without a seat, or let a friend resign who then sees the tables."""
+    log = racing(spectators="open", finishers="all")
     log.say(Moved(seat=1, move="draw"))
-    for seat in (2, 3):
-        assert views.view(log.race, seat, log.race.at).boards is None
-    spectator = views.view(log.race, None, log.race.at)
-    assert bool(spectator.boards) == (spectators == "open")
+    log.say(Resigned(seat=3))
+    at = log.race.all_play_from
+    for viewer in (None, 2, 3):
+        assert views.view(log.race, viewer, at - 1).boards is None
+    assert {viewer: bool(views.view(log.race, viewer, at).boards) for viewer in (None, 2, 3)} == {
+        None: True,
+        2: False,
+        3: True,
+    }
+
+
+def test_a_head_start_ends_when_its_player_is_done() -> None:
+    log = racing()
+    log.say(Resigned(seat=1), 5)
+    log.say(Moved(seat=2, move="draw"))
+    assert views.view(log.race, 3, log.race.at).waits_ms is None
 
 
 def test_who_resigns_while_waiting_gets_no_table_before_the_others() -> None:
@@ -152,12 +164,6 @@ def test_a_repeated_move_is_refused_like_the_first() -> None:
 
 
 def test_server_bots_wait_too() -> None:
-    log = opened(head_start=AHEAD)
-    log.say(joined(log, 1))
-    for event in add_bot_events(log.race):
-        log.say(event)
-    assert not bots_playing(log.race, log.race.at)
     race = with_server_bot(moves=0, head_start=AHEAD).race
-    started_at = race.started_at or 0
-    assert [len(bots_playing(race, started_at + ms)) for ms in (0, WAIT_MS - 1, WAIT_MS)] == [0, 0, 1]
-    assert len(bots_playing(race)) == 1
+    (bot,) = bots_playing(race)
+    assert race.plays_from(bot) == (race.started_at or 0) + WAIT_MS

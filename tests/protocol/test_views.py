@@ -40,7 +40,7 @@ def viewers(race: Race) -> list[int | None]:
 def seen(race: Race, viewer: int | None) -> tuple[View, Progress]:
     """All messages that a viewer can be sent about a race."""
     view = views.view(race, viewer, race.at, re=1, legal=True, guidance=True, header=True)
-    return view, views.progress(race, viewer, race.at)
+    return view, views.progress(race, viewer)
 
 
 def seen_bytes(race: Race, viewer: int | None) -> list[bytes]:
@@ -162,7 +162,7 @@ def test_a_viewer_without_a_seat_cannot_view_as_a_racer() -> None:
             views.view(log.race, number, log.race.at)
         assert refusal.value.code == "not-seated"
         with pytest.raises(Refused):
-            views.progress(log.race, number, log.race.at)
+            views.progress(log.race, number)
 
 
 # What a view never shows.
@@ -253,9 +253,9 @@ def test_an_end_that_can_be_undone_or_restarted_shows_no_other_tables() -> None:
 def test_spectators_of_an_after_race_see_no_standings_until_it_ends() -> None:
     log = running(spectators="after")
     assert views.view(log.race, None, log.race.at).standings == ()
-    assert views.progress(log.race, None, log.race.at).standings == ()
+    assert views.progress(log.race, None).standings == ()
     assert views.view(log.race, 1, log.race.at).standings == log.race.standings()
-    assert views.progress(log.race, 1, log.race.at).standings == log.race.standings()
+    assert views.progress(log.race, 1).standings == log.race.standings()
     closed(log)
     assert views.view(log.race, None, log.race.at).standings == log.race.standings()
 
@@ -375,7 +375,7 @@ def test_number_of_watchers_changes_nothing_else_and_is_omitted_after_the_race(s
         for viewer in viewers(race):
             for plain, counted in (
                 (views.view(race, viewer, race.at), views.view(race, viewer, race.at, watching=3)),
-                (views.progress(race, viewer, race.at), views.progress(race, viewer, race.at, watching=3)),
+                (views.progress(race, viewer), views.progress(race, viewer, watching=3)),
             ):
                 assert counted.watching == (0 if race.closed else 3)
                 assert structs.replace(counted, watching=0) == plain

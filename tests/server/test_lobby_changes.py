@@ -47,6 +47,12 @@ def header_of(server: Server, race: str) -> Any:
     return json.loads(server.get(f"/api/v1/races/{race}")[1])["header"]
 
 
+def races_of(host: str, server: Server) -> list[str]:
+    """Return the listed races that a guest has opened."""
+    races = json.loads(server.get("/api/v1/races?limit=100")[1])["races"]
+    return [race["race"] for race in races if race.get("host") == host]
+
+
 async def test_everybody_in_the_lobby_gets_the_new_race_and_nobody_is_ready_there(pair: tuple[Server, Server]) -> None:
     one, two = pair
     async with racers(one, "Ada", "Eve") as (ada, eve), racers(two, "Ben") as (ben,):
@@ -144,11 +150,14 @@ async def test_only_the_host_changes_a_race_and_only_before_the_countdown(pair: 
     one, _ = pair
     async with racers(one, "Ada", "Ben") as (ada, ben):
         await hosted(ada, ben, server=one)
-        assert refused(await ben.ask(m.Again, game="gallery"), "untimely", "when the race is over")
+        assert refused(await ben.ask(m.Again, game="gallery"), "not-allowed", "Only the host")
         assert refused(await ada.ask(m.Again), "untimely", "when the race is over")
         assert refused(await ada.ask(m.Again, options={"seats": 2}), "bad-request", "seats")
         assert refused(await ada.ask(m.Again, options={"limit_ms": 0}), "bad-request", "limit_ms")
         assert refused(await ada.ask(m.Again, game="poker"), "not-found", "poker")
+        for same in ({"game": "corners"}, {"options": {"undo": True}}, {"head_start": m.HeadStartFor(1, 0)}):
+            assert refused(await ada.ask(m.Again, **same), "bad-request", "like that already")
+        assert refused(await ada.ask(m.Again, options={"max_racers": 1}), "bad-request", "2 players need seats")
         for player in (ada, ben):
             await player.ask(m.Ready)
         await asyncio.gather(ada.dealt(), ben.dealt())
@@ -159,16 +168,34 @@ async def test_only_the_host_changes_a_race_and_only_before_the_countdown(pair: 
 
 
 async def test_a_repeated_request_leads_to_the_same_race(pair: tuple[Server, Server]) -> None:
+    """Unless it changes that race again."""
     one, _ = pair
     async with racers(one, "Ada", "Ben") as (ada, ben):
         old = await hosted(ada, ben, server=one)
         headers = {"Authorization": f"Bearer {ada.token}"}
-        body = {"again": old, "game": "gallery", "options": {"undo": False}}
-        first, second = (one.get("/api/v1/races", body, **headers) for _ in range(2))
-        assert (first[0], second[0]) == (201, 200)
-        race = json.loads(first[1])["race"]
-        assert json.loads(second[1])["race"] == race
+
+        def ask(**fields: Any) -> tuple[int, str]:
+            status, body = one.get("/api/v1/races", {"again": old} | fields, **headers)
+            return status, json.loads(body).get("race", "")
+
+        status, race = ask(game="gallery", options={"undo": False})
+        assert status == 201
+        assert ask() == ask(game="gallery", options={"undo": False}) == (200, race)
         assert (await changed(ben)).race == race
+        status, last = ask(options={"undo": True})
+        assert (status, ask()) == (201, (200, last))
+        assert (header_of(one, last)["game"], last == race) == ("gallery", False)
+
+
+async def test_changes_at_the_same_time_open_one_race(pair: tuple[Server, Server]) -> None:
+    async with racers(pair[0], "Zoe") as (zoe,):
+        old = await hosted(zoe, server=pair[0])
+        body, token = {"again": old, "game": "gallery"}, {"Authorization": f"Bearer {zoe.token}"}
+        asked = (asyncio.to_thread(server.get, "/api/v1/races", body, **token) for server in 2 * pair)
+        answers = [(status, json.loads(answer).get("race")) for status, answer in await asyncio.gather(*asked)]
+        (race,) = {race for _, race in answers}
+        assert sorted(status for status, _ in answers) == [200, 200, 200, 201]
+        assert races_of("Zoe", pair[0]) == [race]
 
 
 async def test_bots_and_reserved_seats_move_to_the_new_race_and_removed_players_do_not(
@@ -189,6 +216,36 @@ async def test_bots_and_reserved_seats_move_to_the_new_race_and_removed_players_
         await cy.connect(two)
         assert refused(await cy.join(new.race), "not-allowed", "The host has removed you")
         assert refused(await cy.join(old), "untimely", "The host has changed")
+
+
+async def test_who_has_not_followed_one_change_is_awaited_after_the_next(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada", "Ben", "Cy") as (ada, ben, cy):
+        await hosted(ada, ben, cy, server=one)
+        viewed(await ada.join((await changed(ada, game="gallery")).race))
+        new = await changed(ada, game="the-edge")
+        assert {*viewed(await ada.join(new.race)).awaited} == {"Ben", "Cy"}
+
+
+async def test_a_replaced_race_that_nobody_had_joined_is_not_listed(pair: tuple[Server, Server]) -> None:
+    one, two = pair
+    async with racers(one, "Una") as (una,):
+        old = one.create("corners", token=una.token)
+        answer = one.get("/api/v1/races", {"again": old, "game": "gallery"}, Authorization=f"Bearer {una.token}")
+        new = json.loads(answer[1])["race"]
+        for server in pair:
+            await until(lambda: races_of("Una", server) == [new])  # noqa: B023 (called at once)
+        page = request(two, "GET", f"/r/{old}", Accept="text/html")
+        assert page.headers["location"] == f"/r/{new}"
+
+
+async def test_a_deal_that_the_host_has_left_is_not_raced(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada") as (ada,):
+        await hosted(ada, server=one, seed="left")
+        assert one.get("/api/v1/deals/corners:left/board", {"moves": []})[0] == 403
+        await changed(ada, game="gallery")
+        assert one.get("/api/v1/deals/corners:left/board", {"moves": []})[0] == 200
 
 
 async def test_programs_in_the_lobby_have_a_moment_to_follow(pair: tuple[Server, Server]) -> None:
@@ -233,8 +290,8 @@ async def test_a_changed_rematch_still_follows_the_race_before(pair: tuple[Serve
         await until(lambda: len(json.loads(one.get(f"/api/v1/races/{first}/evening")[1])["races"]) == 2)
 
 
-async def test_changes_do_not_use_up_how_many_races_the_host_may_open(store_url: str) -> None:
-    with Server(store_url, open_races_per_guest="1") as server:
+async def test_changes_do_not_use_up_how_many_races_the_host_may_open(redis_url: str) -> None:
+    with Server(redis_url, open_races_per_guest="1", open_races_per_address="1") as server:
         async with racers(server, "Ada") as (ada,):
             await hosted(ada, server=server)
             for undo in (False, True, False):

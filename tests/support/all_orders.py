@@ -213,7 +213,7 @@ class AllOrders(RuleBasedStateMachine):
     @rule()
     def rival_moves(self) -> None:
         make_some_move(self.server.log, 2, self.server.random)
-        self._broadcast(progress(self.server.log.race, 1, self.server.log.race.at))
+        self._broadcast(progress(self.server.log.race, 1))
 
     @precondition(lambda self: len(self.server.served) > 3 and not self.server.log.race.closed)
     @rule()

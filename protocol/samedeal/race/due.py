@@ -7,11 +7,11 @@ holds a race calls ``due`` at ``due_at``.
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from samedeal.commitments import server_nonce
 from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
-from samedeal.race.race import Race
+from samedeal.race.race import STUCK_MS, Race
 from samedeal.race.standings import Seat
 
 EMPTY_MS = 600_000
@@ -23,8 +23,7 @@ REJOIN_MS = 30_000
 """How long a rematch waits for the players of the race before, from when the second person has joined."""
 NEVER = 2**53 - 1
 """A time that never comes."""
-NOBODY: Final[Mapping[str, int]] = MappingProxyType({})
-NO_SEATS: Final[Mapping[int, int]] = MappingProxyType({})
+NOBODY: Final[Mapping[Any, int]] = MappingProxyType({})
 
 
 def due(
@@ -36,7 +35,7 @@ def due(
     ready_ms: int = 0,
     reachable_from: int = 0,
     rejoining: Mapping[str, int] = NOBODY,
-    disconnected: Mapping[int, int] = NO_SEATS,
+    disconnected: Mapping[int, int] = NOBODY,
     deal_number: int | None = None,
 ) -> AnyEvent | None:
     """Return the next event to log at the time ``now``, or None. All times are in ms since 1970-01-01 UTC.
@@ -50,7 +49,7 @@ def due(
     """
     if race.closed:
         return None
-    if race.ends_early_at is not None and now < close_at(race, away_ms, disconnected):
+    if race.ends_early_at is not None and now < close_at(race, away_ms, reachable_from, disconnected):
         return None
     if race.finished(now):
         return Closed(secret=race.secret.hex())
@@ -80,11 +79,11 @@ def due_at(
     ready_ms: int = 0,
     reachable_from: int = 0,
     rejoining: Mapping[str, int] = NOBODY,
-    disconnected: Mapping[int, int] = NO_SEATS,
+    disconnected: Mapping[int, int] = NOBODY,
 ) -> int:
     """Return when the next event is due, which can be in the past. Takes the same arguments as ``due``."""
     if race.ends_at is not None:
-        return close_at(race, away_ms, disconnected)
+        return close_at(race, away_ms, reachable_from, disconnected)
     if race.stage == "countdown":
         return deal_at(race, reachable_from)
     times = [race.expires_at, *(released_at(seat, seen, away_ms) for seat in race.roster)]
@@ -95,17 +94,18 @@ def due_at(
     return min(times if race.n else (*times, race.header.opened_at + EMPTY_MS))
 
 
-def close_at(race: Race, away_ms: int, disconnected: Mapping[int, int] = NO_SEATS) -> int:
+def close_at(race: Race, away_ms: int, reachable_from: int = 0, disconnected: Mapping[int, int] = NOBODY) -> int:
     """Return when a running race is closed if nothing else happens: early if all are stuck, or when its time is up.
 
-    Its arguments are as in ``due``. A racer who reconnects has STUCK_MS from then on, because that is logged.
+    Its arguments are as in ``due``. A racer who reconnects has STUCK_MS from then on, because that is logged, and so
+    have all after an outage.
     """
     ends_at, early_at = race.ends_at or 0, race.ends_early_at
     if early_at is None:
         return ends_at
     playing = {seat.number for seat in race.roster if seat.run and not seat.run.done}
     held_until = [since + away_ms for seat, since in disconnected.items() if seat in playing]
-    return min(ends_at, max([early_at, *held_until]))
+    return min(ends_at, max([early_at, reachable_from + STUCK_MS, *held_until]))
 
 
 def awaited(race: Race) -> Sequence[Seat]:

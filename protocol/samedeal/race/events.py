@@ -68,7 +68,7 @@ class Options(Record, frozen=True, kw_only=True):
 
 
 class HeadStart(Record, frozen=True, kw_only=True):
-    """A handicap: for how long only one player has the cards."""
+    """A handicap: how long one player has the cards before the others."""
 
     player: PlayerId
     ms: Annotated[int, Meta(ge=1, le=LONGEST_HEAD_START_MS)]

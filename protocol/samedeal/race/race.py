@@ -115,7 +115,7 @@ class Race(Value, frozen=True):
             case Moved(seat=number, move=move):  # first, because most events are moves
                 seat, run = self._playing_seat(number, at)
                 self._check_head_start(seat, at)
-                return self._with_seat(replace(seat, run=run.after(move, at - (self.started_at or 0)), moved_at=at))
+                return self._with_seat(replace(seat, run=run.after(move, at - (self.started_at or 0))))
             case Joined():
                 return self._join(at, event)
             case Left(seat=number):
@@ -191,20 +191,18 @@ class Race(Value, frozen=True):
 
     @derived
     def ends_early_at(self) -> int | None:
-        """When the race can be closed because all racers who are not done are stuck, or None if that is not so.
+        """When a race can be closed because all racers who are not done are stuck, or None if that is not so.
 
-        That is STUCK_MS after their last move or reconnection, if the race has ``end_when_stuck``. It takes two people:
-        with one, nobody else waits.
+        That is STUCK_MS after its last entry, if the race has ``end_when_stuck``. It takes two people: with one, nobody
+        else waits.
         """
-        if not self.options.end_when_stuck or sum(seat.run is not None and not seat.bot for seat in self.seats) < 2:
+        if self.closed or not self.options.end_when_stuck:
             return None
-        times = []
-        for seat in self.seats:
-            if seat.run and not seat.run.done:
-                if not seat.run.game.over:
-                    return None
-                times.append(max(seat.moved_at, seat.taken_at))
-        return max(times) + STUCK_MS if times else None
+        racers = [seat for seat in self.seats if seat.run]
+        playing = [seat.run for seat in racers if seat.run and not seat.run.done]
+        if sum(not seat.bot for seat in racers) < 2 or not playing or not all(run.game.over for run in playing):
+            return None
+        return self.at + STUCK_MS
 
     @derived
     def ahead(self) -> Seat | None:
@@ -212,12 +210,15 @@ class Race(Value, frozen=True):
         head_start = self.header.head_start
         return self.seat_of(head_start.player) if head_start else None
 
+    @property
+    def all_play_from(self) -> int:
+        """When all racers have their cards: after the head start of one who is not done, or with the deal."""
+        started_at, head_start, ahead = self.started_at or 0, self.header.head_start, self.ahead
+        return started_at + head_start.ms if head_start and ahead and ahead.run and not ahead.run.done else started_at
+
     def plays_from(self, seat: Seat) -> int:
         """Return when a racer gets the cards: after the head start of another racer, or with the deal."""
-        started_at, head_start, ahead = self.started_at or 0, self.header.head_start, self.ahead
-        if head_start is None or ahead is None or ahead.run is None or ahead.number == seat.number:
-            return started_at
-        return started_at + head_start.ms
+        return self.started_at or 0 if self.ahead and seat.number == self.ahead.number else self.all_play_from
 
     @property
     def root(self) -> str | None:

@@ -59,12 +59,11 @@ def levels(race: Race) -> dict[int, Level]:
     return {seat.number: SERVER_BOTS[seat.name] for seat in race.roster if seat.server and seat.name in SERVER_BOTS}
 
 
-def bots_playing(race: Race, now: int | None = None) -> Sequence[Seat]:
-    """Return the seats of the bots that have not finished yet, and at the time ``now`` have their cards if given."""
+def bots_playing(race: Race) -> Sequence[Seat]:
+    """Return the seats of the bots that have not finished yet."""
     if race.stage != "running":
         return ()
-    playing = [seat for seat in race.seats if seat.server and seat.run and not seat.run.done]
-    return playing if now is None else [seat for seat in playing if now >= race.plays_from(seat)]
+    return [seat for seat in race.seats if seat.server and seat.run and not seat.run.done]
 
 
 def people_playing(race: Race) -> bool:

@@ -51,8 +51,6 @@ class Seat(Value, frozen=True):
     """The number of the entry with which the current connection took the seat."""
     taken_at: int = 0
     """The time of that entry, in ms since 1970-01-01 UTC."""
-    moved_at: int = 0
-    """When the racer made the last move, in ms since 1970-01-01 UTC."""
     entries: int = 1
     """The number of log entries about this seat."""
     inherited: int = 0

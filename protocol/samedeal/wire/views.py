@@ -29,22 +29,23 @@ def view(
     ghosts: tuple[Ghost, ...] = (),
     host: Host | None = None,
     ready_by: int | None = None,
-    closes_at: int | None = None,
+    closing_ms: int | None = None,
     awaited: tuple[str, ...] = (),
     watching: int = 0,
 ) -> View:
     """Return the view of a race for a seat number, or for a spectator (None), at the time ``now``.
 
-    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``closes_at`` is when a race ends
-    early in which a stuck racer is disconnected; otherwise that is ``ends_early_at``. ``awaited`` are the names of the
-    players whom an open rematch waits for. ``watching`` is the number of connections that watch the race.
+    ``ready_by`` is when the players who are not ready lose their seats, if they do. ``closing_ms`` is the time until
+    the race ends early, if it does. ``awaited`` are the names of the players whom an open rematch waits for.
+    ``watching`` is the number of connections that watch the race.
 
     During the race, racers see their own tables, and others' only if ``spectators`` is ``open`` and they are done
-    themselves. Those who see the standings also see the ``ghosts``. Nobody sees a face-down card, or the deal of a
-    sealed race before it is over.
+    themselves; nobody sees others' tables while a racer waits for the end of a head start. Those who see the standings
+    also see the ``ghosts``. Nobody sees a face-down card, or the deal of a sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    others = [other for other in race.roster if other.run and other is not seat] if sees_boards(race, viewer) else []
+    shows_others = now >= race.all_play_from and sees_boards(race, viewer)
+    others = [other for other in race.roster if other.run and other is not seat] if shows_others else []
     ranks = sees_standings(race, viewer)
     waits_ms = race.plays_from(seat) - now if seat and seat.run and not race.closed else 0
     return View(
@@ -54,7 +55,7 @@ def view(
         h=race.digest,
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by, rematch),
-        closing_ms=_closing_ms(race, viewer, now, closes_at),
+        closing_ms=closing_ms if ranks else None,
         awaited=awaited,
         standings=race.standings() if ranks else (),
         levels=levels(race) if ranks else {},
@@ -100,14 +101,13 @@ def apply(view: View, changes: Changes) -> View:
 def progress(
     race: Race,
     viewer: int | None,
-    now: int,
     ghosts: tuple[Ghost, ...] = (),
     watching: int = 0,
-    closes_at: int | None = None,
+    closing_ms: int | None = None,
 ) -> Progress:
     """Return the message for a viewer after another racer's move, or a change of a ghost or of the watchers.
 
-    ``now`` and ``closes_at`` are as in ``view``.
+    ``closing_ms`` is as in ``view``.
     """
     return Progress(
         race=race.id,
@@ -115,7 +115,7 @@ def progress(
         standings=standings(race, viewer),
         ghosts=ghosts if sees_standings(race, viewer) else (),
         watching=0 if race.closed else watching,
-        closing_ms=_closing_ms(race, viewer, now, closes_at),
+        closing_ms=closing_ms if sees_standings(race, viewer) else None,
     )
 
 
@@ -198,10 +198,3 @@ def _clock(race: Race, now: int, ready_by: int | None, rematch: Rematch | None) 
     else:
         end = race.ends_at or race.starts_at or ready_by
     return None if end is None else max(0, end - now)
-
-
-def _closing_ms(race: Race, viewer: int | None, now: int, closes_at: int | None) -> int | None:
-    early_at = race.ends_early_at
-    if early_at is None or race.closed or not sees_standings(race, viewer):
-        return None
-    return max(0, (closes_at or early_at) - now)

@@ -1,6 +1,7 @@
-"""Awaited players: for whom a race waits and reserves seats that is a rematch or replaces a lobby."""
+"""Awaited players: for whom a rematch, or the race that replaces a lobby, waits and reserves seats."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from samedeal.race.due import NEVER
@@ -17,7 +18,7 @@ class AwaitedPlayers:
     A player is missing until they have had a seat in the new race.
     """
 
-    __slots__ = ("_connected", "_names", "_now", "_people", "_programs_until", "_seen", "bots_from")
+    __slots__ = ("_connected", "_names", "_now", "_programs_until", "_seen", "bots_from", "people")
 
     def __init__(
         self,
@@ -26,18 +27,21 @@ class AwaitedPlayers:
         connected: Callable[[], Collection[str]] = frozenset,
         now: Callable[[], int] = int,
         lobby: Race | None = None,
+        following: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """`connected` returns the public ids of all who are connected to the race before. `second_last` is the race
         that it follows: players who were only in that one have missed a race. `now` is the clock of the store.
-        `lobby` is the race that was replaced, as it was then.
+        `lobby` is the race that was replaced, as it was then, and `following` are the names of those for whom it was
+        waiting itself, by public id.
         """
         raced = [seat for seat in before.roster if not seat.server] if before else []
         missed = [seat for seat in second_last.roster if not seat.bot] if second_last else []
         waiting = [seat for seat in lobby.roster if not seat.server] if lobby else []
-        self._names = {seat.player: seat.name for seat in (*missed, *waiting, *raced)}
-        self._people = {seat.player for seat in raced if not seat.bot}
+        self._names = {**following, **{seat.player: seat.name for seat in (*missed, *waiting, *raced)}}
+        self.people = frozenset(seat.player for seat in raced if not seat.bot)
+        """Those for whom seats stay reserved until the countdown, by public id."""
         self._programs_until = {seat.player: now() + AWAY_MS for seat in (*raced, *waiting) if seat.bot}
-        just_seen = self._people.union(seat.player for seat in waiting)
+        just_seen = self.people.union(following, (seat.player for seat in waiting))
         self._seen = {player: now() if player in just_seen else -AWAY_MS for player in self._names}
         self.bots_from = lobby or before
         """The race whose server bots follow to this one."""
@@ -65,5 +69,5 @@ class AwaitedPlayers:
         The people of the race before come first, so that they always get one, and those who missed it come next.
         """
         had_seat = {seat.player for seat in race.seats}
-        reserved = self._people if player in self._names else self._people | self.awaited(race).keys()
+        reserved = self.people if player in self._names else self.people | self.awaited(race).keys()
         return race.options.max_racers - len(race.roster) - len(reserved - had_seat - {player})

@@ -44,7 +44,7 @@ class BotMoves:
         Every process that has the race open chooses the same move for the same time. The log accepts one of them.
         Bots that wait for the end of a head start do not choose yet.
         """
-        playing = {seat.number: seat for seat in bots_playing(race, now)}
+        playing = {seat.number: seat for seat in bots_playing(race) if now >= race.plays_from(seat)}
         for number in self._choosing.keys() - playing.keys():
             self._cancel(number)
         for number, seat in playing.items():

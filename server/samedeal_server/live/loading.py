@@ -35,7 +35,7 @@ class RaceLoader:
             folded = await self._renderings.render(client, "finished-race", stored)
         except JobFailed as error:
             raise Refused("internal") from error
-        rematch = await self._rematch_lobbies.successor(race_id)
+        rematch = await self._rematch_lobbies.successor(race_id, is_over=True)
         return lambda: RaceState(finished_race.decode(folded), archived=True, rematch=rematch)
 
     async def live(self, race_id: str) -> RaceState:
@@ -52,7 +52,7 @@ class RaceLoader:
             race = await asyncio.to_thread(self._opener.opened(header).after_all, entries)  # a long log takes seconds
         if race.stage != "open":
             return RaceState(race, entries, behind_ms, host=host)
-        if replacement := await self._rematch_lobbies.successor(race_id):
+        if replacement := await self._rematch_lobbies.successor(race_id, is_over=False):
             return RaceState(race, entries, behind_ms, rematch=replacement)
         rejoining = await self._rematch_lobbies.rejoining(header, await self._store.log.replaces(race_id))
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

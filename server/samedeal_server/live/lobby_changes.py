@@ -1,7 +1,7 @@
 """Changes of a race before its countdown: the host opens another race in its place, since no header is ever edited.
 
-The lobby is its successor's as a finished race is its rematch's: everybody who has it open learns of the new race, its
-link leads there, its seats are released, and nobody can join it any more.
+What a finished race does for its rematch, a lobby does for its successor: everybody who has it open learns of the new
+race, and its link leads there. Its seats are released, and nobody can join it any more.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import to_builtins
 
 from samedeal.errors import Refused
-from samedeal.race.events import Header, HeadStart, Options
+from samedeal.race.events import Header, HeadStart, Options, Unreadied
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
 from samedeal.wire.messages import HeadStartFor
@@ -21,7 +21,9 @@ from samedeal_server.live.room import Room
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.successors import Successor
 
-REPLACED = "The host has changed the game or its options. Join the new race."
+MAX_CHANGES: Final = 20
+"""How many lobbies can replace each other."""
+REPLACED: Final = "The host has changed the game or its options. Join the new race."
 
 
 class Change(NamedTuple):
@@ -41,7 +43,7 @@ async def check_not_replaced(room: Room, registry: Registry) -> None:
     """Raise Refused("untimely") if a lobby was replaced. This process may not have heard of it yet."""
     if room.race.stage != "open":
         return
-    if room.rematch is None and (rematch := await registry.rematch_lobbies.successor(room.race.id)):
+    if room.rematch is None and (rematch := await registry.rematch_lobbies.successor(room.race.id, is_over=False)):
         room.announce(rematch)
     if room.is_replaced:
         raise Refused("untimely", REPLACED)
@@ -64,29 +66,53 @@ class LobbyChanges:
         self._registry, self._quotas = registry, quotas
         self._successors = registry.archive.successors
 
-    async def change(self, room: Room, guest: Guest, client: str, change: Change = NO_CHANGE) -> tuple[Room, bool]:
+    async def newest(self, room: Room) -> Room:
+        """Return the race that has replaced a lobby in the end, or the room itself. Raises as ``Registry.room``."""
+        while room.race.stage == "open" and (successor := await self._successors.get(room.race.id)):
+            new = await self._registry.room(successor.header.race)
+            await self._registry.rematch_lobbies.announce(room.race.id, as_rematch(new))
+            room = new
+        return room
+
+    async def change(self, lobby: Room, guest: Guest, client: str, change: Change) -> tuple[Room, bool]:
         """Return the race that replaces a lobby, and whether it was opened for this request by the `guest`, its host.
 
-        Raises Refused("bad-request"), Refused("not-found"), Refused("not-seated") for the head start of a seat that is
-        not taken, Refused("not-allowed"), and the errors of ``Registry.create``.
-        """
-        race, follows = room.race, room.race.header.follows
-        successor, is_new = await self._successors.get(race.id), False
-        if successor is None:
-            mine = Successor(await self._open(race, guest, client, change))
-            successor = await self._successors.put(race.id, mine, replacing=None)
-            is_new = successor == mine
-            await self._registry.live.forget_host(race.id)
-        new = await self._registry.room(successor.header.race)
-        if follows and new.host:
-            rematch = Successor(successor.header, new.host.name, new.host.player)
-            await self._successors.put(follows, rematch, replacing=Successor(race.header))
-        await self._registry.rematch_lobbies.announce(race.id, as_rematch(new))
-        return new, is_new
+        If the `change` makes no difference, that is the lobby itself.
 
-    async def _open(self, race: Race, guest: Guest, client: str, change: Change) -> Header:
-        """Open the race that replaces a lobby. The variant and an open or daily deal stay with the game."""
-        registry, before = self._registry, race.header
+        Raises Refused("bad-request"), Refused("not-found"), Refused("not-seated") for the head start of a seat that is
+        not taken, Refused("not-allowed"), Refused("untimely") once the countdown has started, and the errors of
+        ``Registry.create``.
+        """
+        race = lobby.race
+        if lobby.host is None or lobby.host.player != guest.player:
+            raise Refused("not-allowed", "Only the host of the race can change it.")
+        if await self._registry.rematch_lobbies.lobbies_before(race.id) >= MAX_CHANGES:
+            raise Refused("untimely", f"This race has been changed {MAX_CHANGES} times. Open a new one.")
+        owners = self._quotas.take(client, guest.player)
+        if (header := await self._open(lobby, guest, client, change, owners)) is None:
+            return lobby, False
+        mine = Successor(header)
+        if await self._successors.put(race.id, mine, replacing=None) != mine:
+            await self._registry.discard(mine.header)
+            return await self.newest(lobby), False
+        try:
+            await lobby.submit(_unready)  # so that the log decides between a change and the countdown
+        except Refused:
+            await self._registry.discard(mine.header)
+            raise
+        await self._registry.live.release(race.header, owners)
+        if race.header.follows:
+            rematch = Successor(mine.header, guest.name, guest.player)
+            await self._successors.put(race.header.follows, rematch, replacing=Successor(race.header))
+        return await self.newest(lobby), True
+
+    async def _open(
+        self, lobby: Room, guest: Guest, client: str, change: Change, owners: Mapping[str, int]
+    ) -> Header | None:
+        """Open the race that replaces a lobby, unless it would be the same. The variant and an open or daily deal stay
+        with the game.
+        """
+        registry, race, before = self._registry, lobby.race, lobby.race.header
         game = checked_game(change.game) if change.game else race.game
         is_same = game is race.game
         seed, daily = (before.seed, before.daily) if is_same else (None, False)
@@ -96,13 +122,16 @@ class LobbyChanges:
             game, seed=seed, daily=daily, variant=variant, options=kept | dict(change.options)
         )
         head_start = _head_start(race, change, chosen, daily=daily)
+        if is_same and (chosen, head_start) == (race.options, before.head_start):
+            return None
+        people = lobby.rejoining.people.union(seat.player for seat in race.roster if not seat.bot)
+        if chosen.max_racers < len(people):
+            raise Refused("bad-request", f"{len(people)} players need seats.")
         ghosts = before.ghosts if is_same else ()
         if ghosts and before.options.unlisted and not chosen.unlisted:
             raise Refused("not-allowed", "A race against the ghosts of an unlisted race stays unlisted.")
         if not daily:
             registry.deal_finder.check(game, chosen.filter, client)
-        owners = self._quotas.take(client, guest.player)
-        await registry.live.release(race.id, f"guest:{guest.player}")
         header = await registry.opener.new_header(
             game,
             variant,
@@ -113,11 +142,19 @@ class LobbyChanges:
             ghosts=ghosts,
             head_start=head_start,
         )
-        await registry.claim(header, owners=owners)
+        # It takes the place of the lobby among the open races of its owners.
+        await registry.claim(header, owners={owner: limit and limit + 1 for owner, limit in owners.items()})
         await registry.live.bar(header.race, *await registry.live.barred(race.id))
         if await registry.open(header, guest, replaces=race.id) is None:
             raise Refused("store-unavailable")  # its id was taken just now
         return header
+
+
+def _unready(race: Race) -> list[Unreadied]:
+    """Return the events after which nothing starts a lobby any more. Raises Refused("untimely")."""
+    if race.stage != "open":
+        raise Refused("untimely", "The countdown has started.")
+    return [Unreadied(seat=seat.number) for seat in race.roster if seat.ready and not seat.server]
 
 
 def _head_start(race: Race, change: Change, options: Options, *, daily: bool) -> HeadStart | None:

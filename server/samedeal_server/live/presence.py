@@ -54,7 +54,7 @@ class Presence:
 
     def note_in_s(self, race: Race) -> float | None:
         """Return in how many seconds to call ``note`` next, or None."""
-        is_early_end = race.stage == "running" and race.ends_early_at is not None
+        is_early_end = race.ends_early_at is not None
         if not race.roster or not (race.stage == "open" or is_early_end):
             return None
         every_s = RENEW_S if is_early_end else self.away_ms / 3000
@@ -90,7 +90,7 @@ class Presence:
 
         A seat that may be connected to another process counts as connected for STALL_MS.
         """
-        if race.stage != "running" or race.ends_early_at is None:
+        if race.ends_early_at is None:
             return {}
         absent = {seat.number: self._absent_ms(seat) for seat in race.roster if not seat.server}
         return {number: now - absent_ms for number, absent_ms in absent.items() if absent_ms > 0}

@@ -179,6 +179,14 @@ class Registry:
             self._rooms[header.race] = Room(state, self._services)
         return self._rooms[header.race]
 
+    async def discard(self, header: Header) -> bool:
+        """Delete a race, unless somebody has joined it. Return whether it is gone."""
+        if is_empty := await self._store.log.delete_empty(header.race):
+            await self._drop(header.race)
+            await self.live.remove_from_deal(header)
+            await self.live.forget(header.race)
+        return is_empty
+
     def wake(self, race_id: str) -> None:
         """Let a race's room, if it has one here, check whether anything is due."""
         if room := self._rooms.get(race_id):
@@ -360,11 +368,7 @@ class Registry:
                 # The process that archived the race may have died before the steps that follow.
                 await self.archive.index(room.race)
                 await self._store.remove_live(room.race)
-            elif room.is_abandoned and await self._store.log.delete_empty(race_id):
-                await self._drop(race_id)
-                await self.live.remove_from_deal(room.race.header)
-                await self.live.forget(race_id)
-            else:
+            elif not (room.is_abandoned and await self.discard(room.race.header)):
                 room.wake()
         except Exception as error:
             code = error.code if isinstance(error, Refused) else "internal"

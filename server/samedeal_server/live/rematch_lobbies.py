@@ -6,6 +6,7 @@ A race that replaces a lobby waits for those who were in it, too.
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -42,24 +43,34 @@ class RematchLobbies:
 
     async def rejoining(self, header: Header, replaces: str | None) -> AwaitedPlayers:
         """Return for whom a race waits if it is a rematch or replaces a lobby."""
-        replaced = await self._race(replaces)
-        lobby = replaced and _as_replaced(replaced, header.opened_at)
-        if (before := await self._race(header.follows)) is None:
-            return AwaitedPlayers(lobby, now=self._clock.now, lobby=lobby)
-        second_last = await self._race(before.header.follows)
-        return AwaitedPlayers(before, second_last, lambda: self._attendance.players(before.id), self._clock.now, lobby)
+        lobby, following = None, dict[str, str]()
+        if replaced := await self._found(replaces):
+            lobby, following = _as_replaced(replaced.race, header.opened_at), replaced.rejoining.awaited(replaced.race)
+        if not (before := await self._found(header.follows)):
+            return AwaitedPlayers(lobby, now=self._clock.now, lobby=lobby, following=following)
+        race, missed = before.race, await self._found(before.race.header.follows)
+        connected = partial(self._attendance.players, race.id)
+        return AwaitedPlayers(race, missed.race if missed else None, connected, self._clock.now, lobby, following)
 
-    async def successor(self, race_id: str) -> Rematch | None:
-        """Return the rematch of a finished race, or the race that replaces a lobby.
+    async def lobbies_before(self, race_id: str) -> int:
+        """Return how many lobbies were replaced one after the other, the last of them by this race."""
+        count, found = -1, race_id
+        while found:
+            count, found = count + 1, await self._log.replaces(found) or ""
+        return count
+
+    async def successor(self, race_id: str, *, is_over: bool) -> Rematch | None:
+        """Return the rematch of a race that is over, or the race that replaces a lobby.
 
         Raises Refused("store-unavailable").
         """
-        if (successor := await self._archive.successors.get(race_id)) is None:
+        successor = await self._archive.successors.get(race_id)
+        if successor is None or (successor.header.follows == race_id) != is_over:
             return None
         if room := self._rooms.get(successor.header.race):
             return as_rematch(room)
-        is_over = await self._archive.has(successor.header.race)
-        rematch = replace(successor.rematch, stage="over" if is_over else "open")
+        has_ended = await self._archive.has(successor.header.race)
+        rematch = replace(successor.rematch, stage="over" if has_ended else "open")
         if successor.host is None and (host := await self._log.host(successor.header.race)):
             return replace(rematch, by=host.name)
         return rematch
@@ -88,9 +99,9 @@ class RematchLobbies:
                 if before_id:
                     await self.announce(before_id, rematch)
 
-    async def _race(self, race_id: str | None) -> Race | None:
+    async def _found(self, race_id: str | None) -> Room | None:
         with suppress(Refused):  # it may have expired
-            return (await self._room(race_id)).race if race_id else None
+            return await self._room(race_id) if race_id else None
         return None
 
 

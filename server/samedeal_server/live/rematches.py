@@ -33,27 +33,25 @@ class Rematches:
         self._lobby_changes = LobbyChanges(registry, quotas)
         self.evenings = Evenings(registry)
 
-    async def ask(
-        self,
-        race_id: str,
-        guest: Guest,
-        client: str,
-        change: Change = NO_CHANGE,
-    ) -> tuple[Room, bool]:
+    async def ask(self, race_id: str, guest: Guest, client: str, change: Change = NO_CHANGE) -> tuple[Room, bool]:
         """Return the rematch of a race for a player who had a seat, and whether it was opened for this request.
 
-        Before the countdown, the host gets a race that replaces it instead, if there is a `change`.
+        Before the countdown, the host gets the race that replaces it instead, if there is a `change`.
 
         If the players have already raced again, it is the rematch of their last race. A rematch that was cancelled is
-        replaced. `client` is the client's network, whose quota a new race takes from; `game` is the slug of another
-        game for a new race. Raises Refused("not-found"), Refused("not-seated"), Refused("untimely") unless the race is
-        over and fewer than MAX_RACES follow it, and the errors of ``Registry.create``.
+        replaced. `client` is the client's network, whose quota a new race takes from. The only `change` of a rematch is
+        another game. Raises Refused("not-found"), Refused("not-seated"), Refused("untimely") unless the race is over
+        and fewer than MAX_RACES follow it, and the errors of ``Registry.create`` and ``LobbyChanges.change``.
         """
-        room = await self._registry.room(race_id, client)
-        is_host = room.host is not None and room.host.player == guest.player
-        if room.is_replaced or (room.race.stage == "open" and is_host and change != NO_CHANGE):
-            return await self._lobby_changes.change(room, guest, client, change)
-        race = await self._finished(race_id, client)
+        room = await self._lobby_changes.newest(await self._registry.room(race_id, client))
+        if room.race.stage == "open" and change != NO_CHANGE:
+            new, is_new = await self._lobby_changes.change(room, guest, client, change)
+            if new.race.id == race_id:
+                raise Refused("bad-request", "The race is like that already.")
+            return new, is_new
+        if room.race.stage == "open" and room.race.id != race_id:
+            return room, False
+        race = await self._finished(room.race.id, client)
         if change != Change(change.game):
             text = "A rematch inherits everything except the game. Its host can change its options."
             raise Refused("bad-request", text)
@@ -66,10 +64,9 @@ class Rematches:
             race = await self._finished(later[-1].race, client)
         while True:
             successor = await self._successors.get(race.id)
-            if successor is None or (following := await self._joinable(successor)) is None:
+            if successor is None or (following := await self._joinable(race, successor)) is None:
                 break
-            if following.is_replaced:
-                return await self._lobby_changes.change(following, guest, client)
+            following = await self._lobby_changes.newest(following)
             if following.race.stage != "over":
                 await self._registry.rematch_lobbies.announce(race.id, as_rematch(following))
                 return following, False
@@ -98,7 +95,7 @@ class Rematches:
         game = race.game if slug is None else checked_game(slug)
         variant = race.header.variant if game is race.game else {}
         options, head_start = rematch_options(race, game), race.header.head_start
-        if head_start and head_start.ms >= options.limit_ms:
+        if head_start and (head_start.ms >= options.limit_ms or not race.seat_of(head_start.player)):
             head_start = None
         header = await self._registry.opener.new_header(
             game, variant, None, options, follows=race.id, head_start=head_start
@@ -109,14 +106,18 @@ class Rematches:
         successor = await self._successors.put(race.id, mine, replacing=outdated)
         if successor.header.race != header.race:
             await self._registry.live.forget(header.race)
-        if (room := await self._joinable(successor)) is None:
+        if (room := await self._joinable(race, successor)) is None:
             raise Refused("store-unavailable")  # it was cancelled just now, or its id was taken
         await self._registry.rematch_lobbies.announce(race.id, as_rematch(room))
         return room, room.race.id == header.race
 
-    async def _joinable(self, successor: Successor) -> Room | None:
-        """Return the room of a successor, or None if it is cancelled. Opens it if another process has died before."""
+    async def _joinable(self, race: Race, successor: Successor) -> Room | None:
+        """Return the room of a successor, or None if it is cancelled, or would have replaced the race before its
+        countdown. Opens it if another process has died before.
+        """
         header = successor.header
+        if header.follows != race.id:
+            return None
         try:
             room = await self._registry.room(header.race)
         except Refused as refused:

@@ -42,7 +42,7 @@ class Room:
 
     __slots__ = (
         "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop", "_needs_resync",
-        "_pins", "_presence", "_schedule", "_store", "_unlogged", "_waiting_for", "broadcast", "deal_search", "host",
+        "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search", "host",
         "is_archived", "is_writing", "race", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
@@ -60,9 +60,8 @@ class Room:
         self._entries = CompactLog(race.secret, state.entries)
         self._schedule = Schedule(state, store, services, self.wake, lambda: self.is_replaced, lambda: self.host)
         self._presence, self.deal_search = self._schedule.presence, self._schedule.deal_search
-        self._commands = Commands(self._schedule.extend_nonce_grace)
+        self._commands = Commands(self._schedule.extend_grace)
         self._needs_resync = False  # set after any failure of the store: the log may differ from the memory
-        self._unlogged = self._schedule.unlogged(race)
         self._pins = 0
         self._is_busy = False  # whether a round is in progress, or about to start
         self._is_woken = False  # whether another round is to follow
@@ -116,7 +115,7 @@ class Room:
             ghosts=self._ghosts.at(now),
             host=public_host(self.race, self.host),
             ready_by=self.starts_at,
-            closes_at=self._schedule.closes_at(self.race),
+            closing_ms=self._schedule.closing_ms(self.race),
             awaited=self.awaited,
             watching=self.watching,
         )
@@ -126,8 +125,8 @@ class Room:
 
     def progress(self, seat: int | None) -> Progress:
         """Return the message for a seat, or a spectator (None), after a change of others, ghosts or watchers."""
-        now, closes_at = self._store.clock.now(), self._schedule.closes_at(self.race)
-        return progress(self.race, seat, now, self._ghosts.at(now), self.watching, closes_at)
+        ghosts, closing_ms = self._ghosts.at(self._store.clock.now()), self._schedule.closing_ms(self.race)
+        return progress(self.race, seat, ghosts, self.watching, closing_ms)
 
     @property
     def is_replaced(self) -> bool:
@@ -145,8 +144,8 @@ class Room:
         return self._schedule.ready_by(self.race) if self.race.stage == "open" else None
 
     def announce(self, rematch: Rematch) -> None:
-        """Tell the listeners that the race has a rematch or was replaced, unless they know it."""
-        if rematch != self.rematch:
+        """Tell the listeners that the race has a rematch or was replaced, unless they know it, or it has started."""
+        if rematch != self.rematch and self.race.stage not in ("countdown", "running"):
             self.rematch = rematch
             self.broadcast.publish(self.race, ())
         if self.is_replaced:
@@ -158,6 +157,8 @@ class Room:
         if self.host and self.host.player == player:
             self.host = None
             self.wake()
+        if self.is_replaced and self.rematch:
+            self.rematch = replace(self.rematch, by="", players=(), awaited=())
         self._ghosts.load()
 
     def wake(self) -> None:
@@ -263,7 +264,7 @@ class Room:
             if isinstance(error, Exception) and not isinstance(error, Refused):
                 logger.exception("internal error", extra=about(race=self.race.id))
             self._needs_resync = True
-            self._schedule.extend_nonce_grace()
+            self._schedule.extend_grace()
             if replied and replied.cancelled():
                 self._closing = True  # with the process
             try:
@@ -320,8 +321,7 @@ class Room:
             self._schedule.cancel_timer()
         else:
             self._schedule.set_timer(self.race, failed=self._needs_resync)
-        if self._unlogged != (unlogged := self._schedule.unlogged(self.race)):
-            self._unlogged = unlogged
+        if self._schedule.changes_views(self.race):
             self.broadcast.publish(self.race, ())
         self._is_busy = False
         if self._closing:
@@ -376,7 +376,8 @@ class Room:
         if news:
             is_dealt = self.race.started_at is None and race.started_at is not None
             self._store.clock.reach(race.at)  # before listeners see the length of a countdown
-            self.race = race
+            # Its countdown may have been first when the host tried to replace it.
+            self.race, self.rematch = race, None if race.stage in ("countdown", "running") else self.rematch
             self._entries.extend(news)
             if is_dealt:
                 self._ghosts.on_dealt()

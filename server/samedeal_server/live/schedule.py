@@ -22,8 +22,8 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_host", "_is_replaced", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_store",
-        "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
+        "_bot_moves", "_host", "_is_replaced", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_shown",
+        "_store", "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
     )  # fmt: skip
 
     def __init__(
@@ -43,16 +43,20 @@ class Schedule:
         self.presence = Presence(store, services.away_ms)
         self.deal_search = DealSearch(services.deal_finder, wake)
         self._bot_moves = BotMoves(services.bot_jobs, wake)
-        self._reachable_from = store.clock.now() if race.stage == "countdown" else 0
+        is_urgent = race.stage == "countdown" or race.ends_early_at is not None
+        self._reachable_from = store.clock.now() if is_urgent else 0
         self._watched_until = 0
+        self._shown: tuple[int | None, bool] = (None, False)
         self._saved = None if state.due_at is None else (race.stage, len(race.roster), 0, state.host, state.due_at)
         """What the store's lists have: the stage, the number of players, how far the race is behind the store's clock
         (ms), the host, and when it is due."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due_at: int | None = None
 
-    def extend_nonce_grace(self) -> None:
-        """Give racers time to open their nonces from now on: they may have been unable to reach the server."""
+    def extend_grace(self) -> None:
+        """Give racers time from now on to open their nonces or to prevent an early end: they may have been unable to
+        reach the server.
+        """
         self._reachable_from = self._store.clock.now()
 
     def due_event(self, race: Race, now: int) -> AnyEvent | None:
@@ -87,16 +91,23 @@ class Schedule:
 
     def closes_at(self, race: Race) -> int | None:
         """Return when a running race ends early because everybody is stuck, or None if it does not."""
-        if race.stage != "running" or race.ends_early_at is None:
+        if race.ends_early_at is None:
             return None
         disconnected = self.presence.disconnected(race, self._store.clock.now())
-        return close_at(race, self.presence.away_ms, disconnected)
+        return close_at(race, self.presence.away_ms, self._reachable_from, disconnected)
 
-    def unlogged(self, race: Race) -> tuple[int | None, bool]:
-        """Return what views show that changes without an entry: when the race ends early, and whether racers wait for
-        the end of a head start.
+    def closing_ms(self, race: Race) -> int | None:
+        """Return the time until ``closes_at`` (ms), or None."""
+        at = self.closes_at(race)
+        return None if at is None else max(0, at - self._store.clock.now())
+
+    def changes_views(self, race: Race) -> bool:
+        """Return whether views change although the race has no new entries: when it ends early, or whether racers wait
+        for the end of a head start, is different than at the last call.
         """
-        return self.closes_at(race), self._store.clock.now() < _head_start_ends_at(race)
+        waits = race.stage == "running" and self._store.clock.now() < race.all_play_from
+        before, self._shown = self._shown, (self.closes_at(race), waits)
+        return self._shown != before
 
     def releases_seat(self, race: Race) -> bool:
         """Return whether a seat is about to be released because its player is away or not ready."""
@@ -128,7 +139,8 @@ class Schedule:
                 await self._store.live.set_due(race.id, due_at)
             else:
                 is_behind_saved = behind_ms == (self._saved[2] if self._saved else 0)
-                await self._store.live.update(race, due_at, None if is_behind_saved else behind_ms, host)
+                behind_ms_or_none = None if is_behind_saved else behind_ms
+                await self._store.live.update(race, due_at, behind_ms_or_none, host, is_replaced=self._is_replaced())
             self._saved = state
 
     def forget_saved(self) -> None:
@@ -180,12 +192,8 @@ class Schedule:
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
             disconnected=self.presence.disconnected(race, self._store.clock.now()),
         )
-        if self._store.clock.now() < (cards_at := _head_start_ends_at(race)):
-            at = min(at, cards_at)
-        return at if race.n else max(at, self._watched_until)
-
-
-def _head_start_ends_at(race: Race) -> int:
-    """Return when the racers get their cards who wait in a running race, or 0 if there is no head start."""
-    waits = race.stage == "running" and race.ahead is not None
-    return max((race.plays_from(seat) for seat in race.roster), default=0) if waits else 0
+        if race.stage == "running" and self._store.clock.now() < race.all_play_from:
+            at = min(at, race.all_play_from)
+        if race.n:
+            return at
+        return race.expires_at if self._is_replaced() else max(at, self._watched_until)

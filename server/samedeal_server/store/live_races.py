@@ -1,6 +1,6 @@
 """Live races in the store: the index for lists, when each race is due, who opened it, and who is connected."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import DecodeError, Meta, Struct, json
@@ -70,13 +70,12 @@ class LiveRaces:
         if not await self._add(DUE, limit, due_at, race_id, 0):
             raise too_many("open_races", f"The server has {limit} open races, its limit. Try again later.")
 
-    async def release(self, race_id: str, owner: str) -> None:
-        """Count a race no longer towards the limit of an owner, because another one replaces it."""
-        await self._store.retry("ZREM", _owner_key(owner), race_id)
-
-    async def forget_host(self, race_id: str) -> None:
-        """Forget who opened a race, because another one replaces it."""
+    async def release(self, header: Header, owners: Iterable[str]) -> None:
+        """Forget who opened a race, its owners and its open deal, because another race replaces it."""
+        race_id = header.race
         await self._store.retry("HDEL", head_key(race_id), "host")
+        await self._store.retry_all(*(("ZREM", _owner_key(owner), race_id) for owner in owners))
+        await self.remove_from_deal(header)
 
     async def set_due(self, race_id: str, at: int) -> None:
         """Set when something is due next in a race, whether players are connected or not."""
@@ -137,10 +136,18 @@ class LiveRaces:
 
     # Lists.
 
-    async def update(self, race: Race, due_at: int, behind_ms: int | None = None, host: Guest | None = None) -> None:
+    async def update(
+        self,
+        race: Race,
+        due_at: int,
+        behind_ms: int | None = None,
+        host: Guest | None = None,
+        *,
+        is_replaced: bool = False,
+    ) -> None:
         """Update when a race is due, its summary and, unless it is unlisted, its entries in the index.
 
-        A lobby that everybody has left is not in the index.
+        A lobby that everybody has left or that another race replaces is not in the index.
 
         `behind_ms` is how far the store's clock is ahead of the race's, because it was set during the race; None leaves
         what any process has recorded.
@@ -154,7 +161,7 @@ class LiveRaces:
             commands.append(("HSET", BEHIND, race.id, behind_ms))
         if not race.options.unlisted:
             is_abandoned = race.n > 0 and race.stage == "open" and not race.roster
-            members = () if is_abandoned else _members(summary)
+            members = () if is_abandoned or is_replaced else _members(summary)
             others = [replace(summary, stage=stage) for stage in LIVE_STAGES]
             outdated = {member for other in others for member in _members(other)}.difference(members)
             if members:

@@ -38,7 +38,7 @@ class RaceLog:
     async def create(self, header: Header, digest: str, host: Guest | None = None, replaces: str | None = None) -> bool:
         """Create the log of a race and return whether its id was free. Safe to repeat.
 
-        `replaces` is the race in whose place the host opens it.
+        `replaces` is the lobby that it replaces, if it does.
         """
         words: list[Word] = [header_bytes(header), digest, json.encode(host) if host else "", replaces or ""]
         return bool(await self._create.run([head_key(header.race)], words))
@@ -54,7 +54,7 @@ class RaceLog:
         return None if text is None else _read(_host_decoder, text)
 
     async def replaces(self, race_id: str) -> str | None:
-        """Return the race in whose place the host has opened a race, if it did."""
+        """Return the lobby that a race has replaced, if it did."""
         text: bytes | None = await self._store.ask("HGET", head_key(race_id), "replaces")
         return None if text is None else text.decode()
 
