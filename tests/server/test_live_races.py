@@ -270,9 +270,9 @@ async def test_only_the_due_time_is_written_when_nothing_else_changes(
         room, live, summaries = await opened(parts), parts.registry.live, list[int]()
         update = live.update
 
-        async def counted(race: Race, *what: Any) -> None:
+        async def counted(race: Race, *what: Any, **more: Any) -> None:
             summaries.append(len(race.roster))
-            await update(race, *what)
+            await update(race, *what, **more)
 
         monkeypatch.setattr(live, "update", counted)
         race = await room.submit(seat_for(1))
