@@ -152,13 +152,8 @@ export class Table {
     card.parentElement.animate([{ zIndex: 15 }, { zIndex: 15 }], GLIDE); // over the other piles
   }
 
-  /** Says why a move is refused. */
-  refuse(text, place = null) {
-    this.explain(text, place);
-  }
-
   /** Shakes a pile's top card, and tells the page why nothing happened. */
-  explain(text, place) {
+  refuse(text, place = null) {
     const pile = this.piles.get(place) ?? this.element;
     const shaken = pile.querySelector(".card:last-of-type, .empty");
     if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
@@ -224,7 +219,7 @@ export class Table {
       const top = (this.board.table[place] ?? []).at(-1);
       announce(`${top ? cardName(top) : place} selected. Next: ${[...selection.targets].join(", ")}`);
     } else if (missed) announce("That is not possible. Selection cleared.");
-    else if (!possible) this.explain(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
+    else if (!possible) this.refuse(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
   }
 
   /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `card` was dragged there. */
@@ -344,7 +339,7 @@ export class Table {
     const attempt = target && !move && this.selection.attempt([place, target]);
     if (move) return void this.make(move, target, card);
     if (attempt) this.make(attempt, target);
-    else if (target) this.explain("That card cannot go there.", target);
+    else if (target) this.refuse("That card cannot go there.", target);
     else announce("Card returned.");
     return this.release(card);
   }
