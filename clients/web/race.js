@@ -182,9 +182,10 @@ export class RacePage {
 
   /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
   followChange({ race }) {
-    if (this.connection.mine || seatIn(this.raceId)) goToRace(race);
-    else goTo(`/r/${race}`);
+    const hasSeat = this.connection.mine || seatIn(this.raceId);
+    this.connection.close(); // so that nothing else leads to another page
     dropSeat(this.raceId);
+    return hasSeat ? goToRace(race) : goTo(`/r/${race}`);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */

@@ -74,21 +74,15 @@ export class StandingsList {
   }
 }
 
-const MARK_PX = 24; // the least distance of marks, where there is room for it
-
 /** All racers on one track: a mark for each, with its initial, at how far it has come. It opens the drawer `names`, which has
  *  the list with their names. */
 export class Strip {
   constructor(symbols, names) {
     this.symbols = symbols;
-    this.marks = new Map(); // by seat
     this.place = h("b", {});
     this.track = h("span", { class: "track" });
     const attributes = { type: "button", class: "strip", popovertarget: names };
     this.element = h("button", attributes, this.place, this.track);
-    /** @type {number[]} how far each mark is, in percent */
-    this.at = [];
-    new ResizeObserver(() => this.arrange()).observe(this.track);
   }
 
   /** Shows standings. `mine` is the user's seat; `label` describes them. */
@@ -96,28 +90,19 @@ export class Strip {
     const isVisible = ({ seat, outcome }) => outcome !== "scratched" && (seat === mine || preferences().rivals);
     const racers = standings.filter(isVisible).reverse(); // the last one first
     const own = racers.find(({ seat }) => seat === mine);
-    this.at = racers.map(({ progress, outcome }) => 100 * (outcome === "won" ? 1 : progress));
     const names = displayNames(standings);
-    const marks = racers.map(({ seat, done }) => {
-      const mark = this.marks.get(seat) ?? h("i", {});
-      this.marks.set(seat, mark);
-      mark.className = [seat === mine && "own", done && "done", this.symbols.has(seat) && "symbol"].filter(Boolean).join(" ");
-      mark.textContent = this.symbols.get(seat) ?? [...names.get(seat)][0].toUpperCase();
-      return mark;
-    });
-    fillOnce(this.track, marks);
-    this.arrange();
+    const mark = ({ seat, done }, index) => {
+      const kinds = [seat === mine && "own", done && "done", this.symbols.has(seat) && "symbol"].filter(Boolean);
+      const text = this.symbols.get(seat) ?? [...names.get(seat)][0].toUpperCase();
+      return h("i", { class: kinds.join(" "), style: `grid-column: ${2 * index + 2}` }, text);
+    };
+    fill(this.track, racers.map(mark));
+    // Each mark is in a column of its own, so that none covers another one. The columns between are as wide as the gaps.
+    const at = racers.map(({ progress, outcome }) => (outcome === "won" ? 1 : progress));
+    const gaps = [...at, 1].map((each, index) => Math.max(0, each - (at[index - 1] ?? 0)));
+    this.track.style.gridTemplateColumns = gaps.map((gap) => `minmax(0, ${100 * gap}fr)`).join(" minmax(0, max-content) ");
     this.place.textContent = own && racers.length > 1 ? ordinal(own.place) : "";
     this.element.setAttribute("aria-label", label);
-  }
-
-  /** Places the marks, and those that would cover each other side by side. */
-  arrange() {
-    const at = [...this.at];
-    const apart = 100 * Math.min(MARK_PX / this.track.clientWidth, 1 / at.length);
-    for (let index = 1; index < at.length; index += 1) at[index] = Math.max(at[index], at[index - 1] + apart);
-    for (let index = at.length - 1, most = 100; index >= 0; index -= 1, most -= apart) at[index] = Math.min(at[index], most);
-    for (const [index, mark] of [...this.track.children].entries()) /** @type {any} */ (mark).style.left = `${at[index]}%`;
   }
 }
 

@@ -36,7 +36,7 @@ export class Table {
   // Drawing.
 
   build() {
-    this.extent = layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
+    layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
     this.element.append(this.spread);

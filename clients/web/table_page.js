@@ -148,7 +148,3 @@ export class TablePage {
     ]);
   }
 }
-
-/** What only some users need: a row of buttons and links, and more below it. */
-export const more = (row, ...content) =>
-  h("details", { class: "more" }, h("summary", {}, "More"), h("div", { class: "row" }, row), content);

@@ -161,6 +161,7 @@ async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: P
         await join_race(page, server, race_id)
         for each in others:
             await each.ask(m.Ready)
+        await asyncio.gather(*(each.dealt() for each in others))
         await wait_for_deal(page)
         assert sorted(await page.locator(".strip i").all_inner_texts()) == sorted(["A", *"BCD"[:rivals]])
         boxes = [await mark.bounding_box() for mark in await page.locator(".strip i").all()]
