@@ -203,7 +203,7 @@ export class ResultsPage {
     if (!verdict) return;
     const isGood = verdict.matches(".good");
     fill(this.proof.firstChild, h("span", { class: isGood ? "good" : "bad" }, verdict.textContent.replace(/([✓✗]).*/, "$1")));
-    this.proof.open = !isGood;
+    this.proof.open ||= !isGood;
   }
 
   async showAnswer({ variant }) {
