@@ -154,16 +154,11 @@ export class LobbyPage {
 
   /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
   async practise() {
-    this.page.isTrying = !this.practice;
-    if (this.practice) {
-      this.practice = null;
-      fill(this.table);
-    } else {
-      const { PracticePage } = await loadModule("./practice_page.js");
-      this.practice = new PracticePage();
-      await this.practice.openIn(this.table, this.page.game);
-    }
-    this.element.classList.toggle("practising", this.practice !== null);
+    const { PracticePage } = await loadModule("./practice_page.js");
+    this.practice = this.practice ? null : new PracticePage();
+    fill(this.table);
+    await this.practice?.openIn(this.table, this.page.game);
+    this.page.isTrying = this.element.classList.toggle("practising", this.practice !== null);
     this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }
