@@ -19,15 +19,18 @@ export class CustomRace {
     this.problem = refusalText();
     this.ahead = labelled("Head start for", select({ id: "ahead" }, [["", "nobody"], ...players], ahead));
     this.element = this.createForm(change);
+    this.setFields(settings);
+    this.updateForm();
+    this.setFields(settings); // those of the game, too
+  }
+
+  setFields(settings) {
     for (const [name, value] of Object.entries(settings)) {
       const field = this.element.elements[name];
       if (field?.type === "checkbox") field.checked = String(value) === "true";
       else if (field) field.value = value;
+      if (field?.selectedIndex < 0) field.selectedIndex = 0; // such as for the usual filter, which is not listed
     }
-    this.updateForm();
-    if (!this.filter || !settings.filter) return;
-    this.filter.value = settings.filter;
-    this.filter.value ||= ""; // the usual one is not listed
   }
 
   createForm(change) {

@@ -1,6 +1,6 @@
 // Before a race: the invitation and the lobby.
 
-import { fetchAwaySeconds, loadModule } from "./api.js";
+import { fetchAwaySeconds, loadedDetails, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
@@ -176,22 +176,17 @@ export class LobbyPage {
     this.readyClock.textContent = left === null ? "" : text;
   }
 
-  /** For the host, the form that changes the game and the options, which is loaded when it is opened. */
+  /** For the host, the form that changes the game and the options. */
   changes() {
-    const { page } = this;
-    const { header, games, connection } = page;
+    const { header, games, connection } = this.page;
     if (!connection.isHost) return null;
-    const content = h("div");
-    const details = h("details", {}, h("summary", {}, "Change the game or the options"), content);
-    const change = (changes) => page.run("change", () => connection.change(changes));
+    const change = (changes) => this.page.run("change", () => connection.change(changes));
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
       const players = [...displayNames(connection.standings)];
-      const { head_start: ahead } = connection.view;
-      fill(content, new CustomRace(games, { header, players, ahead, change }).element);
+      return new CustomRace(games, { header, players, ahead: connection.view.head_start, change }).element;
     };
-    details.addEventListener("toggle", () => details.open && page.run("load", load));
-    return details;
+    return loadedDetails("Change the game or the options", load);
   }
 
   /** A button with which the host removes a player, or null. */

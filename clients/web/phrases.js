@@ -71,17 +71,15 @@ const shortCard = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]];
 export function playedCards(before, after) {
   const left = Object.entries(before).flatMap(([place, pile]) => addedCards(after[place] ?? [], pile));
   const parts = [];
-  const turned = [];
   for (const [place, pile] of Object.entries(after)) {
     const added = addedCards(before[place] ?? [], pile);
     if (added.includes(BACK)) return `${counted(added.length, "card")} turned over`;
-    const moved = added.filter((card) => left.includes(card));
-    const below = pile[pile.length - added.length - 1];
-    if (moved.length > 1) parts.push(`${listed(moved.map(shortCard))} cleared`);
-    else if (moved.length) parts.push(shortCard(moved[0]) + (below ? ` on ${shortCard(below)}` : ""));
-    turned.push(...added.filter((card) => !moved.includes(card)));
+    const cards = added.length ? listed(added.map(shortCard)) : "";
+    const below = pile.at(-added.length - 1);
+    if (added.length && !left.includes(added[0])) parts.push(`${cards} turned`);
+    else if (added.length > 1) parts.unshift(`${cards} cleared`);
+    else if (added.length) parts.unshift(below ? `${cards} on ${shortCard(below)}` : cards);
   }
-  if (turned.length) parts.push(`${listed(turned.map(shortCard))} turned`);
   return parts.join(", ") || "nothing moved";
 }
 

@@ -61,10 +61,10 @@ export class ResultsPage {
     const isOpen = stage === "open";
     const hasStarted = stage === "countdown" || stage === "running";
     const wish = hasStarted ? "The rematch has started." : rematchWish(next, header.game, games);
-    fill(this.wish, isOpen || hasStarted ? wish : "");
     const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
     const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
-    fill(this.who, isOpen && players.length ? `In: ${players.join(", ")}.${waiting}` : "");
+    const who = isOpen && players.length ? ` In: ${players.join(", ")}.${waiting}` : "";
+    fill(this.wish, isOpen || hasStarted ? wish + who : "");
     this.canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
     const follow = this.canOnlyWatch ? "Watch the rematch" : "Rematch";
     this.again.textContent = isOpen ? "Join the rematch" : follow;
@@ -105,16 +105,15 @@ export class ResultsPage {
    *  first also picks the game. */
   nextRace(mine) {
     this.wish = h("span", {});
-    this.who = h("span", {});
     this.countdown = h("b", { class: "ready-clock", role: "timer" });
-    this.usual = !mine ? "New race" : isSolo(this.page.header) ? "Play again" : "Rematch";
-    this.again = button(this.usual, () => this.rematch(), { class: "first big", title: "Key: n" });
+    const verb = this.page.header.options.max_racers === 1 ? "Play again" : "Rematch";
+    this.again = button(mine ? verb : "New race", () => this.rematch(), { class: "first big", title: "Key: n" });
     const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
     const onchange = ({ target }) => this.rematch(target.value);
     const label = "Rematch with another game";
     this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
     this.otherGame.hidden = !mine;
-    const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.who, " ", this.countdown);
+    const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.countdown);
     return h("div", { class: "next" }, this.again, who);
   }
 
@@ -281,8 +280,6 @@ function requestLike({ game, daily, variant, options }) {
     ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
     : { game, variant: variant ?? {}, options };
 }
-
-const isSolo = ({ options }) => options.max_racers === 1;
 
 /** A row that opens: a title, and what belongs to it. */
 const row = (title, ...content) => h("details", {}, h("summary", {}, title), content);

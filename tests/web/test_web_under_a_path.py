@@ -109,7 +109,7 @@ async def test_page_works_offline_under_a_path_and_leaves_other_caches(
     await page.wait_for_selector("#facts:has-text('Offline')")
     await page.click("#facts a:text-is('Verify a file')")
     await page.set_input_files("#replay", file)
-    await page.wait_for_selector(".verdict:text-is('genuine, signed by this server')")
+    await page.wait_for_selector(".verdict:text-is('Genuine, signed by this server')")
     await wait_until(page, "caches.keys().then((names) => names.length === 4)")
     names = await page.evaluate("caches.keys()")
     assert {"other", f"samedeal-{'0' * 16}", f"samedeal/cards-2-{'0' * 16}"} < set(names)
