@@ -174,6 +174,15 @@ async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: P
         await page.wait_for_selector(".standings li:has-text('ada')")
 
 
+async def test_large_cards_have_larger_indices_where_they_cannot_grow(server: Server, page: Page) -> None:
+    await open_table(page, server, "corner-stones")
+    size = "parseFloat(getComputedStyle(document.querySelector('.card.open .index')).fontSize)"
+    usual = await page.evaluate(size)
+    await page.click(".preferences summary")
+    await page.select_option("#preference-size", "large")
+    assert await page.evaluate(size) > 1.3 * usual
+
+
 @window(844, 390)
 async def test_cards_in_landscape_are_wider_than_30_px(server: Server, page: Page) -> None:
     await open_table(page, server, "gallery")
