@@ -67,12 +67,12 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),
+    ["Commitment", h("code", {}, header.commitment)],
   ];
   return h("details", { class: "terms" }, [
     h("summary", {}, short.filter(Boolean).join(" · ")),
     terms(rows),
     others,
-    h("details", { class: "seal" }, h("summary", {}, "Commitment"), h("code", {}, header.commitment)),
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
   ]);
 }

@@ -198,7 +198,7 @@ export class PlayPage extends TablePage {
     const wasCounting = this.isCounting;
     this.isCounting = (waitsMs ?? closingMs) !== null;
     if (this.isCounting || wasCounting) this.showNote(this.noteContent(view, this.table.board));
-    if (this.isCounting && !wasCounting) announce(this.notes.textContent ?? "");
+    if (this.isCounting && !wasCounting) announce(this.usualNote.textContent ?? "");
     if (view.stage === "running") {
       this.countdown.hidden = waitsMs === null;
       if (waitsMs !== null) this.countdown.textContent = String(Math.ceil(waitsMs / 1000));

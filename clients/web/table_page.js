@@ -13,9 +13,10 @@ export class TablePage {
   stockMove;
   isOver = false;
   playTones; // a function, where the page has a sound
-  notes = h("p", { class: "note" });
-  usualNote = /** @type {any[]} */ ([]);
-  flashing = 0; // the timer of a text in place of the usual note
+  usualNote = h("span", {});
+  flashed = h("strong", {}); // for a moment, in place of the usual note
+  notes = h("p", { class: "note" }, this.flashed, this.usualNote);
+  flashing = 0; // the timer
 
   /** Creates the table and its buttons. `play(move)` makes a move, as for Table; null if the user only watches.
    *  `question` is asked before a restart. */
@@ -72,7 +73,7 @@ export class TablePage {
     if (after.outcome === "won" && before.outcome !== "won") celebrate(this.playTones);
     const result = after.home === before.home ? "" : `; ${boardResult(this.table.game, after)}`;
     announce(after.outcome === "playing" ? `${change}${result}` : statusText(after));
-    if (this.notes.querySelector(".refused")) this.endFlash();
+    if (this.flashed.className === "refused") this.showFlash("", "");
   }
 
   onKey(event) {
@@ -87,24 +88,21 @@ export class TablePage {
 
   // The note: what to do or how the attempt ended, and for a moment a refusal or news in its place.
 
-  /** @param {any[]} content */
-  showNote(...content) {
-    this.usualNote = content;
-    if (!this.flashing) fill(this.notes, content);
+  showNote(content) {
+    fill(this.usualNote, content);
   }
 
   /** Shows a text in place of the note, and announces it. */
   flash(text, kind = "refused") {
     announce(text);
-    fill(this.notes, h("strong", { class: kind }, text));
+    this.showFlash(text, kind);
     clearTimeout(this.flashing);
-    this.flashing = setTimeout(() => this.endFlash(), FLASH_MS);
+    this.flashing = setTimeout(() => this.showFlash("", ""), FLASH_MS);
   }
 
-  endFlash() {
-    clearTimeout(this.flashing);
-    this.flashing = 0;
-    fill(this.notes, this.usualNote);
+  showFlash(text, kind) {
+    this.flashed.textContent = text;
+    this.flashed.className = kind;
   }
 
   /** What to do or how the attempt ended, and facts. */
