@@ -181,7 +181,7 @@ export async function isOutdated() {
 export const loadModule = (path) => import(path).catch(({ message }) => failLoading(message));
 
 /** Creates a part of the page that opens. Whenever it does, `load()` returns its content. */
-export function loadedDetails(title, load, attributes = {}) {
+export function lazyDetails(title, load, attributes = {}) {
   const content = h("div", {}, "Loading…");
   const onProblem = ({ message }) => fill(content, `${message} Trying again…`);
   const ontoggle = async () => details.open && fill(content, await keepTrying(load, onProblem));

@@ -1,6 +1,6 @@
 // The front page: play now, race a friend, the deal of the day, the games, and open, running and finished races.
 
-import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, loadedDetails, loadModule } from "./api.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, lazyDetails, loadModule } from "./api.js";
 import { calendar, daysPlayed, featured } from "./calendar.js";
 import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
 import { createRace, playNow, shortRace, SOLO } from "./opening.js";
@@ -91,7 +91,7 @@ export class HomePage {
       this.custom ??= new CustomRace(this.games, { settings });
       return this.custom.element;
     };
-    return loadedDetails("Custom race", load, { class: "panel custom", open: "game" in settings });
+    return lazyDetails("Custom race", load, { class: "panel custom", open: "game" in settings });
   }
 
   // The lists.

@@ -1,6 +1,6 @@
 // Before a race: the invitation and the lobby.
 
-import { fetchAwaySeconds, loadedDetails, loadModule } from "./api.js";
+import { fetchAwaySeconds, lazyDetails, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
@@ -186,7 +186,7 @@ export class LobbyPage {
       const players = [...displayNames(connection.standings)];
       return new CustomRace(games, { header, players, ahead: connection.view.head_start, change }).element;
     };
-    return loadedDetails("Change the game or the options", load);
+    return lazyDetails("Change the game or the options", load);
   }
 
   /** A button with which the host removes a player, or null. */
