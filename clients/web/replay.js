@@ -89,7 +89,7 @@ export class ReplayPage {
   }
 
   build(main) {
-    fillHeader(h("span", { class: "what" }, `${this.game.title} · ${this.raceId}`));
+    fillHeader(h("span", { class: "what" }, `${this.game.title} · replay`));
     this.boards = new Boards(this.game);
     this.tables = this.boards.element;
     this.slider = h("input", {

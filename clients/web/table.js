@@ -109,7 +109,6 @@ export class Table {
       cards.length >= open ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
       shown.map((card, position) => cardElement(card, { position, open: position >= shown.length - open, simple: this.simple })),
       covered > 0 ? h("small", { class: "count", "aria-hidden": "true" }, hidden ? cards.length : `+${covered}`) : null,
-      h("small", { class: "name", "aria-hidden": "true" }, place),
     );
   }
 
