@@ -166,6 +166,16 @@ export function dialog(heading, ...content) {
   return element;
 }
 
+/** A button with a sign, and the drawer that it opens. */
+export function drawer(sign, name, ...content) {
+  const id = name.toLowerCase();
+  const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
+  return [
+    h("button", attributes, sign),
+    h("div", { id, class: "drawer", popover: "", role: "dialog", "aria-label": name }, h("h2", {}, name), content),
+  ];
+}
+
 /** Asks in a dialog before an action. `verb` is the text of the button that calls it. */
 export function confirmAction(question, action, verb) {
   const no = h("button", { value: "no", autofocus: true }, "Cancel");

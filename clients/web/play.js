@@ -2,7 +2,7 @@
 
 import { attempt } from "./api.js";
 import { Boards, visibleTables } from "./boards.js";
-import { announce, button, confirmAction, fill, h, hint, motionIsOff } from "./dom.js";
+import { announce, button, confirmAction, drawer, fill, h, hint, motionIsOff } from "./dom.js";
 import {
   achieved,
   advice,
@@ -78,12 +78,12 @@ export class PlayPage extends TablePage {
       Standings: () => this.describeStandings(),
     });
     const actions = this.racing ? [this.restartButton, this.resignButton] : null;
-    const drawer = this.drawer("☺\ufe0e", "Reactions", reactions.element);
-    [this.reactionsOpener] = drawer;
+    const reacting = drawer("☺\ufe0e", "Reactions", reactions.element);
+    [this.reactionsOpener] = reacting;
     return h("div", { class: "tools" }, [
-      drawer,
+      reacting,
       this.rulesDrawer(game),
-      this.drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
+      drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
     ]);
   }
 

@@ -1,6 +1,6 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { attempt, fetchAsGuest, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { attempt, fetchDaily, fetchJson, fetchOwn, fetchText } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { showAnalysis, showPar } from "./computer.js";
 import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, select, sleep } from "./dom.js";
@@ -215,9 +215,8 @@ export class ResultsPage {
   /** Says so if the user has never solved a deal of this game before, or not as fast. */
   async showBest(mine) {
     const { header, game } = this.page;
-    if (!this.hasJustEnded || mine?.outcome !== "won" || !guest()) return;
-    const found = await attempt(() => fetchAsGuest(`/players/${guest().player}`));
-    const best = found?.scores.games.find((each) => each.game === header.game);
+    if (!this.hasJustEnded || mine?.outcome !== "won") return;
+    const best = (await fetchOwn())?.scores.games.find((each) => each.game === header.game);
     if (!best || best.best_ms === null || mine.ms > best.best_ms) return;
     fill(this.praise, best.solved > 1 ? `New best: your fastest ${game.title}!` : `Your first solved ${game.title}!`);
   }

@@ -2,7 +2,7 @@
 
 import { attempt, loadModule } from "./api.js";
 import { celebrate } from "./celebration.js";
-import { actionOf, announce, button, confirmAction, fill, h } from "./dom.js";
+import { actionOf, announce, button, confirmAction, drawer, fill, h } from "./dom.js";
 import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
 import { Table } from "./table.js";
 
@@ -113,24 +113,14 @@ export class TablePage {
 
   // What only some users need, in drawers over the table.
 
-  /** A button with a sign, and the drawer that it opens. */
-  drawer(sign, name, ...content) {
-    const id = name.toLowerCase();
-    const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
-    return [
-      h("button", attributes, sign),
-      h("div", { id, class: "drawer", popover: "", role: "dialog", "aria-label": name }, h("h2", {}, name), content),
-    ];
-  }
-
   /** The drawer with the rules, which it loads when it is opened. */
   rulesDrawer(game) {
     const text = h("div", { class: "rules" }, h("ol", {}, (game.how ?? []).map((line) => h("li", {}, line))));
     const link = h("a", { href: `/rules/${game.slug}`, target: "_blank" }, "All rules, with pictures");
-    const [opener, drawer] = this.drawer("?", "Rules", text, h("p", {}, link));
+    const rules = drawer("?", "Rules", text, h("p", {}, link));
     const load = async () => fill(text, await (await loadModule("./rules.js")).mainRules(game));
-    drawer.addEventListener("toggle", () => attempt(load), { once: true });
-    return [opener, drawer];
+    rules[1].addEventListener("toggle", () => attempt(load), { once: true });
+    return rules;
   }
 
   /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return. */

@@ -242,7 +242,7 @@ async def test_spectator_can_hide_the_progress_of_racers(server: Server, page: P
         await page.goto(f"{server.url}/r/{race_id}")
         await page.wait_for_selector("text=You are watching")
         await page.locator(".standings progress").wait_for(state="visible")
-        await page.click(".preferences summary")
+        await page.click(".preferences > button")
         await page.uncheck("#preference-rivals")
         await page.locator(".standings progress").wait_for(state="hidden")
 

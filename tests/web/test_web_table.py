@@ -178,7 +178,7 @@ async def test_large_cards_have_larger_indices_where_they_cannot_grow(server: Se
     await open_table(page, server, "corner-stones")
     size = "parseFloat(getComputedStyle(document.querySelector('.card.open .index')).fontSize)"
     usual = await page.evaluate(size)
-    await page.click(".preferences summary")
+    await page.click(".preferences > button")
     await page.select_option("#preference-size", "large")
     assert await page.evaluate(size) > 1.3 * usual
 
@@ -294,7 +294,7 @@ async def test_win_is_celebrated_without_motion_by_a_picture_and_not_if_it_is_of
             await page.add_init_script(f"({record})()")
             moves = WINS["the-edge"]["moves"]
             await start_after(page, server, solo(server, "the-edge"), moves[:-1])
-            await page.click(".preferences summary")
+            await page.click(".preferences > button")
             for name in turned_off:
                 await page.uncheck(f"#preference-{name}")
             await page.keyboard.press("Escape")
@@ -316,7 +316,7 @@ async def test_cards_and_buttons_follow_the_preferences(server: Server, page: Pa
     left = "document.querySelector('.keys').getBoundingClientRect().left"
     await open_table(page, server, "corners")
     normal, right = await page.evaluate(width), await page.evaluate(left)
-    await page.click(".preferences summary")
+    await page.click(".preferences > button")
     await page.select_option("#preference-size", "large")
     await page.select_option("#preference-hand", "left")
     assert await page.evaluate(width) > normal
