@@ -168,7 +168,7 @@ export function dialog(heading, ...content) {
 
 /** A button with a sign, and the drawer that it opens. */
 export function drawer(sign, name, ...content) {
-  const id = name.toLowerCase();
+  const id = name.toLowerCase().replace(" ", "-");
   const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
   return [
     h("button", attributes, sign),

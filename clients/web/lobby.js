@@ -2,7 +2,7 @@
 
 import { fetchAwaySeconds, lazyDetails, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
+import { button, confirmAction, copyText, drawer, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
@@ -100,7 +100,7 @@ export class LobbyPage {
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
     this.hostLine = h("p", { class: "hint" });
     this.notify = h("span", {}, notifyButton());
-    const [invite, showLink] = invitingButtons(raceId, game.title);
+    const [invite, code] = invitingButtons(raceId, game.title);
     this.invite = invite;
     this.addFriend = button("+ friend", () => this.invite.click(), { class: "seat" });
     this.practiseButton = button("Practise while you wait", () => page.run("practise", () => this.practise()), { class: "back" });
@@ -115,7 +115,7 @@ export class LobbyPage {
         this.joinButton,
         this.readyButton,
         this.startButton,
-        h("div", { class: "row share" }, this.invite, showLink),
+        h("div", { class: "row share" }, this.invite, code),
         h("div", { class: "row" }, this.practiseButton, this.notify, this.leaveButton),
       ]),
       this.table,
@@ -230,26 +230,19 @@ export class LobbyPage {
   }
 }
 
-/** A button that shares the link to a race, or copies it, and one that shows it, also as a QR code for people in the same
+/** A button that shares the link to a race, or copies it, and a drawer with the link as a QR code for people in the same
  *  room. */
 function invitingButtons(raceId, title) {
   const link = `${location.origin}${ROOT}/r/${raceId}`;
   const copy = () => copyText(link, "Link copied.");
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
-  const show = () => {
-    const src = `/api/v1/races/${raceId}/qr.svg`;
-    const onfocus = (event) => event.target.select();
-    const close = h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close"));
-    dialog(
-      h("h2", {}, "Invite friends"),
-      h("img", { class: "qr", src, alt: "The link as a QR code", width: "224", height: "224" }),
-      h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
-      h("div", { class: "row" }, button("Copy link", copy), close),
-    );
-  };
-  const canShare = Boolean(navigator.share);
-  return [
-    canShare ? button("Share the link", share, { class: "big" }) : button("Copy link", copy, { class: "big" }),
-    button("▦", show, { class: "icon", "aria-label": "Show the link as a QR code", title: "QR code" }),
-  ];
+  const image = { class: "qr", loading: "lazy", src: `/api/v1/races/${raceId}/qr.svg`, width: "224", height: "224" };
+  const onfocus = (event) => event.target.select();
+  const code = drawer("▦", "QR code", [
+    h("img", { ...image, alt: "The link as a QR code" }),
+    h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
+    button("Copy link", copy),
+  ]);
+  const [text, invite] = Boolean(navigator.share) ? ["Share the link", share] : ["Copy link", copy];
+  return [button(text, invite, { class: "big" }), code];
 }

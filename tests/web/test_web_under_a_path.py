@@ -85,7 +85,7 @@ async def test_race_opened_under_a_path_has_its_link(server: Server, page: Page)
     await page.wait_for_url(f"{server.url}/r/*")
     await page.click("button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == page.url
-    await page.click("button[aria-label='Show the link as a QR code']")
+    await page.click("button[aria-label='QR code']")
     await wait_until(page, "document.querySelector('img.qr').naturalWidth > 0")
 
 
