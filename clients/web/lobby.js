@@ -243,6 +243,7 @@ function invitingButtons(raceId, title) {
     h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
     button("Copy link", copy),
   ]);
-  const [text, invite] = Boolean(navigator.share) ? ["Share the link", share] : ["Copy link", copy];
+  const canShare = Boolean(navigator.share);
+  const [text, invite] = canShare ? ["Share the link", share] : ["Copy link", copy];
   return [button(text, invite, { class: "big" }), code];
 }
