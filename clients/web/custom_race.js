@@ -17,8 +17,7 @@ export class CustomRace {
     this.games = games;
     this.header = header;
     this.problem = refusalText();
-    this.ahead = labelled("Head start for", select({ id: "ahead" }, [["", "nobody"], ...players], ahead));
-    this.element = this.createForm(change);
+    this.element = this.createForm(change, [["", "nobody"], ...players], ahead);
     this.setFields(settings);
     this.updateForm();
     this.setFields(settings); // those of the game, too
@@ -33,7 +32,7 @@ export class CustomRace {
     }
   }
 
-  createForm(change) {
+  createForm(change, players, ahead) {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
     const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
     const onchange = () => this.updateForm();
@@ -53,7 +52,10 @@ export class CustomRace {
       this.variants,
       box("Undo", "undo", true),
     ]);
-    const handicap = this.header && !this.header.daily ? [this.ahead, number("Seconds ahead", "seconds", { min: "1", max: "600" })] : null;
+    const handicap = [
+      labelled("Head start for", select({ id: "ahead" }, players, ahead)),
+      number("Seconds ahead", "seconds", { min: "1", max: "600" }),
+    ];
     const others = [
       number("Maximum racers", "max_racers", { min: "1", max: "32", placeholder: "8" }),
       labelled("Match", select({ id: "best_of" }, Object.entries(MATCHES))),
@@ -66,7 +68,7 @@ export class CustomRace {
     return form(submit, {}, [
       h("div", { class: "options" }, deal, this.difficulty, this.seedField),
       this.raceOptions,
-      h("div", { class: "options" }, others, handicap),
+      h("div", { class: "options" }, others, this.header && !this.header.daily && handicap),
       h("div", { class: "row" }, create, alone),
       this.problem,
     ]);

@@ -162,9 +162,14 @@ export const countsText = (game, result) =>
 /** The title of a game, or the name that a newer server calls it by. */
 export const gameTitle = (games, slug) => games.get(slug)?.title ?? slug;
 
-/** Who wants a rematch of a race, and with which game if that is another one. */
-export const rematchWish = ({ by, game }, before, games) =>
-  `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
+/** What a player with the name `own` should know about the rematch of a race with the game `before`: who wants it, with
+ *  which game if that is another one, who is in, and for whom it waits. */
+export function rematchText({ by, game, stage = "open", players = [], awaited = [] }, before, games, own) {
+  if (stage === "countdown" || stage === "running") return "The rematch has started.";
+  const wish = `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
+  const names = awaited.map((name) => (name === own ? "you" : name)).join(", ");
+  return [wish, players.length && `In: ${players.join(", ")}.`, names && `Waiting for ${names}…`].filter(Boolean).join(" ");
+}
 
 /** When a rematch starts that is open for `left` ms, if that is decided. */
 export const rematchStart = (left) => (left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`);

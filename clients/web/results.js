@@ -15,7 +15,7 @@ import {
   formatTime,
   headStartText,
   rematchStart,
-  rematchWish,
+  rematchText,
   resultText,
 } from "./phrases.js";
 import { showReport } from "./reports.js";
@@ -57,14 +57,11 @@ export class ResultsPage {
     if (!this.again || !next) return;
     const isNews = next.race !== this.next?.race;
     this.next = next;
-    const { stage = "open", players = [], awaited = [] } = next;
+    const { stage = "open" } = next;
     const isOpen = stage === "open";
     const hasStarted = stage === "countdown" || stage === "running";
-    const wish = hasStarted ? "The rematch has started." : rematchWish(next, header.game, games);
-    const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
-    const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
-    const who = isOpen && players.length ? ` In: ${players.join(", ")}.${waiting}` : "";
-    fill(this.wish, isOpen || hasStarted ? wish + who : "");
+    const wish = rematchText(next, header.game, games, connection.mine?.name);
+    fill(this.wish, isOpen || hasStarted ? wish : "");
     this.canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
     const follow = this.canOnlyWatch ? "Watch the rematch" : "Rematch";
     this.again.textContent = isOpen ? "Join the rematch" : follow;
