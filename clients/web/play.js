@@ -17,7 +17,7 @@ import {
   ordinal,
   statusText,
 } from "./phrases.js";
-import { showGhosts, showWatching, StandingsList, Strip } from "./standings.js";
+import { GhostList, showWatching, StandingsList, Strip } from "./standings.js";
 import { preferences } from "./storage.js";
 import { TablePage } from "./table_page.js";
 
@@ -50,7 +50,7 @@ export class PlayPage extends TablePage {
       plain: new StandingsList(game, { symbols }),
       choosing: new StandingsList(game, { choose: (seat) => this.chooseTable(seat), symbols }),
     };
-    this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
+    this.ghosts = new GhostList(game);
     this.watching = h("p", { class: "watching", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
@@ -105,12 +105,12 @@ export class PlayPage extends TablePage {
       document.title = `${board ? `${boardResult(game, board, { short: true })} ` : ""}${game.title} · Same Deal`;
     const isPlaying = this.racing && !connection.mine?.done;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
-    if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts, this.watching);
+    if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts.element, this.watching);
     this.element.classList.toggle("playing", isPlaying);
     this.keys.hidden = !isPlaying;
     this.reactionsOpener.hidden = this.page.reactions.element.hidden;
     this.element.classList.toggle("blind", view.stage === "running" && !this.racing && !board && !showsAll); // the standings are all there is to see
-    showGhosts(this.ghosts, connection.ghosts, game);
+    this.ghosts.show(connection.ghosts);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     this.strip.show(connection.standings, view.seat, `Standings: ${this.describeStandings()}`);

@@ -3,7 +3,7 @@
 import { attempt, fetchDaily, fetchJson, fetchOwn, fetchText } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { showAnalysis, showPar } from "./computer.js";
-import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, select, sleep } from "./dom.js";
+import { actionOf, announce, button, copyText, fill, h, homeLink, list, nameText, notice, playerLink, select, sleep } from "./dom.js";
 import { showEvening } from "./evening.js";
 import { dealLine, matchHeadline, resultHeadline } from "./headlines.js";
 import { openRace } from "./opening.js";
@@ -20,7 +20,7 @@ import {
 } from "./phrases.js";
 import { showReport } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
-import { podium, showGhosts, StandingsList } from "./standings.js";
+import { GhostList, podium, StandingsList } from "./standings.js";
 import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
 import { positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
@@ -132,9 +132,7 @@ export class ResultsPage {
     this.evening = h("section", { "aria-label": "This evening" });
     this.replay = h("a", { href: `/replay/${raceId}` }, "Watch the replay");
     this.list = new StandingsList(game, { symbols: this.page.reactions.symbols });
-    const list = this.list.show(standings, { mine: view.seat });
-    const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
-    showGhosts(ghosts, connection.ghosts, game);
+    const ghosts = new GhostList(game).show(connection.ghosts);
     const others = standings.filter(({ seat }) => seat !== view.seat);
     const report = () => showReport(raceId, others, displayNames(standings));
     const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
@@ -163,7 +161,7 @@ export class ResultsPage {
         this.replay,
         this.dealRow,
         this.proof,
-        row("Scores", list, ghosts, this.evening, own),
+        row("Scores", this.list.show(standings, { mine: view.seat }), ghosts, this.evening, own),
         guest() && others.length ? button("Report a player", report) : null,
       ]),
     ];
@@ -237,13 +235,12 @@ export class ResultsPage {
       const text = `${result.bot ? " (bot)" : ""}: ${resultText(this.page.game, result)}`;
       return h("li", { class: isOwn(result) ? "own" : false }, `${result.place}. `, nameText(result.name), text);
     };
-    const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
     const repeated = mine && yours && yours.race !== this.page.raceId;
     fill(
       this.today,
       h("h2", {}, `Deal of the day, ${date}`),
       repeated ? h("p", { class: "counts" }, countsText(this.page.game, yours)) : null,
-      rows,
+      list(results.map(row), "No results yet."),
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
     if (stage === "revealed") return false;

@@ -54,10 +54,11 @@ export class StandingsList {
     const { done, bot, place } = standing;
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
-    row.place.textContent = racing && visible ? `${place}.` : "";
+    row.place.textContent = racing && visible && place ? `${place}.` : "";
     const player = row.button ? undefined : this.players.get(standing.seat);
     const text = h("span", { class: "text" }, player ? playerLink(player, name) : nameText(name));
-    fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, bot ? botTag(standing.level) : null);
+    const tags = [bot && botTag(standing.level), standing.isGhost && tag("ghost")];
+    fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, tags);
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
@@ -71,6 +72,19 @@ export class StandingsList {
     row.action?.remove();
     row.action = action;
     if (action) row.item.append(action);
+  }
+}
+
+/** A list of the ghosts of a race, which is hidden if there are none. They have no place in the standings. */
+export class GhostList extends StandingsList {
+  constructor(game) {
+    super(game);
+    this.element = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
+  }
+
+  show(ghosts) {
+    this.element.hidden = !ghosts.length || !preferences().rivals;
+    return super.show(ghosts.map((ghost, seat) => ({ ...ghost, seat, place: null, isGhost: true })));
   }
 }
 
@@ -121,24 +135,6 @@ export function showClock(element, left, stage) {
 
 /** A bar is full once the deal is solved, whatever the number of cards. */
 const barOf = ({ outcome, home, goal }) => ({ max: goal, value: outcome === "won" ? goal : home });
-
-/** Fills an element with the ghosts of a race, and hides it if there are none. Ghosts have no place in the standings. */
-export function showGhosts(element, ghosts, game) {
-  element.hidden = !ghosts.length || !preferences().rivals;
-  if (element.hidden) return;
-  const row = (ghost) => {
-    const { name, bot, outcome } = ghost;
-    const label = `Ghost ${name}: ${achieved(game, ghost)}`;
-    const text = h("span", { class: "text" }, nameText(name));
-    return h("li", {}, [
-      h("span", { class: "who" }, text, bot ? botTag() : null, tag("ghost")),
-      h("span", { class: "count" }, achieved(game, ghost, { short: true })),
-      h("progress", { ...barOf(ghost), "aria-label": label }),
-      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText(ghost)),
-    ]);
-  };
-  fill(element, ghosts.map(row));
-}
 
 /** Marks a bot, a server bot with its level, such as "expert bot". */
 export const botTag = (level) => tag(level ? h("span", { class: "level" }, `${level} `) : null, "bot");
