@@ -32,7 +32,6 @@ const LEAD_FLASH = { duration: 700, easing: "ease-out" };
 export class PlayPage extends TablePage {
   shownSeat; // the other racer whose table is shown
   isCounting = false; // whether a clock runs in the note
-  reactionsOpener; // the button that opens the reactions
 
   constructor(page) {
     super();
@@ -78,10 +77,8 @@ export class PlayPage extends TablePage {
       Standings: () => this.describeStandings(),
     });
     const actions = this.racing ? [this.restartButton, this.resignButton] : null;
-    const reacting = drawer("☺\ufe0e", "Reactions", reactions.element);
-    [this.reactionsOpener] = reacting;
     return h("div", { class: "tools" }, [
-      reacting,
+      drawer("☺\ufe0e", "Reactions", reactions.element),
       this.rulesDrawer(game),
       drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
     ]);
@@ -108,7 +105,6 @@ export class PlayPage extends TablePage {
     if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts.element, this.watching);
     this.element.classList.toggle("playing", isPlaying);
     this.keys.hidden = !isPlaying;
-    this.reactionsOpener.hidden = this.page.reactions.element.hidden;
     this.element.classList.toggle("blind", view.stage === "running" && !this.racing && !board && !showsAll); // the standings are all there is to see
     this.ghosts.show(connection.ghosts);
     showWatching(this.watching, connection.watching);
