@@ -9,18 +9,18 @@ const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 
 
 export class CustomRace {
   /** `settings` are values by the ids of fields. With the `header` of a race, the form shows what can change before its
-   *  countdown, also the head start of the seat `ahead`, one of `players` (pairs of a seat and a name), and calls
-   *  `change(request)`.
+   *  countdown, also a head start for one of `players` (pairs of a seat and a name), and calls `change(request)`.
    *  @param {Map<string, any>} games
-   *  @param {{ settings?: any, header?: any, players?: any[], ahead?: number, change?: (request: any) => any }} [race] */
-  constructor(games, { header = null, settings = header ? settingsOf(header) : {}, players = [], ahead, change } = {}) {
+   *  @param {{ settings?: any, header?: any, players?: any[], change?: (request: any) => any }} [race] */
+  constructor(games, { settings = {}, header = null, players = [], change } = {}) {
     this.games = games;
     this.header = header;
     this.problem = refusalText();
-    this.element = this.createForm(change, [["", "nobody"], ...players], ahead);
-    this.setFields(settings);
+    this.element = this.createForm(change, [["", "nobody"], ...players]);
+    const values = { ...(header && settingsOf(header)), ...settings };
+    this.setFields(values);
     this.updateForm();
-    this.setFields(settings); // those of the game, too
+    this.setFields(values); // those of the game, too
   }
 
   setFields(settings) {
@@ -32,7 +32,7 @@ export class CustomRace {
     }
   }
 
-  createForm(change, players, ahead) {
+  createForm(change, players) {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
     const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
     const onchange = () => this.updateForm();
@@ -53,7 +53,7 @@ export class CustomRace {
       box("Undo", "undo", true),
     ]);
     const handicap = [
-      labelled("Head start for", select({ id: "ahead" }, players, ahead)),
+      labelled("Head start for", select({ id: "ahead" }, players)),
       number("Seconds ahead", "seconds", { min: "1", max: "600" }),
     ];
     const others = [

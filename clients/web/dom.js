@@ -43,7 +43,7 @@ export function fillOnce(element, children) {
 
 /** Whether the user prefers a page without animations. */
 export const motionIsOff = () =>
-  document.documentElement.dataset.motion === "off" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  document.documentElement.dataset.motion === "false" || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** A name chosen by a player, in its own writing direction. */
 export const nameText = (name) => h("bdi", { dir: "auto" }, name);

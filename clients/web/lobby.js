@@ -9,16 +9,17 @@ import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
 
-/** A form that calls `submit(name)`. */
-export const nameForm = (submit, ...content) =>
-  form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
+/** A form of some `kind` that calls `submit(name)`. */
+export const nameForm = (submit, kind, ...content) =>
+  form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: `card-form ${kind}` }, content);
 
 /** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
 export function invitation({ game, header }, view, { join, practise, watch, name }) {
   const { standings = [], host } = view;
   const ahead = headStartText({ header, connection: { view, standings } });
-  const form = nameForm(
+  return nameForm(
     join,
+    "invitation",
     h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
     h("div", { class: "lesson" }, [
       miniature(game, { moves: true }),
@@ -32,8 +33,6 @@ export function invitation({ game, header }, view, { join, practise, watch, name
       raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
     ]),
   );
-  form.classList.add("invitation");
-  return form;
 }
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
@@ -184,7 +183,8 @@ export class LobbyPage {
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
       const players = [...displayNames(connection.standings)];
-      return new CustomRace(games, { header, players, ahead: connection.view.head_start, change }).element;
+      const settings = { ahead: connection.view.head_start ?? "" };
+      return new CustomRace(games, { settings, header, players, change }).element;
     };
     return lazyDetails("Change the game or the options", load);
   }
@@ -205,13 +205,12 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
     if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
-    if (needsOthers && !this.isReady) return "Send the link to a friend, or add a bot.";
+    if (needsOthers) return "Send the link to a friend, or add a bot.";
     if (!this.isReady) return "The countdown starts when everyone is ready.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
     waiting.push(...(connection.view.awaited ?? []));
-    if (waiting.length) return `Waiting for ${waiting.join(", ")}…`;
-    return needsOthers ? "A race needs two players. Send the link to a friend, or add a bot." : "";
+    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : "";
   }
 
   async leave() {

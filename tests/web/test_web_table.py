@@ -107,6 +107,13 @@ async def test_cards_are_readable_at_every_size(slug: str, server: Server, page:
         await page.keyboard.press("Escape")
 
 
+OTHER_NOTE = """() => {
+    const [refusal, usual] = document.querySelector(".note").children;
+    refusal.className = refusal.textContent = "";
+    usual.textContent = "A note that takes two lines. ".repeat(2);
+}"""
+
+
 @pytest.mark.parametrize("slug", sorted(GAMES))
 @window(reduced_motion="reduce")
 async def test_nothing_shifts_during_a_turn(slug: str, server: Server, page: Page) -> None:
@@ -125,7 +132,7 @@ async def test_nothing_shifts_during_a_turn(slug: str, server: Server, page: Pag
             await page.keyboard.press("Escape")
         await attempt_illegal_move(page, slug)
         assert await boxes(page) == before, width
-        await page.evaluate("document.querySelector('.note').textContent = 'A note that takes two lines. '.repeat(2)")
+        await page.evaluate(OTHER_NOTE)
         assert await boxes(page) == before, width
 
 
