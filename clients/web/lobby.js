@@ -222,7 +222,6 @@ export class LobbyPage {
 
   join() {
     const { connection } = this.page;
-    this.page.isTrying = false;
     if (guest()) return this.page.start();
     connection.close();
     return this.page.invite(connection.view);

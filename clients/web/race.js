@@ -116,8 +116,9 @@ export class RacePage {
     });
   }
 
-  start({ watch = false, name = null } = {}) {
+  start({ watch = false, name = null, trying = false } = {}) {
     const isFirst = !this.connection;
+    this.isTrying = trying;
     this.connection?.close();
     this.panel = null;
     this.previous = null;
@@ -134,10 +135,7 @@ export class RacePage {
     const join = (chosen) => this.start({ name: chosen === guest()?.name ? null : chosen }); // null: the known one
     const show = maxRacers(this.header) === 1 ? this.soloStart : invitation;
     const watch = () => this.start({ watch: true });
-    const practise = () => {
-      this.isTrying = true;
-      watch();
-    };
+    const practise = () => this.start({ watch: true, trying: true });
     fill(this.main, show(this, view, { join, practise, watch, name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
