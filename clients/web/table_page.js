@@ -14,7 +14,7 @@ export class TablePage {
   isOver = false;
   playTones; // a function, where the page has a sound
   usualNote = h("span", {});
-  flashed = h("strong", {}); // for a moment, in place of the usual note
+  flashed = h("b", {}); // for a moment, in place of the usual note
   notes = h("p", { class: "note" }, this.flashed, this.usualNote);
   flashing = 0; // the timer
 
