@@ -205,12 +205,12 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
     if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
-    if (needsOthers) return "Send the link to a friend, or add a bot.";
-    if (!this.isReady) return "The countdown starts when everyone is ready.";
+    const invites = needsOthers ? "Send the link to a friend, or add a bot." : "";
+    if (!this.isReady) return invites || "The countdown starts when everyone is ready.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
     waiting.push(...(connection.view.awaited ?? []));
-    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : "";
+    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : invites;
   }
 
   async leave() {
