@@ -1,6 +1,6 @@
 // Requests to the server's HTTP API.
 
-import { sleep, sleepUntilAwake } from "./dom.js";
+import { fill, h, sleep, sleepUntilAwake } from "./dom.js";
 import { ROOT } from "./root.js";
 import { guest, store, stored } from "./storage.js";
 
@@ -179,6 +179,15 @@ export async function isOutdated() {
 
 /** Loads a module of the page that only some visitors need. Throws ApiError. */
 export const loadModule = (path) => import(path).catch(({ message }) => failLoading(message));
+
+/** Creates a part of the page that opens. Whenever it does, `load()` returns its content. */
+export function lazyDetails(title, load, attributes = {}) {
+  const content = h("div", {}, "Loading…");
+  const onProblem = ({ message }) => fill(content, `${message} Trying again…`);
+  const ontoggle = async () => details.open && fill(content, await keepTrying(load, onProblem));
+  const details = h("details", { ...attributes, ontoggle }, h("summary", {}, title), content);
+  return details;
+}
 
 /** Throws the ApiError for a part of the page that could not be loaded: it may load later, unless the server has another
  *  version of it. */

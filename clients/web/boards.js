@@ -36,15 +36,15 @@ export class Boards {
 
   /** Chooses how many tables are next to each other, so that they are as large as possible. */
   arrange() {
-    const { clientWidth, clientHeight, style } = this.element;
-    const count = this.element.childElementCount;
-    const [wide, high] = this.figures.values().next().value?.table.extent ?? [1, 1];
+    const { clientWidth, clientHeight, childElementCount: count, style } = this.element;
+    const { offsetWidth, offsetHeight } = this.figures.values().next().value?.table.element ?? this.element;
+    const downOf = (across) => Math.ceil(count / across);
     const sizeOf = (across) =>
-      Math.min(clientWidth / across / wide, (clientHeight / Math.ceil(count / across) - CAPTION_PX) / high);
-    const choices = Array.from({ length: count }, (_, index) => index + 1);
-    const across = choices.reduce((best, each) => (sizeOf(each) > sizeOf(best) ? each : best), 1);
+      Math.min(clientWidth / across / offsetWidth, (clientHeight / downOf(across) - CAPTION_PX) / offsetHeight);
+    let across = 1;
+    for (let more = 2; more <= count; more += 1) if (sizeOf(more) > sizeOf(across)) across = more;
     style.setProperty("--across", String(across));
-    style.setProperty("--down", String(Math.ceil(count / across) || 1));
+    style.setProperty("--down", String(downOf(across)));
   }
 }
 

@@ -30,9 +30,5 @@ export function calendar(last, { played = [], shown = null } = {}) {
     };
     return h("li", {}, h("a", attributes, Number(date.slice(-2))));
   };
-  const heads = days.slice(0, 7).map((date) => new Date(date).toLocaleDateString([], { weekday: "narrow", timeZone: "UTC" }));
-  return h("nav", { "aria-label": "Calendar" }, [
-    h("div", { class: "calendar", "aria-hidden": "true" }, heads.map((day) => h("span", {}, day))),
-    h("ol", { class: "calendar" }, days.map(link)),
-  ]);
+  return h("nav", { "aria-label": "Calendar" }, h("ol", { class: "calendar" }, days.map(link)));
 }

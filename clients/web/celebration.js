@@ -5,7 +5,6 @@ import { h, motionIsOff, sleep } from "./dom.js";
 import { preferences } from "./storage.js";
 
 const CARDS = "AS KH QC JD TS AH KC QD JS TH AC KD QS JH TC AD KS QH".split(" ");
-const FAN = ["TS", "JH", "QC", "KD", "AS"];
 const TUNE_HZ = [523, 659, 784, 1047];
 const VIBRATION_MS = [60, 40, 60, 40, 160];
 const DELAY_MS = 80;
@@ -21,7 +20,7 @@ export async function celebrate(play) {
   if (sound) play?.(TUNE_HZ);
   if (vibration) navigator.vibrate?.(VIBRATION_MS);
   const isStill = motionIsOff();
-  const cards = (isStill ? FAN : CARDS).map((card, position) => cardElement(card, { position }));
+  const cards = CARDS.slice(0, isStill ? 5 : undefined).map((card, position) => cardElement(card, { position }));
   const layer = h("div", { class: `celebration ${isStill ? "still" : ""}`, "aria-hidden": "true" }, cards);
   document.body.append(layer);
   if (isStill) await sleep(STILL_MS);

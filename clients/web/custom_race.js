@@ -9,28 +9,30 @@ const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 
 
 export class CustomRace {
   /** `settings` are values by the ids of fields. With the `header` of a race, the form shows what can change before its
-   *  countdown, also the head start of the seat `ahead`, one of `players` (pairs of a seat and a name), and calls
-   *  `change(request)`.
+   *  countdown, also a head start for one of `players` (pairs of a seat and a name), and calls `change(request)`.
    *  @param {Map<string, any>} games
-   *  @param {{ settings?: any, header?: any, players?: any[], ahead?: number, change?: (request: any) => any }} [race] */
-  constructor(games, { header = null, settings = header ? settingsOf(header) : {}, players = [], ahead, change } = {}) {
+   *  @param {{ settings?: any, header?: any, players?: any[], change?: (request: any) => any }} [race] */
+  constructor(games, { settings = {}, header = null, players = [], change } = {}) {
     this.games = games;
     this.header = header;
     this.problem = refusalText();
-    this.ahead = labelled("Head start for", select({ id: "ahead" }, [["", "nobody"], ...players], ahead));
-    this.element = this.createForm(change);
+    this.element = this.createForm(change, [["", "nobody"], ...players]);
+    const values = { ...(header && settingsOf(header)), ...settings };
+    this.setFields(values);
+    this.updateForm();
+    this.setFields(values); // those of the game, too
+  }
+
+  setFields(settings) {
     for (const [name, value] of Object.entries(settings)) {
       const field = this.element.elements[name];
       if (field?.type === "checkbox") field.checked = String(value) === "true";
       else if (field) field.value = value;
+      if (field?.selectedIndex < 0) field.selectedIndex = 0; // such as for the usual filter, which is not listed
     }
-    this.updateForm();
-    if (!this.filter || !settings.filter) return;
-    this.filter.value = settings.filter;
-    this.filter.value ||= ""; // the usual one is not listed
   }
 
-  createForm(change) {
+  createForm(change, players) {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
     const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
     const onchange = () => this.updateForm();
@@ -50,7 +52,10 @@ export class CustomRace {
       this.variants,
       box("Undo", "undo", true),
     ]);
-    const handicap = this.header && !this.header.daily ? [this.ahead, number("Seconds ahead", "seconds", { min: "1", max: "600" })] : null;
+    const handicap = [
+      labelled("Head start for", select({ id: "ahead" }, players)),
+      number("Seconds ahead", "seconds", { min: "1", max: "600" }),
+    ];
     const others = [
       number("Maximum racers", "max_racers", { min: "1", max: "32", placeholder: "8" }),
       labelled("Match", select({ id: "best_of" }, Object.entries(MATCHES))),
@@ -63,7 +68,7 @@ export class CustomRace {
     return form(submit, {}, [
       h("div", { class: "options" }, deal, this.difficulty, this.seedField),
       this.raceOptions,
-      h("div", { class: "options" }, others, handicap),
+      h("div", { class: "options" }, others, this.header && !this.header.daily && handicap),
       h("div", { class: "row" }, create, alone),
       this.problem,
     ]);

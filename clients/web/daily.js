@@ -77,13 +77,9 @@ export class DailyPage {
   /** Links to the days around this one. */
   archive(own) {
     const newest = Math.min(Date.parse(this.today), Date.parse(this.date) + WEEK_MS);
+    const days = calendar(dateOf(newest), { played: daysPlayed(own?.races ?? []), shown: this.date });
     const today = this.date === this.today ? null : h("p", {}, h("a", { href: "/daily" }, "Today’s deals"));
-    const played = daysPlayed(own?.races ?? []);
-    return h("section", { class: "panel", "aria-label": "Earlier days" }, [
-      h("h2", {}, "Earlier days"),
-      calendar(dateOf(newest), { played, shown: this.date }),
-      today,
-    ]);
+    return h("section", { class: "panel", "aria-label": "Earlier days" }, h("h2", {}, "Earlier days"), days, today);
   }
 }
 

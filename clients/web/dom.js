@@ -43,7 +43,7 @@ export function fillOnce(element, children) {
 
 /** Whether the user prefers a page without animations. */
 export const motionIsOff = () =>
-  document.documentElement.dataset.motion === "off" || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  document.documentElement.dataset.motion === "false" || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** A name chosen by a player, in its own writing direction. */
 export const nameText = (name) => h("bdi", { dir: "auto" }, name);
@@ -164,6 +164,16 @@ export function dialog(heading, ...content) {
   document.body.append(element);
   element.showModal();
   return element;
+}
+
+/** A button with a sign, and the drawer that it opens. */
+export function drawer(sign, name, ...content) {
+  const id = name.toLowerCase().replace(" ", "-");
+  const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
+  return [
+    h("button", attributes, sign),
+    h("div", { id, class: "drawer", popover: "", role: "dialog", "aria-label": name }, h("h2", {}, name), content),
+  ];
 }
 
 /** Asks in a dialog before an action. `verb` is the text of the button that calls it. */

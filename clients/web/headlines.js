@@ -1,6 +1,6 @@
 // Headlines of finished races and matches. samedeal/share/headlines.py has the same functions with the same results.
 
-import { achieved, capitalized, displayNames, duration, ordinal, pointsText } from "./phrases.js";
+import { achieved, capitalized, displayNames, duration, ordinal, pointsText, resultText } from "./phrases.js";
 
 /** The result of a finished race in a sentence, for the racer in a seat or, without one, for a spectator: "You beat Ben
  *  and 2 others!", "2nd of 3, behind Ada", "Ada won, ahead of Ben"; for a racer without rivals, the result on the deal. */
@@ -24,9 +24,8 @@ export function resultHeadline(standings, seat, game) {
 
 /** A racer's result on the deal, for below the headline: "Deal: not solved, 15 of 52". */
 export function dealLine(standing, game) {
-  if (standing.outcome === "won") return `Deal: solved in ${duration(standing.ms)}`;
-  const result = achieved(game, standing);
-  return game?.counted === "left" ? `Deal: ${result}` : `Deal: not solved, ${result}`;
+  const isUnsolved = standing.outcome !== "won" && game?.counted !== "left";
+  return `Deal: ${isUnsolved ? "not solved, " : ""}${resultText(game, standing)}`;
 }
 
 /** How a match stands after a race: "You win the match 2 : 1", "Match: Ada leads 1 : 0"; empty without a match, once it

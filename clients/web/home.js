@@ -1,6 +1,6 @@
 // The front page: play now, race a friend, the deal of the day, the games, and open, running and finished races.
 
-import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, keepTrying, loadModule } from "./api.js";
+import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, lazyDetails, loadModule } from "./api.js";
 import { calendar, daysPlayed, featured } from "./calendar.js";
 import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
 import { createRace, playNow, shortRace, SOLO } from "./opening.js";
@@ -14,6 +14,7 @@ const MAX_NAMES = 3;
 
 export class HomePage {
   games;
+  custom; // the form for a custom race, once it is opened
   lists = { open: list([]), running: list([]), results: list([]) };
 
   async open(main) {
@@ -83,19 +84,14 @@ export class HomePage {
     return form(join, { class: "beside-button" }, labelled("Name or link of a race", name), h("button", {}, "Join"));
   }
 
-  /** The form for a custom race, which is loaded when it is opened. */
   customRace() {
-    const loading = h("p", {}, "Loading…");
     const settings = Object.fromEntries(new URLSearchParams(location.search)); // such as ?game=corners&limit=5
-    const open = location.search !== "";
-    const details = h("details", { class: "panel custom", open }, h("summary", {}, "Custom race"), loading);
     const load = async () => {
-      const onProblem = ({ message }) => fill(loading, `${message} Trying again…`);
-      const { CustomRace } = await keepTrying(() => loadModule("./custom_race.js"), onProblem);
-      loading.replaceWith(new CustomRace(this.games, { settings }).element);
+      const { CustomRace } = await loadModule("./custom_race.js");
+      this.custom ??= new CustomRace(this.games, { settings });
+      return this.custom.element;
     };
-    details.addEventListener("toggle", load, { once: true });
-    return details;
+    return lazyDetails("Custom race", load, { class: "panel custom", open: "game" in settings });
   }
 
   // The lists.

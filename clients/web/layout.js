@@ -2,11 +2,7 @@
 
 import { h } from "./dom.js";
 
-const HANG = 2.2; // the height of a row of hanging piles, in cards
-const FAN_COLUMNS = 10; // how many cards are as wide as a table with fans
-
-/** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. Returns the width
- *  and the height of the table, in widths of a card. */
+/** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. */
 export function layOut(game, element, pile) {
   const fanned = new Set(game.fanned ?? []);
   const placeOrGap = (place) => (place === "." ? null : place);
@@ -40,8 +36,6 @@ export function layOut(game, element, pile) {
       element.append(placed);
     }
   }
-  const tall = rows.length + grid.filter(isHanging).length * (HANG - 1);
-  return [wide.some(Boolean) ? FAN_COLUMNS : columns, 1.4 * tall];
 }
 
 /** The first and last column of each place in a row. Fans extend over gaps, and share those between them. */

@@ -1,24 +1,25 @@
 // Before a race: the invitation and the lobby.
 
-import { fetchAwaySeconds, loadModule } from "./api.js";
+import { fetchAwaySeconds, lazyDetails, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, dialog, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
+import { button, confirmAction, copyText, drawer, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
 import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
 
-/** A form that calls `submit(name)`. */
-export const nameForm = (submit, ...content) =>
-  form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: "card-form" }, content);
+/** A form of some `kind` that calls `submit(name)`. */
+export const nameForm = (submit, kind, ...content) =>
+  form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: `card-form ${kind}` }, content);
 
 /** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
 export function invitation({ game, header }, view, { join, practise, watch, name }) {
   const { standings = [], host } = view;
   const ahead = headStartText({ header, connection: { view, standings } });
-  const form = nameForm(
+  return nameForm(
     join,
+    "invitation",
     h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
     h("div", { class: "lesson" }, [
       miniature(game, { moves: true }),
@@ -32,8 +33,6 @@ export function invitation({ game, header }, view, { join, practise, watch, name
       raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
     ]),
   );
-  form.classList.add("invitation");
-  return form;
 }
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
@@ -67,12 +66,12 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
     ...Object.entries(variant ?? {}).map(([name, value]) => [name, optionText(value)]),
+    ["Commitment", h("code", {}, header.commitment)],
   ];
   return h("details", { class: "terms" }, [
     h("summary", {}, short.filter(Boolean).join(" · ")),
     terms(rows),
     others,
-    h("details", { class: "seal" }, h("summary", {}, "Commitment"), h("code", {}, header.commitment)),
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),
   ]);
 }
@@ -100,7 +99,7 @@ export class LobbyPage {
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
     this.hostLine = h("p", { class: "hint" });
     this.notify = h("span", {}, notifyButton());
-    const [invite, showLink] = invitingButtons(raceId, game.title);
+    const [invite, code] = invitingButtons(raceId, game.title);
     this.invite = invite;
     this.addFriend = button("+ friend", () => this.invite.click(), { class: "seat" });
     this.practiseButton = button("Practise while you wait", () => page.run("practise", () => this.practise()), { class: "back" });
@@ -115,7 +114,7 @@ export class LobbyPage {
         this.joinButton,
         this.readyButton,
         this.startButton,
-        h("div", { class: "row share" }, this.invite, showLink),
+        h("div", { class: "row share" }, this.invite, code),
         h("div", { class: "row" }, this.practiseButton, this.notify, this.leaveButton),
       ]),
       this.table,
@@ -154,16 +153,11 @@ export class LobbyPage {
 
   /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
   async practise() {
-    this.page.isTrying = !this.practice;
-    if (this.practice) {
-      this.practice = null;
-      fill(this.table);
-    } else {
-      const { PracticePage } = await loadModule("./practice_page.js");
-      this.practice = new PracticePage();
-      await this.practice.openIn(this.table, this.page.game);
-    }
-    this.element.classList.toggle("practising", this.practice !== null);
+    const { PracticePage } = await loadModule("./practice_page.js");
+    this.practice = this.practice ? null : new PracticePage();
+    fill(this.table);
+    await this.practice?.openIn(this.table, this.page.game);
+    this.page.isTrying = this.element.classList.toggle("practising", this.practice !== null);
     this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }
@@ -181,22 +175,18 @@ export class LobbyPage {
     this.readyClock.textContent = left === null ? "" : text;
   }
 
-  /** For the host, the form that changes the game and the options, which is loaded when it is opened. */
+  /** For the host, the form that changes the game and the options. */
   changes() {
-    const { page } = this;
-    const { header, games, connection } = page;
+    const { header, games, connection } = this.page;
     if (!connection.isHost) return null;
-    const content = h("div");
-    const details = h("details", {}, h("summary", {}, "Change the game or the options"), content);
-    const change = (changes) => page.run("change", () => connection.change(changes));
+    const change = (changes) => this.page.run("change", () => connection.change(changes));
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
       const players = [...displayNames(connection.standings)];
-      const { head_start: ahead } = connection.view;
-      fill(content, new CustomRace(games, { header, players, ahead, change }).element);
+      const settings = { ahead: connection.view.head_start ?? "" };
+      return new CustomRace(games, { settings, header, players, change }).element;
     };
-    details.addEventListener("toggle", () => details.open && page.run("load", load));
-    return details;
+    return lazyDetails("Change the game or the options", load);
   }
 
   /** A button with which the host removes a player, or null. */
@@ -215,13 +205,12 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
     if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
-    if (needsOthers && !this.isReady) return "Send the link to a friend, or add a bot.";
-    if (!this.isReady) return "The countdown starts when everyone is ready.";
+    const invites = needsOthers ? "Send the link to a friend, or add a bot." : "";
+    if (!this.isReady) return invites || "The countdown starts when everyone is ready.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
     waiting.push(...(connection.view.awaited ?? []));
-    if (waiting.length) return `Waiting for ${waiting.join(", ")}…`;
-    return needsOthers ? "A race needs two players. Send the link to a friend, or add a bot." : "";
+    return waiting.length ? `Waiting for ${waiting.join(", ")}…` : invites;
   }
 
   async leave() {
@@ -233,33 +222,26 @@ export class LobbyPage {
 
   join() {
     const { connection } = this.page;
-    this.page.isTrying = false;
     if (guest()) return this.page.start();
     connection.close();
     return this.page.invite(connection.view);
   }
 }
 
-/** A button that shares the link to a race, or copies it, and one that shows it, also as a QR code for people in the same
+/** A button that shares the link to a race, or copies it, and a drawer with the link as a QR code for people in the same
  *  room. */
 function invitingButtons(raceId, title) {
   const link = `${location.origin}${ROOT}/r/${raceId}`;
   const copy = () => copyText(link, "Link copied.");
   const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
-  const show = () => {
-    const src = `/api/v1/races/${raceId}/qr.svg`;
-    const onfocus = (event) => event.target.select();
-    const close = h("form", { method: "dialog" }, h("button", { autofocus: true }, "Close"));
-    dialog(
-      h("h2", {}, "Invite friends"),
-      h("img", { class: "qr", src, alt: "The link as a QR code", width: "224", height: "224" }),
-      h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
-      h("div", { class: "row" }, button("Copy link", copy), close),
-    );
-  };
+  const image = { class: "qr", loading: "lazy", src: `/api/v1/races/${raceId}/qr.svg`, width: "224", height: "224" };
+  const onfocus = (event) => event.target.select();
+  const code = drawer("▦", "QR code", [
+    h("img", { ...image, alt: "The link as a QR code" }),
+    h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
+    button("Copy link", copy),
+  ]);
   const canShare = Boolean(navigator.share);
-  return [
-    canShare ? button("Share the link", share, { class: "big" }) : button("Copy link", copy, { class: "big" }),
-    button("▦", show, { class: "icon", "aria-label": "Show the link as a QR code", title: "QR code" }),
-  ];
+  const [text, invite] = canShare ? ["Share the link", share] : ["Copy link", copy];
+  return [button(text, invite, { class: "big" }), code];
 }

@@ -71,17 +71,15 @@ const shortCard = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]];
 export function playedCards(before, after) {
   const left = Object.entries(before).flatMap(([place, pile]) => addedCards(after[place] ?? [], pile));
   const parts = [];
-  const turned = [];
   for (const [place, pile] of Object.entries(after)) {
     const added = addedCards(before[place] ?? [], pile);
     if (added.includes(BACK)) return `${counted(added.length, "card")} turned over`;
-    const moved = added.filter((card) => left.includes(card));
-    const below = pile[pile.length - added.length - 1];
-    if (moved.length > 1) parts.push(`${listed(moved.map(shortCard))} cleared`);
-    else if (moved.length) parts.push(shortCard(moved[0]) + (below ? ` on ${shortCard(below)}` : ""));
-    turned.push(...added.filter((card) => !moved.includes(card)));
+    const cards = added.length ? listed(added.map(shortCard)) : "";
+    const below = pile.at(-added.length - 1);
+    if (added.length && !left.includes(added[0])) parts.push(`${cards} turned`);
+    else if (added.length > 1) parts.unshift(`${cards} cleared`);
+    else if (added.length) parts.unshift(below ? `${cards} on ${shortCard(below)}` : cards);
   }
-  if (turned.length) parts.push(`${listed(turned.map(shortCard))} turned`);
   return parts.join(", ") || "nothing moved";
 }
 
@@ -164,9 +162,14 @@ export const countsText = (game, result) =>
 /** The title of a game, or the name that a newer server calls it by. */
 export const gameTitle = (games, slug) => games.get(slug)?.title ?? slug;
 
-/** Who wants a rematch of a race, and with which game if that is another one. */
-export const rematchWish = ({ by, game }, before, games) =>
-  `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
+/** What a player with the name `own` should know about the rematch of a race with the game `before`: who wants it, with
+ *  which game if that is another one, who is in, and for whom it waits. */
+export function rematchText({ by, game, stage = "open", players = [], awaited = [] }, before, games, own) {
+  if (stage === "countdown" || stage === "running") return "The rematch has started.";
+  const wish = `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
+  const names = awaited.map((name) => (name === own ? "you" : name)).join(", ");
+  return [wish, players.length && `In: ${players.join(", ")}.`, names && `Waiting for ${names}…`].filter(Boolean).join(" ");
+}
 
 /** When a rematch starts that is open for `left` ms, if that is decided. */
 export const rematchStart = (left) => (left === null ? "" : `It starts in ${Math.ceil(left / 1000)} s at the latest.`);

@@ -2,7 +2,7 @@
 
 import { attempt } from "./api.js";
 import { Boards, visibleTables } from "./boards.js";
-import { announce, button, confirmAction, fill, h, hint, motionIsOff } from "./dom.js";
+import { announce, button, confirmAction, drawer, fill, h, hint, motionIsOff } from "./dom.js";
 import {
   achieved,
   advice,
@@ -17,7 +17,7 @@ import {
   ordinal,
   statusText,
 } from "./phrases.js";
-import { showGhosts, showWatching, StandingsList, Strip } from "./standings.js";
+import { GhostList, showWatching, StandingsList, Strip } from "./standings.js";
 import { preferences } from "./storage.js";
 import { TablePage } from "./table_page.js";
 
@@ -26,13 +26,12 @@ const KEYS =
   "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
   "Esc clears the selection. Hold a pile to see all its cards.";
 const SEARCH_MS = 500; // after the countdown, until the page says that the deal is still being searched for
-const LEAD_HZ = { won: [660, 990], lost: [440, 330], others: [550] };
+const LEAD_HZ = [660, 990];
 const LEAD_FLASH = { duration: 700, easing: "ease-out" };
 
 export class PlayPage extends TablePage {
   shownSeat; // the other racer whose table is shown
-  /** @type {number | null} */
-  notedSeconds = null; // of the clock in the note
+  isCounting = false; // whether a clock runs in the note
 
   constructor(page) {
     super();
@@ -50,7 +49,7 @@ export class PlayPage extends TablePage {
       plain: new StandingsList(game, { symbols }),
       choosing: new StandingsList(game, { choose: (seat) => this.chooseTable(seat), symbols }),
     };
-    this.ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts", hidden: true });
+    this.ghosts = new GhostList(game);
     this.watching = h("p", { class: "watching", hidden: true });
     this.banner = h("div", { class: "banner", hidden: true });
     this.countdown = h("div", { class: "countdown", "aria-hidden": "true" });
@@ -78,14 +77,10 @@ export class PlayPage extends TablePage {
       Standings: () => this.describeStandings(),
     });
     const actions = this.racing ? [this.restartButton, this.resignButton] : null;
-    const [opener, drawer] = this.drawer("☺\ufe0e", "Reactions", reactions.element);
-    this.reactionsOpener = opener;
-    reactions.element.addEventListener("click", () => drawer.matches(":popover-open") && drawer.hidePopover());
     return h("div", { class: "tools" }, [
-      opener,
-      drawer,
+      drawer("☺\ufe0e", "Reactions", reactions.element),
       this.rulesDrawer(game),
-      this.drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
+      drawer("⋯", "More", h("div", { class: "row" }, actions), readers, hint(SIGNS), hint(KEYS)),
     ]);
   }
 
@@ -107,12 +102,11 @@ export class PlayPage extends TablePage {
       document.title = `${board ? `${boardResult(game, board, { short: true })} ` : ""}${game.title} · Same Deal`;
     const isPlaying = this.racing && !connection.mine?.done;
     const list = seats.length ? this.lists.choosing : this.lists.plain;
-    if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts, this.watching);
+    if (!list.element.isConnected) fill(this.side, this.page.evening, list.element, this.ghosts.element, this.watching);
     this.element.classList.toggle("playing", isPlaying);
     this.keys.hidden = !isPlaying;
-    this.reactionsOpener.hidden = this.page.reactions.element.hidden;
     this.element.classList.toggle("blind", view.stage === "running" && !this.racing && !board && !showsAll); // the standings are all there is to see
-    showGhosts(this.ghosts, connection.ghosts, game);
+    this.ghosts.show(connection.ghosts);
     showWatching(this.watching, connection.watching);
     list.show(connection.standings, { mine: view.seat, chosen: boards[this.shownSeat] ? [this.shownSeat] : [] });
     this.strip.show(connection.standings, view.seat, `Standings: ${this.describeStandings()}`);
@@ -141,9 +135,8 @@ export class PlayPage extends TablePage {
     this.leader = leader;
     const { effects, rivals, sound } = preferences();
     if (before === undefined || leader === before || stage !== "running" || !effects || !rivals) return;
-    const kind = leader === seat ? "won" : before === seat ? "lost" : "others";
-    if (sound) this.playTones(LEAD_HZ[kind]);
-    if (kind === "won") announce("You take the lead");
+    if (sound) this.playTones(LEAD_HZ);
+    if (leader === seat) announce("You take the lead");
     const frames = [{ backgroundColor: "var(--lit)" }, {}];
     for (const element of motionIsOff() ? [] : [this.strip.element, this.side]) element.animate(frames, LEAD_FLASH);
   }
@@ -152,7 +145,7 @@ export class PlayPage extends TablePage {
   chooseTable(seat) {
     const { view } = this.page.connection;
     this.shownSeat = seat === view.seat || seat === this.shownSeat ? null : seat;
-    if (this.side.matches(":popover-open")) this.side.hidePopover();
+    this.side.hidePopover();
     this.update(view);
   }
 
@@ -198,7 +191,10 @@ export class PlayPage extends TablePage {
   tick(left) {
     const { connection } = this.page;
     const { view, waitsMs, closingMs } = connection;
-    this.tickNote(view, waitsMs ?? closingMs);
+    const wasCounting = this.isCounting;
+    this.isCounting = (waitsMs ?? closingMs) !== null;
+    if (this.isCounting || wasCounting) this.showNote(this.noteContent(view, this.table.board));
+    if (this.isCounting && !wasCounting) announce(this.usualNote.textContent ?? "");
     if (view.stage === "running") {
       this.countdown.hidden = waitsMs === null;
       if (waitsMs !== null) this.countdown.textContent = String(Math.ceil(waitsMs / 1000));
@@ -216,16 +212,6 @@ export class PlayPage extends TablePage {
     if (seconds === this.announcedSeconds || seconds <= 0 || seconds > 5) return;
     this.announcedSeconds = seconds;
     announce(String(seconds));
-  }
-
-  /** Shows the seconds of a clock that runs in the note, and announces its start. */
-  tickNote(view, left) {
-    const seconds = left === null ? null : Math.ceil(left / 1000);
-    if (seconds === this.notedSeconds) return;
-    const isNew = this.notedSeconds === null && seconds;
-    this.notedSeconds = seconds;
-    this.showNote(this.noteContent(view, this.table.board));
-    if (isNew) announce(this.notes.textContent ?? "");
   }
 
   describeStandings() {

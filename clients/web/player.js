@@ -6,9 +6,6 @@ import { fill, h, list, nameText, playerLink, section, tag } from "./dom.js";
 import { counted, duration, gameTitle } from "./phrases.js";
 import { guest } from "./storage.js";
 
-/** The part of a race's id that people say: those of unlisted races are longer. */
-const shortName = (race) => race.split("-").slice(0, 3).join("-");
-
 export class PlayerPage {
   games = new Map();
 
@@ -60,7 +57,7 @@ export class PlayerPage {
   }
 
   raceRow({ race, game, ended_at: endedAt, racers }) {
-    const link = h("a", { href: `/replay/${race}` }, h("b", {}, gameTitle(this.games, game)), ` ${shortName(race)}`);
+    const link = h("a", { href: `/replay/${race}` }, h("b", {}, gameTitle(this.games, game)), ` ${race}`);
     const racer = ({ player, name, place }, index) => [
       `${index ? ", " : ""}${place}. `,
       player === this.player ? nameText(name) : playerLink(player, name),

@@ -1,7 +1,7 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
 import { attempt, fetchGames, fetchJson, keepTrying } from "./api.js";
-import { button, copyText, fill, fillHeader, h, waitText } from "./dom.js";
+import { button, copyText, drawer, fill, fillHeader, h, waitText } from "./dom.js";
 import { changeSentence, counted, statusText, withCards } from "./phrases.js";
 import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./practice.js";
 import { ROOT } from "./root.js";
@@ -58,7 +58,7 @@ export class PracticePage extends TablePage {
     this.verdictButton = button("", () => this.ask(({ text }) => fill(this.text, withCards(text))));
     const copy = button("Copy link", () => copyText(location.href, "Link copied."));
     const actions = h("div", { class: "row" }, this.restartButton, this.isEmbedded ? null : copy);
-    const tools = h("div", { class: "tools" }, this.rulesDrawer(game), this.drawer("⋯", "More", actions, this.readers()));
+    const tools = h("div", { class: "tools" }, this.rulesDrawer(game), drawer("⋯", "More", actions, this.readers()));
     const keys = h("div", { class: "keys" }, this.moveButtons);
     const questions = this.isEmbedded ? null : h("div", { class: "keys" }, this.hintButton, this.verdictButton);
     const under = h("div", { class: "under" }, this.notes, questions, h("div", { class: "row" }, keys, tools));

@@ -1,7 +1,7 @@
 // The menu in the page header: the player of this device, and preferences.
 
 import { attempt, loadModule } from "./api.js";
-import { announce, button, checkbox, fill, h, labelled, playerLink, select } from "./dom.js";
+import { announce, button, checkbox, drawer, fill, h, labelled, playerLink, select } from "./dom.js";
 import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
@@ -35,26 +35,17 @@ export function preferencesMenu() {
     return checkbox(title, h("input", { id: `preference-${name}`, type: "checkbox", checked: preferences()[name], onchange }));
   });
   const player = h("div", { class: "labelled" });
-  const ontoggle = () => fill(player, playerRows(menu));
-  const sheet = h("div", { class: "sheet" }, player, switches, rows);
-  const menu = h("details", { class: "preferences", ontoggle }, h("summary", {}, "Settings"), sheet);
-  document.addEventListener("pointerdown", (event) => menu.contains(event.target) || (menu.open = false));
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    menu.open = false;
-    menu.firstChild.focus();
-  });
-  return menu;
+  const menu = drawer("Settings", "Settings", h("div", { class: "settings" }, player, switches, rows));
+  menu[1].addEventListener("toggle", () => fill(player, playerRows()));
+  return h("div", { class: "preferences" }, menu);
 }
 
 /** What the menu offers this device's player, who may have changed since it was last opened. */
-function playerRows(menu) {
+function playerRows() {
   const current = guest();
   if (!current) return h("a", { href: "/login" }, "Log in with a code");
-  const act = async (name) => {
-    menu.open = false;
-    await attempt(async () => (await loadModule("./devices.js"))[name](), ({ message }) => announce(message));
-  };
+  const act = (name) =>
+    attempt(async () => (await loadModule("./devices.js"))[name](), ({ message }) => announce(message));
   return [
     h("p", {}, "You are ", playerLink(current.player, current.name)),
     button("Play on another device", () => act("showCode")),

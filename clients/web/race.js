@@ -116,8 +116,9 @@ export class RacePage {
     });
   }
 
-  start({ watch = false, name = null } = {}) {
+  start({ watch = false, name = null, trying = false } = {}) {
     const isFirst = !this.connection;
+    this.isTrying = trying;
     this.connection?.close();
     this.panel = null;
     this.previous = null;
@@ -134,10 +135,7 @@ export class RacePage {
     const join = (chosen) => this.start({ name: chosen === guest()?.name ? null : chosen }); // null: the known one
     const show = maxRacers(this.header) === 1 ? this.soloStart : invitation;
     const watch = () => this.start({ watch: true });
-    const practise = () => {
-      this.isTrying = true;
-      watch();
-    };
+    const practise = () => this.start({ watch: true, trying: true });
     fill(this.main, show(this, view, { join, practise, watch, name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
   }
@@ -182,9 +180,10 @@ export class RacePage {
 
   /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
   followChange({ race }) {
-    if (this.connection.mine || seatIn(this.raceId)) goToRace(race);
-    else goTo(`/r/${race}`);
+    const hasSeat = this.connection.mine || seatIn(this.raceId);
+    this.connection.close(); // so that nothing else leads to another page
     dropSeat(this.raceId);
+    return hasSeat ? goToRace(race) : goTo(`/r/${race}`);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */

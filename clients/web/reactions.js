@@ -22,8 +22,9 @@ export class Reactions {
     this.symbols = new Map(); // the symbol that is shown, by seat
     this.timers = new Map();
     this.nextAt = 0;
+    const closing = { popovertarget: "reactions", popovertargetaction: "hide" }; // the drawer, in a race
     this.buttons = Object.entries(REACTIONS).map(([name, [symbol, text]]) =>
-      button(WORDS ? text : symbol, () => this.send(name), { "aria-label": text, title: text }),
+      button(WORDS ? text : symbol, () => this.send(name), { "aria-label": text, title: text, ...closing }),
     );
     const style = `reactions ${WORDS ? "words" : ""}`;
     this.element = h("div", { class: style, role: "group", "aria-label": "Reactions", hidden: true }, this.buttons);

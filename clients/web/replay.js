@@ -11,7 +11,6 @@ import { boardResult, displayNames, formatClock, outcomeText, SEARCHING } from "
 import { practicePath } from "./practice.js";
 import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
-import { more } from "./table_page.js";
 import { indexAt, lineTo, markersOf, pauseSkipped, positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
 
@@ -90,7 +89,7 @@ export class ReplayPage {
   }
 
   build(main) {
-    fillHeader(h("span", { class: "what" }, `${this.game.title} · ${this.raceId}`));
+    fillHeader(h("span", { class: "what" }, `${this.game.title} · replay`));
     this.boards = new Boards(this.game);
     this.tables = this.boards.element;
     this.slider = h("input", {
@@ -165,11 +164,15 @@ export class ReplayPage {
       h("li", {}, h("a", { href: `${address}.${format}`, download: `${this.raceId}.${format}` }, format)),
     );
     const copy = () => copyText(location.origin + this.linkToMove(), "Link copied.");
-    const row = [
-      button("Copy link to this move", copy),
-      h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
-    ];
-    return more(row, h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")), hint(KEYS));
+    return h("details", { class: "more" }, [
+      h("summary", {}, "More"),
+      h("div", { class: "row" }, [
+        button("Copy link to this move", copy),
+        h("ul", { class: "downloads", "aria-label": "Download" }, downloads),
+      ]),
+      h("p", {}, h("a", { href: "/verify" }, "Verify a downloaded replay")),
+      hint(KEYS),
+    ]);
   }
 
   // The tables.
@@ -180,6 +183,7 @@ export class ReplayPage {
     if (!this.chosen.includes(seat)) this.chosen = [...this.chosen, seat].slice(-MAX_TABLES);
     else if (others.length) this.chosen = others;
     this.showTables();
+    scrollTo(0, 0); // on phones, the racers are below the player
   }
 
   showTables() {

@@ -1,9 +1,9 @@
 // The results page of a race: podium, verification, par, and what to do next.
 
-import { attempt, fetchAsGuest, fetchDaily, fetchJson, fetchText } from "./api.js";
+import { attempt, fetchDaily, fetchJson, fetchOwn, fetchText } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { showAnalysis, showPar } from "./computer.js";
-import { actionOf, announce, button, copyText, fill, h, homeLink, nameText, notice, playerLink, select, sleep } from "./dom.js";
+import { actionOf, announce, button, copyText, fill, h, homeLink, list, nameText, notice, playerLink, select, sleep } from "./dom.js";
 import { showEvening } from "./evening.js";
 import { dealLine, matchHeadline, resultHeadline } from "./headlines.js";
 import { openRace } from "./opening.js";
@@ -15,12 +15,12 @@ import {
   formatTime,
   headStartText,
   rematchStart,
-  rematchWish,
+  rematchText,
   resultText,
 } from "./phrases.js";
 import { showReport } from "./reports.js";
 import { goTo, ROOT } from "./root.js";
-import { podium, showGhosts, StandingsList } from "./standings.js";
+import { GhostList, podium, StandingsList } from "./standings.js";
 import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
 import { positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
@@ -57,14 +57,11 @@ export class ResultsPage {
     if (!this.again || !next) return;
     const isNews = next.race !== this.next?.race;
     this.next = next;
-    const { stage = "open", players = [], awaited = [] } = next;
+    const { stage = "open" } = next;
     const isOpen = stage === "open";
     const hasStarted = stage === "countdown" || stage === "running";
-    const wish = hasStarted ? "The rematch has started." : rematchWish(next, header.game, games);
+    const wish = rematchText(next, header.game, games, connection.mine?.name);
     fill(this.wish, isOpen || hasStarted ? wish : "");
-    const names = awaited.map((name) => (name === connection.mine?.name ? "you" : name));
-    const waiting = names.length ? ` Waiting for ${names.join(", ")}…` : "";
-    fill(this.who, isOpen && players.length ? `In: ${players.join(", ")}.${waiting}` : "");
     this.canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
     const follow = this.canOnlyWatch ? "Watch the rematch" : "Rematch";
     this.again.textContent = isOpen ? "Join the rematch" : follow;
@@ -105,16 +102,15 @@ export class ResultsPage {
    *  first also picks the game. */
   nextRace(mine) {
     this.wish = h("span", {});
-    this.who = h("span", {});
     this.countdown = h("b", { class: "ready-clock", role: "timer" });
-    this.usual = !mine ? "New race" : isSolo(this.page.header) ? "Play again" : "Rematch";
-    this.again = button(this.usual, () => this.rematch(), { class: "first big", title: "Key: n" });
+    const verb = this.page.header.options.max_racers === 1 ? "Play again" : "Rematch";
+    this.again = button(mine ? verb : "New race", () => this.rematch(), { class: "first big", title: "Key: n" });
     const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
     const onchange = ({ target }) => this.rematch(target.value);
     const label = "Rematch with another game";
     this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
     this.otherGame.hidden = !mine;
-    const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.who, " ", this.countdown);
+    const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.countdown);
     return h("div", { class: "next" }, this.again, who);
   }
 
@@ -136,9 +132,7 @@ export class ResultsPage {
     this.evening = h("section", { "aria-label": "This evening" });
     this.replay = h("a", { href: `/replay/${raceId}` }, "Watch the replay");
     this.list = new StandingsList(game, { symbols: this.page.reactions.symbols });
-    const list = this.list.show(standings, { mine: view.seat });
-    const ghosts = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
-    showGhosts(ghosts, connection.ghosts, game);
+    const ghosts = new GhostList(game).show(connection.ghosts);
     const others = standings.filter(({ seat }) => seat !== view.seat);
     const report = () => showReport(raceId, others, displayNames(standings));
     const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
@@ -167,7 +161,7 @@ export class ResultsPage {
         this.replay,
         this.dealRow,
         this.proof,
-        row("Scores", list, ghosts, this.evening, own),
+        row("Scores", this.list.show(standings, { mine: view.seat }), ghosts, this.evening, own),
         guest() && others.length ? button("Report a player", report) : null,
       ]),
     ];
@@ -203,7 +197,7 @@ export class ResultsPage {
     if (!verdict) return;
     const isGood = verdict.matches(".good");
     fill(this.proof.firstChild, h("span", { class: isGood ? "good" : "bad" }, verdict.textContent.replace(/([✓✗]).*/, "$1")));
-    this.proof.open = !isGood;
+    this.proof.open ||= !isGood;
   }
 
   async showAnswer({ variant }) {
@@ -216,9 +210,8 @@ export class ResultsPage {
   /** Says so if the user has never solved a deal of this game before, or not as fast. */
   async showBest(mine) {
     const { header, game } = this.page;
-    if (!this.hasJustEnded || mine?.outcome !== "won" || !guest()) return;
-    const found = await attempt(() => fetchAsGuest(`/players/${guest().player}`));
-    const best = found?.scores.games.find((each) => each.game === header.game);
+    if (!this.hasJustEnded || mine?.outcome !== "won") return;
+    const best = (await fetchOwn())?.scores.games.find((each) => each.game === header.game);
     if (!best || best.best_ms === null || mine.ms > best.best_ms) return;
     fill(this.praise, best.solved > 1 ? `New best: your fastest ${game.title}!` : `Your first solved ${game.title}!`);
   }
@@ -242,13 +235,12 @@ export class ResultsPage {
       const text = `${result.bot ? " (bot)" : ""}: ${resultText(this.page.game, result)}`;
       return h("li", { class: isOwn(result) ? "own" : false }, `${result.place}. `, nameText(result.name), text);
     };
-    const rows = results.length ? h("ol", { class: "list" }, results.map(row)) : h("p", {}, "No results yet.");
     const repeated = mine && yours && yours.race !== this.page.raceId;
     fill(
       this.today,
       h("h2", {}, `Deal of the day, ${date}`),
       repeated ? h("p", { class: "counts" }, countsText(this.page.game, yours)) : null,
-      rows,
+      list(results.map(row), "No results yet."),
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
     if (stage === "revealed") return false;
@@ -281,8 +273,6 @@ function requestLike({ game, daily, variant, options }) {
     ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
     : { game, variant: variant ?? {}, options };
 }
-
-const isSolo = ({ options }) => options.max_racers === 1;
 
 /** A row that opens: a title, and what belongs to it. */
 const row = (title, ...content) => h("details", {}, h("summary", {}, title), content);

@@ -13,6 +13,7 @@ export function soloStart({ game, header, raceId, counting }, { ghosts = [] }, {
   const names = nameList(ghosts.map(({ name }) => name)); // the server may not have loaded them yet
   const form = nameForm(
     join,
+    "",
     h("h1", {}, game.title),
     h("p", {}, `Against the clock: ${formatClock(header.options.limit_ms, false)}`),
     header.ghosts?.length ? h("p", {}, "You race the ghosts of ", names.length ? names : "earlier racers", ".") : null,

@@ -54,10 +54,11 @@ export class StandingsList {
     const { done, bot, place } = standing;
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
-    row.place.textContent = racing && visible ? `${place}.` : "";
+    row.place.textContent = racing && visible && place ? `${place}.` : "";
     const player = row.button ? undefined : this.players.get(standing.seat);
     const text = h("span", { class: "text" }, player ? playerLink(player, name) : nameText(name));
-    fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, bot ? botTag(standing.level) : null);
+    const tags = [bot && botTag(standing.level), standing.isGhost && tag("ghost")];
+    fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, tags);
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
     row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
@@ -74,21 +75,28 @@ export class StandingsList {
   }
 }
 
-const MARK_PX = 24; // the least distance of marks, where there is room for it
+/** A list of the ghosts of a race, which is hidden if there are none. They have no place in the standings. */
+export class GhostList extends StandingsList {
+  constructor(game) {
+    super(game);
+    this.element = h("ul", { class: "standings ghosts", "aria-label": "Ghosts" });
+  }
+
+  show(ghosts) {
+    this.element.hidden = !ghosts.length || !preferences().rivals;
+    return super.show(ghosts.map((ghost, seat) => ({ ...ghost, seat, place: null, isGhost: true })));
+  }
+}
 
 /** All racers on one track: a mark for each, with its initial, at how far it has come. It opens the drawer `names`, which has
  *  the list with their names. */
 export class Strip {
   constructor(symbols, names) {
     this.symbols = symbols;
-    this.marks = new Map(); // by seat
     this.place = h("b", {});
     this.track = h("span", { class: "track" });
     const attributes = { type: "button", class: "strip", popovertarget: names };
     this.element = h("button", attributes, this.place, this.track);
-    /** @type {number[]} how far each mark is, in percent */
-    this.at = [];
-    new ResizeObserver(() => this.arrange()).observe(this.track);
   }
 
   /** Shows standings. `mine` is the user's seat; `label` describes them. */
@@ -96,28 +104,19 @@ export class Strip {
     const isVisible = ({ seat, outcome }) => outcome !== "scratched" && (seat === mine || preferences().rivals);
     const racers = standings.filter(isVisible).reverse(); // the last one first
     const own = racers.find(({ seat }) => seat === mine);
-    this.at = racers.map(({ progress, outcome }) => 100 * (outcome === "won" ? 1 : progress));
     const names = displayNames(standings);
-    const marks = racers.map(({ seat, done }) => {
-      const mark = this.marks.get(seat) ?? h("i", {});
-      this.marks.set(seat, mark);
-      mark.className = [seat === mine && "own", done && "done", this.symbols.has(seat) && "symbol"].filter(Boolean).join(" ");
-      mark.textContent = this.symbols.get(seat) ?? [...names.get(seat)][0].toUpperCase();
-      return mark;
-    });
-    fillOnce(this.track, marks);
-    this.arrange();
+    const mark = ({ seat, done }, index) => {
+      const kinds = [seat === mine && "own", done && "done", this.symbols.has(seat) && "symbol"].filter(Boolean);
+      const text = this.symbols.get(seat) ?? [...names.get(seat)][0].toUpperCase();
+      return h("i", { class: kinds.join(" "), style: `grid-column: ${2 * index + 2}` }, text);
+    };
+    fill(this.track, racers.map(mark));
+    // Each mark is in a column of its own, so that none covers another one. The columns between are as wide as the gaps.
+    const at = racers.map(({ progress, outcome }) => (outcome === "won" ? 1 : progress));
+    const gaps = [...at, 1].map((each, index) => Math.max(0, each - (at[index - 1] ?? 0)));
+    this.track.style.gridTemplateColumns = gaps.map((gap) => `minmax(0, ${100 * gap}fr)`).join(" minmax(0, max-content) ");
     this.place.textContent = own && racers.length > 1 ? ordinal(own.place) : "";
     this.element.setAttribute("aria-label", label);
-  }
-
-  /** Places the marks, and those that would cover each other side by side. */
-  arrange() {
-    const at = [...this.at];
-    const apart = 100 * Math.min(MARK_PX / this.track.clientWidth, 1 / at.length);
-    for (let index = 1; index < at.length; index += 1) at[index] = Math.max(at[index], at[index - 1] + apart);
-    for (let index = at.length - 1, most = 100; index >= 0; index -= 1, most -= apart) at[index] = Math.min(at[index], most);
-    for (const [index, mark] of [...this.track.children].entries()) /** @type {any} */ (mark).style.left = `${at[index]}%`;
   }
 }
 
@@ -136,24 +135,6 @@ export function showClock(element, left, stage) {
 
 /** A bar is full once the deal is solved, whatever the number of cards. */
 const barOf = ({ outcome, home, goal }) => ({ max: goal, value: outcome === "won" ? goal : home });
-
-/** Fills an element with the ghosts of a race, and hides it if there are none. Ghosts have no place in the standings. */
-export function showGhosts(element, ghosts, game) {
-  element.hidden = !ghosts.length || !preferences().rivals;
-  if (element.hidden) return;
-  const row = (ghost) => {
-    const { name, bot, outcome } = ghost;
-    const label = `Ghost ${name}: ${achieved(game, ghost)}`;
-    const text = h("span", { class: "text" }, nameText(name));
-    return h("li", {}, [
-      h("span", { class: "who" }, text, bot ? botTag() : null, tag("ghost")),
-      h("span", { class: "count" }, achieved(game, ghost, { short: true })),
-      h("progress", { ...barOf(ghost), "aria-label": label }),
-      h("span", { class: "state" }, ["ready", "playing"].includes(outcome) ? "" : finishText(ghost)),
-    ]);
-  };
-  fill(element, ghosts.map(row));
-}
 
 /** Marks a bot, a server bot with its level, such as "expert bot". */
 export const botTag = (level) => tag(level ? h("span", { class: "level" }, `${level} `) : null, "bot");

@@ -61,11 +61,8 @@ export function setPreference(name, value) {
   applyPreferences();
 }
 
-export function applyPreferences() {
-  const { suits, theme, size, hand, motion, clock } = preferences();
-  const shown = { suits, theme, size, hand, motion: motion ? "on" : "off", clock: clock ? "on" : "off" };
-  Object.assign(document.documentElement.dataset, shown);
-}
+/** Lets styles depend on the preferences. */
+export const applyPreferences = () => Object.assign(document.documentElement.dataset, preferences());
 
 /** Random bytes as hexadecimal digits. */
 export const randomHex = (size) =>

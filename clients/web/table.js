@@ -36,7 +36,7 @@ export class Table {
   // Drawing.
 
   build() {
-    this.extent = layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
+    layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
     this.element.append(this.spread);
@@ -86,16 +86,16 @@ export class Table {
     this.element.inert = true;
   }
 
-  redraw(place) {
-    this.draw(place, this.board.table[place] ?? [], this.board.guidance?.marks?.[place]);
-  }
-
-  /** Draws a pile. Cards are its only spans, so that :last-of-type is the top card. */
-  draw(place, cards, mark = "") {
+  /** Draws a pile of the board; if its top card is `lifted`, also what lies below. Cards are the last spans, so that
+   *  :last-of-type is the top card. */
+  redraw(place, { lifted = false } = {}) {
     const pile = this.piles.get(place);
+    const cards = this.board.table[place] ?? [];
+    const mark = this.board.guidance?.marks?.[place] ?? "";
+    const open = lifted ? 2 : 1; // how many cards have a face
     const hidden = cards.at(-1) === BACK;
     const deep = pile.classList.contains("fans") || pile.classList.contains("hangs");
-    const shown = cards.slice(deep ? -(phone.matches ? MAX_CARDS_PHONE : MAX_CARDS) : -1);
+    const shown = cards.slice(deep ? -(phone.matches ? MAX_CARDS_PHONE : MAX_CARDS) : -open);
     const covered = cards.length - shown.length;
     const reserved = this.game.labels?.[place]; // the card that belongs here
     pile.style.setProperty("--n", Math.max(1, shown.length));
@@ -106,10 +106,9 @@ export class Table {
     pile.dataset.mark = mark;
     fill(
       pile,
-      shown.map((card, position) => cardElement(card, { position, open: position === shown.length - 1, simple: this.simple })),
-      cards.length ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
+      cards.length >= open ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
+      shown.map((card, position) => cardElement(card, { position, open: position >= shown.length - open, simple: this.simple })),
       covered > 0 ? h("small", { class: "count", "aria-hidden": "true" }, hidden ? cards.length : `+${covered}`) : null,
-      h("small", { class: "name", "aria-hidden": "true" }, place),
     );
   }
 
@@ -152,13 +151,8 @@ export class Table {
     card.parentElement.animate([{ zIndex: 15 }, { zIndex: 15 }], GLIDE); // over the other piles
   }
 
-  /** Says why a move is refused. */
-  refuse(text, place = null) {
-    this.explain(text, place);
-  }
-
   /** Shakes a pile's top card, and tells the page why nothing happened. */
-  explain(text, place) {
+  refuse(text, place = null) {
     const pile = this.piles.get(place) ?? this.element;
     const shaken = pile.querySelector(".card:last-of-type, .empty");
     if (shaken && !motionIsOff()) shaken.animate([0, 5, -5, 3, 0].map((x) => ({ translate: `${x}px` })), 250);
@@ -224,7 +218,7 @@ export class Table {
       const top = (this.board.table[place] ?? []).at(-1);
       announce(`${top ? cardName(top) : place} selected. Next: ${[...selection.targets].join(", ")}`);
     } else if (missed) announce("That is not possible. Selection cleared.");
-    else if (!possible) this.explain(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
+    else if (!possible) this.refuse(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
   }
 
   /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `card` was dragged there. */
@@ -244,19 +238,18 @@ export class Table {
     const [there, step] = landing(this.piles.get(to));
     const [x, y] = (card.style.translate || "0px 0px").split(" ").map(parseFloat);
     const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
+    this.uncover(from, card);
     this.place(card, `${offset[0]}px ${offset[1]}px`);
     card.classList.add("moving");
-    this.uncover(from, card);
     return card;
   }
 
   /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
-  release(card) {
+  async release(card) {
     if (!card?.isConnected) return;
     card.classList.remove("dragged", "moving");
-    const pile = placeOf(card);
-    const redraw = () => card.isConnected && !card.matches(".dragged, .moving") && this.redraw(pile);
-    Promise.resolve(this.place(card, "")?.finished).then(redraw, redraw); // what lay below it is covered again
+    await this.place(card, "")?.finished.catch(() => null);
+    if (card.isConnected && !card.matches(".dragged, .moving")) this.redraw(placeOf(card)); // covers what lay below it
   }
 
   /** Moves a card by an offset. Returns the animation, if any. */
@@ -266,18 +259,10 @@ export class Table {
     return motionIsOff() ? null : card.animate([{ translate: before }, { translate: offset || "0px 0px" }], GLIDE);
   }
 
-  /** Draws what lies below the top card of a pile as it looks without that card. */
+  /** Draws what lies below the top card of a pile, which is about to leave it. */
   uncover(place, top) {
-    const below = this.board.table[place].at(-2);
-    const reserved = this.game.labels?.[place];
-    const covered = top.previousElementSibling;
-    const position = covered ? Number(covered.style.getPropertyValue("--i")) : 0;
-    covered?.remove();
-    top.before(
-      below
-        ? cardElement(below, { position, simple: this.simple })
-        : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
-    );
+    this.redraw(place, { lifted: true });
+    this.piles.get(place).querySelector(".card:last-of-type").replaceWith(top);
   }
 
   clearSelection() {
@@ -344,7 +329,7 @@ export class Table {
     const attempt = target && !move && this.selection.attempt([place, target]);
     if (move) return void this.make(move, target, card);
     if (attempt) this.make(attempt, target);
-    else if (target) this.explain("That card cannot go there.", target);
+    else if (target) this.refuse("That card cannot go there.", target);
     else announce("Card returned.");
     return this.release(card);
   }

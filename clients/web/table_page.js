@@ -2,7 +2,7 @@
 
 import { attempt, loadModule } from "./api.js";
 import { celebrate } from "./celebration.js";
-import { actionOf, announce, button, confirmAction, fill, h } from "./dom.js";
+import { actionOf, announce, button, confirmAction, drawer, fill, h } from "./dom.js";
 import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
 import { Table } from "./table.js";
 
@@ -13,9 +13,10 @@ export class TablePage {
   stockMove;
   isOver = false;
   playTones; // a function, where the page has a sound
-  notes = h("p", { class: "note" });
-  usualNote = /** @type {any[]} */ ([]);
-  flashing = 0; // the timer of a text in place of the usual note
+  usualNote = h("span", {});
+  flashed = h("b", {}); // for a moment, in place of the usual note
+  notes = h("p", { class: "note" }, this.flashed, this.usualNote);
+  flashing = 0; // the timer
 
   /** Creates the table and its buttons. `play(move)` makes a move, as for Table; null if the user only watches.
    *  `question` is asked before a restart. */
@@ -72,7 +73,7 @@ export class TablePage {
     if (after.outcome === "won" && before.outcome !== "won") celebrate(this.playTones);
     const result = after.home === before.home ? "" : `; ${boardResult(this.table.game, after)}`;
     announce(after.outcome === "playing" ? `${change}${result}` : statusText(after));
-    if (this.notes.querySelector(".refused")) this.endFlash();
+    if (this.flashed.className === "refused") this.showFlash("", "");
   }
 
   onKey(event) {
@@ -87,24 +88,21 @@ export class TablePage {
 
   // The note: what to do or how the attempt ended, and for a moment a refusal or news in its place.
 
-  /** @param {any[]} content */
-  showNote(...content) {
-    this.usualNote = content;
-    if (!this.flashing) fill(this.notes, content);
+  showNote(content) {
+    fill(this.usualNote, content);
   }
 
   /** Shows a text in place of the note, and announces it. */
   flash(text, kind = "refused") {
     announce(text);
-    fill(this.notes, h("strong", { class: kind }, text));
+    this.showFlash(text, kind);
     clearTimeout(this.flashing);
-    this.flashing = setTimeout(() => this.endFlash(), FLASH_MS);
+    this.flashing = setTimeout(() => this.showFlash("", ""), FLASH_MS);
   }
 
-  endFlash() {
-    clearTimeout(this.flashing);
-    this.flashing = 0;
-    fill(this.notes, this.usualNote);
+  showFlash(text, kind) {
+    this.flashed.textContent = text;
+    this.flashed.className = kind;
   }
 
   /** What to do or how the attempt ended, and facts. */
@@ -115,24 +113,14 @@ export class TablePage {
 
   // What only some users need, in drawers over the table.
 
-  /** A button with a sign, and the drawer that it opens. */
-  drawer(sign, name, ...content) {
-    const id = name.toLowerCase();
-    const attributes = { type: "button", "aria-label": name, title: name, popovertarget: id };
-    return [
-      h("button", attributes, sign),
-      h("div", { id, class: "drawer", popover: "", role: "dialog", "aria-label": name }, h("h2", {}, name), content),
-    ];
-  }
-
   /** The drawer with the rules, which it loads when it is opened. */
   rulesDrawer(game) {
     const text = h("div", { class: "rules" }, h("ol", {}, (game.how ?? []).map((line) => h("li", {}, line))));
     const link = h("a", { href: `/rules/${game.slug}`, target: "_blank" }, "All rules, with pictures");
-    const [opener, drawer] = this.drawer("?", "Rules", text, h("p", {}, link));
+    const rules = drawer("?", "Rules", text, h("p", {}, link));
     const load = async () => fill(text, await (await loadModule("./rules.js")).mainRules(game));
-    drawer.addEventListener("toggle", () => attempt(load), { once: true });
-    return [opener, drawer];
+    rules[1].addEventListener("toggle", () => attempt(load), { once: true });
+    return rules;
   }
 
   /** Buttons that read aloud what can be seen: what to do, the board, and what the functions in `others` return. */
@@ -148,7 +136,3 @@ export class TablePage {
     ]);
   }
 }
-
-/** What only some users need: a row of buttons and links, and more below it. */
-export const more = (row, ...content) =>
-  h("details", { class: "more" }, h("summary", {}, "More"), h("div", { class: "row" }, row), content);

@@ -26,27 +26,16 @@ const MEANINGS = {
   receipts: "the log is the one that the receipts were issued for",
 };
 
-/** What is wrong with a replay, by the first fact that does not hold; otherwise, it was changed. */
-const FAULTS = {
-  commitment: "it has another deal",
-  nonces: "it has another deal",
-  deal: "it has another deal",
-  filter: "it has another deal",
-  moves: "it has an illegal move",
-  standings: "its standings are wrong",
-  signature: "its signature is not valid",
-  receipts: "it differs from the receipts",
-};
 const LABELS = {
   verified: "genuine, signed by this server",
+  refused: "not genuine",
   "key-unknown": "consistent, but signed with an unknown key",
   unreadable: "not a replay",
 };
 const TONES = { verified: "good", refused: "bad", unreadable: "bad" };
 
-/** An outcome in words, such as "not genuine: it has an illegal move". */
+/** An outcome in words. The checks say what is wrong with a replay that is not genuine. */
 export function outcomeLabel({ outcome, facts, note }) {
-  if (outcome === "refused") return `not genuine: ${FAULTS[firstFailure(facts).name] ?? "it was changed after the race"}`;
   if (outcome === "not-checked") return `not checked: ${unchecked(facts).join(", ")}`;
   return LABELS[outcome] ?? note;
 }
@@ -54,7 +43,6 @@ export function outcomeLabel({ outcome, facts, note }) {
 /** The class of an element that shows an outcome. */
 export const toneOf = (outcome) => TONES[outcome] ?? "caution";
 
-const firstFailure = (facts) => facts.find(({ holds }) => holds === false);
 const unchecked = (facts) => facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
 
 const REASONS = {

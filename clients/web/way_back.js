@@ -2,7 +2,7 @@
 
 import { attempt, fetchGames, fetchJson, loadModule } from "./api.js";
 import { announce, button, byId, fill, h, repeatWhileVisible } from "./dom.js";
-import { listed, rematchStart, rematchWish } from "./phrases.js";
+import { rematchStart, rematchText } from "./phrases.js";
 import { goTo, pagePath } from "./root.js";
 import { dropSeat, goToRace, guest, lastRace, seatedRaces } from "./storage.js";
 
@@ -59,12 +59,12 @@ async function followLastRace(raceId, bar) {
   const refresh = () => {
     if (lastRace() !== raceId) connection.close();
     const { next } = connection.view ?? {};
-    const { race, stage = "open", awaited = [], players = [] } = next ?? {};
+    const { race, stage = "open", awaited = [] } = next ?? {};
     const waits = stage === "open" && awaited.includes(guest()?.name);
     const hasStarted = race && race === wanted && ["countdown", "running"].includes(stage);
     if (connection.ended || !(waits || hasStarted)) return show(bar, null);
-    const wish = hasStarted ? "The rematch has started." : rematchWish(next, connection.header.game, games);
-    text.textContent = hasStarted || !players.length ? wish : `${wish} In: ${listed(players)}.`;
+    const wish = rematchText(next, connection.header.game, games, guest()?.name);
+    text.textContent = wish;
     clock.textContent = rematchStart(connection.leftMs);
     const act = hasStarted ? () => goTo(`/w/${race}`) : () => goToRace(race, { ready: true });
     const verb = hasStarted ? "Watch" : "Join";

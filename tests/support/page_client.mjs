@@ -59,17 +59,17 @@ for (const [name, value] of Object.entries(stubs)) Object.defineProperty(globalT
 const { Connection } = await import(`${directory}/connection.js`);
 const { Table } = await import(`${directory}/table.js`);
 
+const OWN_REFUSALS = /^(That card cannot|Nothing to move)/; // the table's, of taps that are not sent
+
 /** A table that draws nothing. */
 class BlindTable extends Table {
   build() {
     this.order = this.game.layout.split(/\s+/).filter((place) => place && place !== ".");
   }
 
-  draw() {}
+  redraw() {}
 
   highlight() {}
-
-  explain() {}
 
   anticipate() {}
 
@@ -79,7 +79,7 @@ class BlindTable extends Table {
   }
 
   refuse(text) {
-    out.refusals.push(text);
+    if (!OWN_REFUSALS.test(text)) out.refusals.push(text);
   }
 }
 

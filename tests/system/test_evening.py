@@ -148,7 +148,7 @@ async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str)
     await asyncio.to_thread(ada.until, r"Which game\?")
     ada.keys(str(1 + [*GAMES].index(game)))
     await asyncio.to_thread(ada.until, "You are ready.")
-    await asyncio.to_thread(bo.until, rf"n  Rematch with {GAMES[game].title}\s+ada is in")
+    await asyncio.to_thread(bo.until, rf"n  Rematch with {GAMES[game].title}\s+ada.* (is|are) in\.")
     bo.keys("n")
     for page in pages:
         await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")

@@ -88,7 +88,7 @@ async def test_every_page_is_accessible_fits_every_window_and_loads_nothing_else
         for width, height in SIZES:
             await page.set_viewport_size({"width": width, "height": height})
             assert await overflow(page) <= 0, (address, width)
-        await page.click(".preferences summary")
+        await page.click(".preferences > button")
         await check_themes(page)
     assert not tab.foreign_urls(server)
 

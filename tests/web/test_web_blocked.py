@@ -26,7 +26,7 @@ BLOCK_STORAGE = """
 """Do as a browser that blocks all cookies: reading either storage throws."""
 
 
-@pytest.mark.parametrize(("button", "wanted"), [("Join", "#ready"), ("Watch", ".standings")])
+@pytest.mark.parametrize(("button", "wanted"), [("Take a seat", "#ready"), ("Just watch", ".standings")])
 async def test_races_can_be_entered_without_storage(
     button: str, wanted: str, server: Server, chromium: Browser
 ) -> None:

@@ -48,7 +48,7 @@ async def play_first_race(watched: Tab, server: Server, name: str = "ada") -> di
 
 async def choose(page: Page, item: str) -> None:
     """Choose an item of the menu."""
-    await page.click(".preferences summary")
+    await page.click(".preferences > button")
     await page.click(f".preferences >> text={item}")
 
 
@@ -99,7 +99,7 @@ async def test_code_moves_the_player_to_another_device(server: Server, chromium:
 async def test_dialog_and_login_page_are_accessible_and_fit_small_windows(server: Server, page: Page, tab: Tab) -> None:
     tab.refusals = {401}
     await play_first_race(tab, server, "A name of 24 characters.")
-    await page.click(".preferences summary")
+    await page.click(".preferences > button")
     await check_layout(page)
     await page.click("text=Play on another device")
     await page.wait_for_selector("svg.qr")
@@ -185,7 +185,7 @@ async def test_logout_ends_play_in_all_windows_of_the_device_only(server: Server
         await laptop.page.wait_for_selector("text=You have logged out in another window.")
         assert await laptop.page.locator(".table").count() == 0
         assert await second.page.evaluate(STORED) is None
-        await second.page.click(".preferences summary")
+        await second.page.click(".preferences > button")
         await second.page.wait_for_selector("text=Log in with a code")
         await phone.page.goto(race)
         await wait_for_deal(phone.page)
@@ -199,7 +199,7 @@ async def test_logout_needs_the_server(tmp_path: Path, chromium: Browser) -> Non
         async with open_page(chromium) as watched:
             guest = await play_first_race(watched, server)
             await watched.page.goto(server.url)
-            await watched.page.click(".preferences summary")
+            await watched.page.click(".preferences > button")
             await watched.page.click("text=Log out")
             await watched.page.wait_for_selector("dialog button[value=yes]")
             port = server.port

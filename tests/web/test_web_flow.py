@@ -55,10 +55,10 @@ async def test_the_lobby_shares_or_copies_the_link_and_shows_it_on_request(
         await page.click(f"button:text-is('{text}')")
         assert await page.evaluate(shared) == link
     await check_layout(page)
-    await page.click("button[aria-label='Show the link as a QR code']")
-    assert await page.evaluate("document.querySelector('dialog img').decode().then(() => true)")
-    assert await page.input_value("dialog input") == link
-    await page.click("dialog button:text-is('Copy link')")
+    await page.click("button[aria-label='QR code']")
+    assert await page.evaluate("document.querySelector('#qr-code img').decode().then(() => true)")
+    assert await page.input_value("#qr-code input") == link
+    await page.click("#qr-code button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == link
     await check_layout(page)
 

@@ -30,7 +30,7 @@ from support.vectors import WINS
 from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-SHOWN = """[...document.querySelectorAll("section[aria-label=Standings] li")].map((item) =>
+SHOWN = """[...document.querySelectorAll(".rows .standings:not(.ghosts) li")].map((item) =>
     [".place", ".text", ".count"].map((part) => item.querySelector(part).textContent).join(" "))"""
 
 
@@ -120,7 +120,7 @@ async def test_second_tap_before_the_answer_places_no_card_that_was_not_seen(ser
         await page.evaluate(FINISHED)
         assert await page.locator(".card.moving").bounding_box() == sent_ahead
         proxy.resume()
-        await page.wait_for_selector(".bubble:has-text('1 queued move was dropped')")
+        await page.wait_for_selector(".note .refused:has-text('1 queued move was dropped')")
         await resign(page)
         assert moves_of(await server.replay(race, 60), "ada") == [first, second]
 
@@ -198,7 +198,8 @@ async def test_results_are_verified_although_the_server_could_not_be_reached(ser
         await page.goto(f"{server.url}/r/{race}")
         while len(attempts) < 25:
             await page.clock.fast_forward(15_000)
+        await open_row(page, "Verification")
         await page.wait_for_selector("text=Trying again…")
         await page.unroute(f"{server.url}{path}")
-        while not await page.is_visible("text=Checked by this server: verified"):
+        while not await page.is_visible("text=Checked by this server: genuine"):
             await page.clock.fast_forward(15_000)

@@ -77,4 +77,4 @@ async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
     text = f"in the format samedeal.replay/4, and this program reads {', '.join(FORMATS.values())}"
     await page.wait_for_selector(f"text={text}")
     await page.wait_for_selector("text=Your browser cannot read this replay ✗")
-    await page.wait_for_selector("text=Checked by this server: verified (key known)")
+    await page.wait_for_selector("text=Checked by this server: genuine, signed by this server")

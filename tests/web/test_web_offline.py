@@ -50,7 +50,7 @@ async def test_page_opens_offline_says_so_and_verifies_a_file(
     await check_layout(page)
     await page.click("#facts a:text-is('Verify a file')")
     await page.set_input_files("#replay", file)
-    await page.wait_for_selector(".verdict:text-is('verified (key known)')")
+    await page.wait_for_selector(".verdict:text-is('Genuine, signed by this server')")
     await page.goto(f"{server.url}/r/unknown-race-1")
     await page.wait_for_selector("text=Cannot connect to the server. Trying again…")
     tab.refusals = {404}
@@ -65,7 +65,7 @@ async def test_page_opens_offline_says_so_and_verifies_a_file(
 async def test_api_responses_and_the_socket_bypass_the_service_worker(server: Server, page: Page) -> None:
     await visit(page, server)
     await page.reload()
-    await page.wait_for_function("navigator.serviceWorker.controller")
+    await wait_until(page, "navigator.serviceWorker.controller !== null")
     cached = await page.evaluate(
         """async () => {
             const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));
@@ -111,7 +111,7 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -
 @window(service_workers="allow")
 async def test_front_page_opened_offline_shows_races_when_the_connection_is_back(server: Server, page: Page) -> None:
     await visit(page, server)
-    await page.wait_for_function("navigator.serviceWorker.controller")
+    await wait_until(page, "navigator.serviceWorker.controller !== null")
     await page.context.set_offline(True)
     await page.click("summary:text-is('Custom race')")
     await page.wait_for_selector("#max_racers")  # by a module that was not loaded before

@@ -154,7 +154,7 @@ async def test_preferences_survive_a_reload(server: Server, page: Page) -> None:
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     await page.goto(server.url)
     light = await page.evaluate(ground)
-    await page.click(".preferences summary")
+    await page.click(".preferences > button")
     await page.select_option("#preference-theme", "dark")
     dark = await page.evaluate(ground)
     assert dark != light

@@ -85,7 +85,7 @@ async def test_race_opened_under_a_path_has_its_link(server: Server, page: Page)
     await page.wait_for_url(f"{server.url}/r/*")
     await page.click("button:text-is('Copy link')")
     assert await page.evaluate("window.copied") == page.url
-    await page.click("button[aria-label='Show the link as a QR code']")
+    await page.click("button[aria-label='QR code']")
     await wait_until(page, "document.querySelector('img.qr').naturalWidth > 0")
 
 
@@ -109,7 +109,7 @@ async def test_page_works_offline_under_a_path_and_leaves_other_caches(
     await page.wait_for_selector("#facts:has-text('Offline')")
     await page.click("#facts a:text-is('Verify a file')")
     await page.set_input_files("#replay", file)
-    await page.wait_for_selector(".verdict:text-is('genuine, signed by this server')")
+    await page.wait_for_selector(".verdict:text-is('Genuine, signed by this server')")
     await wait_until(page, "caches.keys().then((names) => names.length === 4)")
     names = await page.evaluate("caches.keys()")
     assert {"other", f"samedeal-{'0' * 16}", f"samedeal/cards-2-{'0' * 16}"} < set(names)
