@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+import signal
+import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from samedeal.replays.replay import Replay
@@ -11,15 +12,13 @@ from samedeal.version import VERSION
 from samedeal_cli.bots.bot import rematch
 from samedeal_cli.bots.demo_races import NAMES, BotRace, Plan
 from samedeal_cli.commands.first_use import with_name
-from samedeal_cli.commands.mode import set_colors
 from samedeal_cli.commands.output import print_line
-from samedeal_cli.commands.start import first_state
 from samedeal_cli.local_server import OPEN
 from samedeal_cli.net import guests
 from samedeal_cli.net.temporary_server import Server
 from samedeal_cli.render.phrases import standing_sentences
 from samedeal_cli.render.qr_code import qr_lines
-from samedeal_cli.running import WayOut, first_of
+from samedeal_cli.running import first_of
 from samedeal_cli.settings import Settings, program
 
 BETWEEN_S: Final = 4.0
@@ -90,13 +89,18 @@ class Show:
         if not self._has_screen:
             self._show_page()
             await asyncio.Event().wait()
-        from samedeal_cli.commands.home import HomeScreen
-        from samedeal_cli.screen.app import FullScreen
-
-        settings = replace(self._settings, server=self._server.url)
-        set_colors(settings)
-        home = HomeScreen(settings, first_state(settings))
-        await FullScreen(home, WayOut(patient=True), animation=settings.animation).run_async(mouse=settings.mouse)
+        plain, color = "--ascii" if self._settings.ascii else "--no-ascii", f"--color={self._settings.color}"
+        words = (sys.executable, "-m", "samedeal_cli.main", "--server", self._server.url, plain, color)
+        handler = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the home screen
+        process = await asyncio.create_subprocess_exec(*words)
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+        finally:
+            signal.signal(signal.SIGINT, handler)
 
     # Output without the home screen.
 

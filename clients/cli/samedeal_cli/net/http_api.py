@@ -18,7 +18,6 @@ from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening
-from samedeal.scores.tallies import Personal
 from samedeal.wire.documents import GameDescription, GameList, Listed, Opened, PlayerPage, RaceList
 from samedeal.wire.messages import View
 from samedeal_cli.addresses import may_redirect
@@ -36,8 +35,6 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 """Maximum size of a JSON document or a picture."""
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
-QUICK_MS: Final = 180_000
-"""The time limit of a quick race (ms)."""
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
@@ -124,10 +121,10 @@ class Api:
         """Return the scores over the finished races of a race's evening."""
         return self.read(self.fetch(f"/races/{quote(race_id, safe='')}/evening"), Evening)
 
-    def scores(self, player: str, token: str) -> Personal | None:
-        """Return the scores of the player with a public id and a token; None if the server has none."""
+    def player(self, player: str, token: str, races: int = 1) -> PlayerPage | None:
+        """Return the scores and newest races of the player with an id and a token; None if the server has none."""
         with suppress(Declined):
-            return self.read(self.fetch(f"/players/{player}", query={"limit": 1}, token=token), PlayerPage).scores
+            return self.read(self.fetch(f"/players/{player}", query={"limit": races}, token=token), PlayerPage)
         return None
 
     def keys(self) -> tuple[str, ...]:
@@ -287,11 +284,6 @@ def race_request(
     given = {option: value for option, value in options.items() if value is not None}
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
     return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
-
-
-def quick_request(game: str) -> dict[str, object]:
-    """Return the body of a request for a short race."""
-    return race_request(game, None, {"limit_ms": QUICK_MS})
 
 
 def ghost_request(race_id: str) -> dict[str, object]:

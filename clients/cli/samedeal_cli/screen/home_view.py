@@ -5,7 +5,6 @@ from typing import Final
 from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Ink, Spot, Style
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.drawing import draw_too_small
-from samedeal_cli.screen.texts import BAD, GOOD
 from samedeal_cli.state.home_state import HomeState
 
 WIDTH: Final = 76
@@ -48,4 +47,3 @@ def _draw(state: HomeState, canvas: Canvas) -> None:
         canvas.write(row + 1, column + 3, text, PLAIN if is_first else DIM)
         canvas.spots[f"key:{offer.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
         row += step
-    canvas.write(bottom - 1, 1, fitted(state.notice, canvas.width - 2, "…"), BAD if state.failed else GOOD)

@@ -117,14 +117,11 @@ class RaceTasks(CanvasScreen):
         return task
 
     def _on_task_done(self, task: "asyncio.Task[None]") -> None:
-        """Close the screen on an error, which the caller reports. Unexpected ones end the program."""
+        """Quit on an error; the caller reports it after the terminal is restored."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
-            if isinstance(error, (Refused, Failure)):
-                self.close()
-            else:
-                self.app.exit()
+            self.app.exit()
 
     async def _try(self, work: Coroutine[Any, Any, None]) -> None:
         """Do some work, and show its failure as a notice."""
