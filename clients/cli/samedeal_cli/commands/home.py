@@ -24,7 +24,7 @@ from samedeal_cli.settings import Settings, program
 from samedeal_cli.state.home_state import QUICK_GAME, HomeState, title_of
 from samedeal_cli.state.pile_keys import key_meant
 
-REFRESH_S: Final = 30.0
+REFRESH_S: Final = 10.0
 """How often the screen asks the server what is going on (s)."""
 TIMEOUT_S: Final = 2.0
 MAX_RACES: Final = 3
@@ -109,7 +109,9 @@ class HomeScreen(CanvasScreen):
     @property
     def _friends(self) -> Mapping[str, Words]:
         title = title_of(QUICK_GAME)
-        options: dict[str, Words] = {f"Open a race of {title}, three minutes": ("new", QUICK_GAME, "--quick", "--join")}
+        options: dict[str, Words] = {
+            f"Open a race of {title}, three minutes": ("new", QUICK_GAME, "--limit", "3m", "--join")
+        }
         options["Join a race by its link or name"] = JOIN
         for race in self.state.races[:MAX_RACES]:
             label, words = ("Join", JOIN) if race.stage == "open" else ("Watch", ("watch", "--"))
