@@ -198,13 +198,12 @@ def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Se
     try:
         terminal.type(SAMEDEAL)
         evening(terminal, "p  Play now", "Enter=Your name [", "! resign", "y yes")
-        for _ in range(2):  # the rematch, and another one
-            evening(terminal, "n  Rematch", "! resign", "y yes")
-        terminal.until("n  Rematch")
+        evening(terminal, "n  Rematch", "! resign", "y yes")
+        terminal.until("the race is over")
         evening(terminal, "q quit", "d  Daily", "1  The Edge", "Enter=Play it now? [Y/n]", "! resign", "y yes")
         terminal.until("You are 1st of")  # the race counts
         evening(terminal, "q quit", "d=You have raced 1 of 5 today.", "Escape=The Edge (raced)", "r  Results")
-        terminal.until("4 races, 0 wins, 0 deals solved")
+        terminal.until("3 races, 0 wins, 0 deals solved")
         evening(terminal, "Escape=Esc", "q quit")
     finally:
         terminal.close()

@@ -157,7 +157,7 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "handicap", [(state.head_start, NEWS)]
     if state.records:
         yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
-    if state.daily:
+    if state.daily and state.daily.results:
         yield "daily", [(_daily_text(state.daily), NEWS)]
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]
