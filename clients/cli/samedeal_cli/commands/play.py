@@ -89,19 +89,14 @@ def play(settings: Settings, /, game: str | None, name: str | None, **choices: A
 
 
 def _only_open_race(settings: Settings) -> Link:
-    """Return the only open race on the server with a free seat, in doubt the one where somebody waits.
-
-    Raises Misused if there are none or several.
-    """
+    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
     from samedeal_cli.net.http_api import Api
 
     races = [race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers]
-    races = [race for race in races if race.racers] or races
-    if not races:
-        raise Misused(f"no race is open at {settings.address}; to open one: {program()} play")
-    if len(races) > 1:
-        raise Misused(f"{len(races)} races are open; name one: {', '.join(race.race for race in races)}")
-    return Link(None, races[0].race)
+    if len(races) == 1:
+        return Link(None, races[0].race)
+    names = f"; name one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
+    raise Misused(f"{len(races) or 'no'} races are open at {settings.address}{names}")
 
 
 @command("samedeal resume")

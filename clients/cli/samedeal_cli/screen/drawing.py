@@ -18,6 +18,7 @@ TWO_COLUMNS: Final = 72
 
 BUTTON: Final = Style("good", bold=True, reverse=True)
 NEWS: Final = Style("news")
+SUITS: Final = (("♠", Style("spade")), ("♥", Style("heart")), ("♦", Style("diamond")), ("♣", Style("club")))
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
 
 

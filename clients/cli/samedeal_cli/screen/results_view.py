@@ -14,7 +14,7 @@ from samedeal_cli.render.phrases import counted, local_time, short_deal, start_p
 from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.screen.drawing import BUTTON, NEWS, TONES, draw_button, draw_heading, top_ranking
+from samedeal_cli.screen.drawing import BUTTON, NEWS, SUITS, TONES, draw_button, draw_heading, top_ranking
 from samedeal_cli.screen.texts import BAD, GOOD
 from samedeal_cli.state.race_state import RaceState
 
@@ -34,12 +34,6 @@ PODIUM: Final = STEPS + 2
 TALL: Final = 24
 """The height from which the headline and the button have three lines."""
 HEADLINE: Final = Style(bold=True, reverse=True)
-SUITS: Final = (
-    ("♠", Style("spade")),
-    ("♥", Style("heart")),
-    ("♦", Style("diamond")),
-    ("♣", Style("club")),
-)
 LABELS: Final = 11
 """The width of the labels of facts, and the margin before them."""
 
