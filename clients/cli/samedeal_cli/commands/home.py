@@ -9,7 +9,7 @@ from textual.events import MouseDown, Resize
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Today
-from samedeal_cli.addresses import DEFAULT_SERVER, is_local
+from samedeal_cli.addresses import DEFAULT_SERVER
 from samedeal_cli.commands.me import SHOWN, lines_of
 from samedeal_cli.failure import Failure
 from samedeal_cli.net import guests
@@ -20,7 +20,7 @@ from samedeal_cli.render.themes import look
 from samedeal_cli.screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.screen.dialogs import Choice, TextDialog
 from samedeal_cli.screen.home_view import draw_home
-from samedeal_cli.settings import Settings, program
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.home_state import QUICK_GAME, HomeState, title_of
 from samedeal_cli.state.pile_keys import key_meant
 
@@ -74,8 +74,7 @@ class HomeScreen(CanvasScreen):
             case "d":
                 self._choose("Today's deals", self._dailies)
             case "f":
-                away = f" · on your network: {program()} serve --lan" if is_local(self.settings.address) else ""
-                self._choose(f"Race friends{away}", self._friends)
+                self._choose("Race friends", self._friends)
             case "t":
                 self._choose("Practise", {game.title: ("practice", slug) for slug, game in GAMES.items()})
             case "r":
