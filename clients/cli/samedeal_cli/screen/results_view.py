@@ -79,7 +79,8 @@ def _rematch_texts(state: RaceState) -> tuple[str, str]:
     """Return what the big button does and, on a second line, who is in the rematch and when it starts."""
     rematch = state.rematch
     if rematch is None:
-        return "Rematch" if state.may_rematch else "New race like this", ""
+        alone = state.header is not None and state.header.options.max_racers == 1
+        return "Play another deal" if alone else "Rematch" if state.may_rematch else "New race like this", ""
     if rematch.stage != "open":
         return "Watch the rematch", "It has started."
     game = GAMES.get(rematch.game)
