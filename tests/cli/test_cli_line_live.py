@@ -162,7 +162,7 @@ def test_ls_lists_open_races(
     headings, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert headings == ["race", "game", "stage", "seats", "host", "deal", "opened"]
     (row,) = (row for row in rows if row[0] == race)
-    assert row[1:7] == ["the-edge", "open", "0/8", "hana", "secret", "shuffle"]
+    assert row[1:6] == ["the-edge", "open", "0/8", "hana", "secret"]
     assert row[-2:] in (["s", "ago"], ["min", "ago"])
     assert {row[1] for row in rows} == {"the-edge"}
     monkeypatch.setattr(races_command, "EMPTY_S", 0)

@@ -150,7 +150,7 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
 
 
 def _race_row(race: Listed) -> tuple[str, ...]:
-    kind = "secret shuffle" if race.sealed else "daily deal" if race.daily else "open deal"
+    kind = "secret" if race.sealed else "daily" if race.daily else "public"
     age_s = _age_s(race)
     opened = f"{age_s:.0f} s ago" if age_s < 60 else f"{age_s / 60:.0f} min ago"
     return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", race.host or "", kind, opened
