@@ -101,7 +101,8 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     today: Sequence[Daily] = ()
     with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
         today = api.read(api.fetch("/daily", token=token), Today).daily
-    question = f"Only your first race on today's deal of {GAMES[slug].title} counts. Play it now?"
+    deal = f"today's deal of {GAMES[slug].title if slug in GAMES else slug}"
+    question = f"Only your first race on {deal} counts. Play it now?"
     if any(daily.game == slug and daily.yours for daily in today):
-        question = "You have raced today's deal, and only the first race counts. Play it again?"
+        question = f"You have raced {deal}, and only the first race counts. Play it again?"
     click.confirm(question, default=True, abort=True, err=True)
