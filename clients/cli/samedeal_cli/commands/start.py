@@ -73,4 +73,5 @@ async def _serve(servers: AsyncExitStack) -> None:
         await asyncio.to_thread(Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races)
         return
     check_installed()
+    click.echo("Starting a server on this machine, until you quit…", err=True)
     servers.enter_context(advertised(await servers.enter_async_context(temporary_server(PORT))))
