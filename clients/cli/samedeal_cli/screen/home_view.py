@@ -1,10 +1,11 @@
 """The view of the home screen."""
 
+from functools import partial
 from typing import Final
 
-from samedeal_cli.render.canvas import BOLD, DIM, LEAST, Canvas, Spot, Style
+from samedeal_cli.render.canvas import BOLD, DIM, Canvas, Spot, Style
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.screen.drawing import SUITS, draw_button, draw_too_small
+from samedeal_cli.screen.drawing import SUITS, draw_button, draw_frame
 from samedeal_cli.state.home_state import HomeState
 
 WIDTH: Final = 76
@@ -14,14 +15,7 @@ LETTER: Final = Style("letter", bold=True)
 
 def draw_home(state: HomeState) -> Canvas:
     """Draw what the user can do, each with its key; the first is also done by Enter."""
-    canvas = Canvas(state.width, state.height)
-    if state.width < LEAST[0] or state.height < LEAST[1]:
-        draw_too_small(canvas)
-    else:
-        _draw(state, canvas)
-    if state.ascii:
-        canvas.in_ascii()
-    return canvas
+    return draw_frame(state.width, state.height, partial(_draw, state), plain=state.ascii)
 
 
 def _draw(state: HomeState, canvas: Canvas) -> None:
