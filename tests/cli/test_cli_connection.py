@@ -270,7 +270,7 @@ async def test_connecting_raises_a_temporary_refusal() -> None:
         await peer.socket.wait_closed()
 
     async with server(script) as (url, _):
-        with pytest.raises(Declined, match="^Not now$") as declined:
+        with pytest.raises(Declined, match=r"^Not now$") as declined:
             async with Connection(url, RACE, name="ada"):
                 pass
         assert declined.value.code == "store-unavailable"
