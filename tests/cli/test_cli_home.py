@@ -167,7 +167,9 @@ async def test_results_of_a_newcomer_are_empty_and_offers_can_be_clicked() -> No
 def test_what_the_server_says_is_part_of_the_state(live: Server) -> None:
     assert look_around(Settings(server=live.url))["running"] == ""
     guests.save(guests.Guest(live.url, "stale", "0" * 16, "sd_x"))
-    assert look_around(Settings(server=live.url))["page"] is None
+    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(NOBODY, "gone", None)))
+    state = look_around(Settings(server=live.url))
+    assert (state["page"], state["running"], state["server"]) == (None, "", live.url.removeprefix("http://"))
 
 
 def test_the_last_race_is_forgotten_when_it_is_over(live: Server) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -140,8 +141,10 @@ def look_around(settings: Settings) -> dict[str, Any]:
         found["page"] = page = api.player(guest.player, guest.token, SHOWN) if guest else None
         token = guest.token if page and guest else None  # the server may have forgotten the user
         found["daily"] = api.read(api.fetch("/daily", token=token), Today).daily
-        running = running_race()
     except Failure:
         return {"server": "on this machine" if server == DEFAULT_SERVER else f"{host} cannot be reached"}
-    game = running[1].header.game if running and running[1].header else ""
-    return found | {"server": host, "running": f"{title_of(game)} · {running[0].race}" if running else ""}
+    with suppress(Failure):  # the race may be on another server
+        if running := running_race():
+            last, view = running
+            found["running"] = f"{title_of(view.header.game)} · {last.race}" if view.header else last.race
+    return {"server": host, "running": ""} | found
