@@ -172,11 +172,16 @@ def test_what_the_server_says_is_part_of_the_state(live: Server) -> None:
     assert (state["page"], state["running"], state["server"]) == (None, "", live.url.removeprefix("http://"))
 
 
-def test_the_last_race_is_forgotten_when_it_is_over(live: Server) -> None:
+def test_the_last_race_is_forgotten_when_it_is_over(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert running_race() is None
     race = live.create("corners")
     for name, found in ((race, True), ("no-such-race", False)):
         (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, name, None)))
+        assert (running_race() is not None) is found
+    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, race, None)))
+    for stage, successor, found in (("cancelled", None, False), ("cancelled", "other", True), ("over", None, False)):
+        view = SimpleNamespace(stage=stage, next=successor)
+        monkeypatch.setattr(Api, "read", lambda *_, view=view: view)
         assert (running_race() is not None) is found
     (state_dir() / LAST_RACE).write_text("{")
     assert running_race() is None

@@ -8,11 +8,11 @@ from typing import Final
 
 import click
 
-from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Declined, Failure, NameRefused, warn
+from samedeal_cli.render.phrases import title_of
 from samedeal_cli.settings import Settings
 
 END_WHEN_STUCK: Final = "end_when_stuck"
@@ -101,7 +101,7 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     today: Sequence[Daily] = ()
     with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
         today = api.read(api.fetch("/daily", token=token), Today).daily
-    deal = f"today's deal of {GAMES[slug].title if slug in GAMES else slug}"
+    deal = f"today's deal of {title_of(slug)}"
     question = f"Only your first race on {deal} counts. Play it now?"
     if any(daily.game == slug and daily.yours for daily in today):
         question = f"You have raced {deal}, and only the first race counts. Play it again?"

@@ -17,12 +17,13 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.connect import running_race
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.canvas import PLAIN
+from samedeal_cli.render.phrases import title_of
 from samedeal_cli.render.themes import look
 from samedeal_cli.screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.screen.dialogs import Choice, TextDialog
 from samedeal_cli.screen.home_view import draw_home
 from samedeal_cli.settings import Settings
-from samedeal_cli.state.home_state import QUICK_GAME, HomeState, title_of
+from samedeal_cli.state.home_state import QUICK_GAME, HomeState
 from samedeal_cli.state.pile_keys import key_meant
 
 REFRESH_S: Final = 10.0

@@ -1,9 +1,8 @@
 """What ``samedeal`` without a command runs: the home screen, and the commands that the user chooses there."""
 
-import asyncio
 import shutil
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -29,26 +28,22 @@ def start(settings: Settings, run_command: Callable[[tuple[str, ...]], int]) -> 
     `run_command` runs a command with its arguments, and returns its exit code. If there is no server on this machine,
     the first race starts a temporary one.
     """
-    with asyncio.Runner() as runner:
-        servers = AsyncExitStack()
-        try:
-            while True:
-                screen, code = _show_home(settings)
-                if not screen.chosen:
-                    return code
-                try:
-                    if screen.chosen[0] != "practice" and not settings.server and settings.address == DEFAULT_SERVER:
-                        runner.run(_serve(servers))
-                    code = run_command(screen.chosen)
-                except Failure as failure:
-                    failure.show()
-                    code = failure.exit_code
-                if code in (TERMINATED, READER_GONE):
-                    return code
-                if code not in (0, INTERRUPTED):
-                    click.pause(err=True)  # until the failure is read
-        finally:
-            runner.run(servers.aclose())
+    with ExitStack() as servers:
+        while True:
+            screen, code = _show_home(settings)
+            if not screen.chosen:
+                return code
+            try:
+                if screen.chosen[0] != "practice" and not settings.server and settings.address == DEFAULT_SERVER:
+                    _serve(servers)
+                code = run_command(screen.chosen)
+            except Failure as failure:
+                failure.show()
+                code = failure.exit_code
+            if code in (TERMINATED, READER_GONE):
+                return code
+            if code not in (0, INTERRUPTED):
+                click.pause(err=True)  # until the failure is read
 
 
 def _show_home(settings: Settings) -> "tuple[HomeScreen, int]":
@@ -64,14 +59,18 @@ def _show_home(settings: Settings) -> "tuple[HomeScreen, int]":
     return run_full_screen(settings, draw_home(state), make_screen)
 
 
-async def _serve(servers: AsyncExitStack) -> None:
-    """Start a temporary server, unless one is running on this machine."""
+def _serve(servers: ExitStack) -> None:
+    """Start a temporary server, unless one is running on this machine. It stops when `servers` is closed."""
+    import asyncio
+
     from samedeal_cli.net.http_api import Api
     from samedeal_cli.net.temporary_server import advertised, temporary_server
 
     with suppress(Unreachable):
-        await asyncio.to_thread(Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races)
+        Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races()
         return
     check_installed()
     click.echo("Starting a server on this machine, until you quit…", err=True)
-    servers.enter_context(advertised(await servers.enter_async_context(temporary_server(PORT))))
+    runner, stack = servers.enter_context(asyncio.Runner()), AsyncExitStack()
+    servers.callback(lambda: runner.run(stack.aclose()))
+    servers.enter_context(advertised(runner.run(stack.enter_async_context(temporary_server(PORT)))))

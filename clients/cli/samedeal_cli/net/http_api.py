@@ -1,6 +1,5 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -36,6 +35,8 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
+MAX_SUCCESSORS: Final = 50
+"""How often a host may replace a race."""
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
 """The characters with which share texts surround names that are written from right to left."""
@@ -116,6 +117,17 @@ class Api:
     def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
         return self.read(self.fetch("/races", body=body, token=token), Opened)
+
+    def successor(self, race_id: str) -> str | None:
+        """Return the race with which the host has replaced one in the lobby, or None."""
+        found: str | None = None
+        with suppress(Failure):
+            for _ in range(MAX_SUCCESSORS):
+                view = self.read(self.fetch(f"/races/{quote(found or race_id, safe='')}"), View)
+                if view.stage != "cancelled" or view.next is None:
+                    break
+                found = view.next.race
+        return found
 
     def evening(self, race_id: str) -> Evening:
         """Return the scores over the finished races of a race's evening."""
@@ -261,20 +273,6 @@ def plain(reason: object) -> str:
     if str(reason).startswith("Multiple exceptions"):
         return "Connection refused"
     return safe_text(str(reason)) or type(reason).__name__
-
-
-async def successor_of(server: str, race_id: str, refused: Declined) -> str:
-    """Return the race with which the host has replaced one that nobody can join any more. Raises `refused` if none."""
-    api, successor = Api(server), ""
-    with suppress(Failure):
-        while refused.code == "untimely":
-            view = api.read(await asyncio.to_thread(api.fetch, f"/races/{successor or race_id}"), View)
-            if view.stage != "cancelled" or view.next is None:
-                break
-            successor = view.next.race
-    if not successor:
-        raise refused
-    return successor
 
 
 def race_request(

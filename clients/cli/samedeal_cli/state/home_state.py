@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from samedeal.games.catalogue import GAMES
 from samedeal.race.server_bots import Level
 from samedeal.scores.tallies import Personal
 from samedeal.wire.documents import Daily, Listed, PlayerPage
-from samedeal_cli.render.phrases import counted, personal_phrases
+from samedeal_cli.render.phrases import counted, personal_phrases, title_of
 from samedeal_cli.state.actions import Entry
 
 QUICK_GAME: Final = "the-edge"
@@ -94,8 +93,3 @@ def level_of(scores: Personal | None, game: str) -> Level:
     if own is None or own.solved == 0:
         return "beginner"
     return "expert" if own.solved * 2 > own.races else "regular"
-
-
-def title_of(slug: str) -> str:
-    """Return the title of a game, or the slug of one that this version does not know."""
-    return GAMES[slug].title if slug in GAMES else slug
