@@ -30,7 +30,7 @@ from samedeal_cli.settings import INVALID, check_environment, global_options
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Play": {
         "play": ("samedeal_cli.commands.play:play", "Race at once: join an open race, or race a bot."),
-        "demo": ("samedeal_cli.bots.demo:demo", "Start a local server and a race against bots."),
+        "demo": ("samedeal_cli.commands.demo:demo", "Try everything on a temporary server."),
         "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
         "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
         "resume": ("samedeal_cli.commands.play:resume", "Return to your running race."),

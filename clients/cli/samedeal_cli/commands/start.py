@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -61,16 +61,12 @@ def _show_home(settings: Settings) -> "tuple[HomeScreen, int]":
 
 def _serve(servers: ExitStack) -> None:
     """Start a temporary server, unless one is running on this machine. It stops when `servers` is closed."""
-    import asyncio
-
     from samedeal_cli.net.http_api import Api
-    from samedeal_cli.net.temporary_server import advertised, temporary_server
+    from samedeal_cli.net.temporary_server import temporary_server
 
     with suppress(Unreachable):
         Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races()
         return
     check_installed()
     click.echo("Starting a server on this machine, until you quit…", err=True)
-    runner, stack = servers.enter_context(asyncio.Runner()), AsyncExitStack()
-    servers.callback(lambda: runner.run(stack.aclose()))
-    servers.enter_context(advertised(runner.run(stack.enter_async_context(temporary_server(PORT)))))
+    servers.enter_context(temporary_server(PORT))
