@@ -1,4 +1,4 @@
-# make demo         play right away                       make demo ARGS="--once --speed 50 --json"
+# make demo         play right away                       make demo ARGS="--lan"
 # make test         tier 1: what convinces, in 2 minutes  make test ARGS="-k deal"
 # make test-more    tier 2: what else changes can break   make test-more ARGS=tests/server
 # make test-all     all tiers and campaigns, in parts     make test-all PART="torture fuzz"

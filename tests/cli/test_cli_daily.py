@@ -67,7 +67,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     code, (link,), _ = said(capsys, "new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
     assert code == 0
     listed = link.rpartition("/")[2]
-    assert "0/1    daily deal" in said(capsys, "ls", "races", "--game", GAME)[1][1]
+    assert "0/1    ada   daily" in said(capsys, "ls", "races", "--game", GAME)[1][1]
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
     until_kept(server, day, 2)
     for name, question in (

@@ -6,10 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -78,43 +77,6 @@ def state(environment: dict[str, str]) -> Path:
     return Path(environment["XDG_STATE_HOME"]) / "samedeal" / "demo.json"
 
 
-def test_demo_once_verifies_a_race(environment: dict[str, str], tmp_path: Path) -> None:
-    file = tmp_path / "race.json"
-    words = ("--once", "--speed", 1000, "--game", "gallery", "--save", file, "--json")
-    result = ran("demo", *words, environment=environment)
-    document = json.loads(result.stdout)
-    assert document.keys() == {"race", "game", "standings", "replay", "verified"}
-    assert document["game"] == "gallery"
-    assert document["verified"] is True
-    assert document["replay"] == str(file)
-    assert [standing["name"] for standing in sorted(document["standings"], key=lambda s: s["seat"])] == ["ada", "bo"]
-    replay = read(file.read_bytes())
-    assert replay.header.race == document["race"]
-    assert all(fact.holds for fact in verify(replay))
-    ran("verify", file, environment=environment)
-    assert_nothing_left(environment)
-
-
-def test_demo_saves_a_race_of_an_open_deal_as_messagepack(environment: dict[str, str], tmp_path: Path) -> None:
-    file = tmp_path / "race.msgpack"
-    words = ("--once", "--speed", 1000, "--seed", "42", "--bots", 3, "--save", file)
-    result = ran("demo", *words, environment=environment)
-    assert result.stdout == ""
-    replay = read(file.read_bytes())
-    assert replay.header.seed == "42"
-    assert len(replay.standings) == 3
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_interrupted_demo_leaves_nothing(number: int, code: int, environment: dict[str, str]) -> None:
-    with demo(environment, "--once", "--speed", "0.1") as process:
-        assert process.stderr
-        assert "2 bots" in process.stderr.readline()
-        process.send_signal(number)
-        assert process.wait(50) == code
-    assert_nothing_left(environment)
-
-
 def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
     with demo(environment) as process:
         first_screen(process)
@@ -125,17 +87,15 @@ def test_killed_demo_leaves_no_process(environment: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: dict[str, str]) -> None:
-    with demo(environment, "--speed", 50) as process:
+    with demo(environment) as process:
         screen = first_screen(process)
-        assert screen["racing now"].startswith("The Edge")
-        assert "bots ada and bo" in screen["racing now"]
         address = json.loads(state(environment).read_text())
         assert address["pid"] == process.pid
+        assert screen["in a browser"] == address["url"]
         with urlopen(f"{address['url']}/healthz") as answer:
             assert answer.status == 200
-        command, _, race = screen["in a terminal"].rpartition(" join ")
+        command, _, _ = screen["in a terminal"].rpartition(" play")
         assert shutil.which(command.split()[0], path=environment["PATH"])
-        assert screen["for a friend"] == f"{command} join {address['url']}/r/{race}"
         # Other commands find the demo by themselves.
         ran("ls", "races", environment=environment)
         process.send_signal(stop)
@@ -144,47 +104,19 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
     assert_nothing_left(environment)
 
 
-def test_demo_on_a_terminal_is_the_home_screen_with_a_race_of_bots(environment: dict[str, str]) -> None:
-    command = [*SAMEDEAL, "--color", "never", "demo", "--game", "corners"]
+def test_demo_on_a_terminal_is_the_home_screen_where_one_key_starts_a_race(environment: dict[str, str]) -> None:
+    command = [*SAMEDEAL, "--color", "never", "demo"]
     with at_a_terminal(environment | {"TERM": "xterm"}, command) as (process, ours):
+        until(ours, "Race a beginner bot at The Edge")
+        os.write(ours, b"p")
         until(ours, "Your name [")
         os.write(ours, b"zo\n")
-        until(ours, "Join 2 players at Corners.")
-        url = json.loads(state(environment).read_text())["url"]
-        with urlopen(f"{url}/api/v1/races?stage=open") as answer:
-            (race,) = [each["race"] for each in json.load(answer)["races"]]
-        with urlopen(f"{url}/api/v1/races/{race}") as answer:
-            assert json.load(answer)["host"] == {"name": "zo"}
-        os.write(ours, b"p")
-        until(ours, "stock 43", "stock 42")
+        until(ours, "Deuce", "stock 5")
         os.write(ours, b"\x11")  # Ctrl-Q
         until(ours, "Back to your race")
         os.write(ours, b"q")
         assert process.wait(50) == 0
     assert_nothing_left(environment)
-
-
-def test_bots_of_the_demo_move_at_once_and_follow_to_the_rematch(environment: dict[str, str]) -> None:
-    with demo(environment, "--speed", "0.001") as process:  # with pauses of a quarter of an hour and more
-        race = first_screen(process)["in a terminal"].rpartition(" ")[2]
-        options = ("--as", "zo", "--ready", "--json")
-        with started(*SAMEDEAL, "join", race, *options, environment=environment) as playing:
-            standings_when(playing, lambda racers: sum(racer["home"] for racer in racers if racer.get("bot")) == 2)
-            assert playing.stdin
-            playing.stdin.write("resign\n")
-            playing.stdin.flush()
-            standings_when(playing, lambda racers: len(racers) == 3 and all(racer["done"] for racer in racers))
-            playing.kill()
-        with started(*SAMEDEAL, "again", race, *options, environment=environment) as again:
-            standings_when(again, lambda racers: [racer["outcome"] for racer in racers] == 3 * ["playing"])
-            again.kill()
-
-
-def standings_when(process: "subprocess.Popen[str]", condition: Callable[[list[dict[str, Any]]], bool]) -> None:
-    """Read what a command writes with --json until standings satisfy a condition."""
-    assert process.stdout
-    messages = map(json.loads, process.stdout)
-    assert any("standings" in message and condition(message["standings"]) for message in messages)
 
 
 def test_second_demo_uses_the_next_port(environment: dict[str, str], tmp_path: Path) -> None:

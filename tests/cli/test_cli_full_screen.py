@@ -166,7 +166,7 @@ async def test_v_opens_the_replay_and_q_returns_to_the_results(live: Server) -> 
         await pilot.press("space")
         await until(lambda: ply(app) == 1)
         await pilot.press("exclamation_mark", "y")
-        await until(lambda: "v watch replay" in shown(app))
+        await until(lambda: "v replay" in shown(app))
         await pilot.press("v")
         await until(
             lambda: isinstance(app.screen, ReplayScreen) and "VERIFIED" in shown(app) and "q back" in shown(app)

@@ -1,28 +1,31 @@
 """The home screen: what it shows, and evenings that start there with keys that the previous frame shows."""
 
-import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 from textual.pilot import Pilot
 
 from cli.test_cli_race_app import until
 from samedeal.scores.tallies import GameScores, Personal
-from samedeal.wire.documents import Listed
-from samedeal_cli.commands.home import HomeScreen, look_around
-from samedeal_cli.commands.start import first_state
-from samedeal_cli.failure import Unreachable
+from samedeal.wire.documents import Daily, Listed, PlayerPage, Result
+from samedeal_cli import settings
+from samedeal_cli.commands import start
+from samedeal_cli.commands.home import HomeScreen, Words, look_around
+from samedeal_cli.failure import INTERRUPTED, TERMINATED, Unreachable
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import LAST_RACE, LastRace, running_race
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.screen.app import FullScreen
 from samedeal_cli.screen.home_view import draw_home
 from samedeal_cli.settings import Settings, demo_file, state_dir
-from samedeal_cli.state.home_state import HomeState, daily_question, level_of, race_to_join
+from samedeal_cli.state.home_state import HomeState, level_of, race_to_join
 from support.full_screen import shown
-from support.servers import Server, begin_together, racers, resign_all
+from support.servers import Server
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
 pytestmark = pytest.mark.tier(2)
@@ -31,9 +34,9 @@ NOBODY = "http://127.0.0.1:1"
 SIZES = [(60, 20), (80, 24), (100, 32), (200, 50)]
 
 
-def listed(race: str, racers: int, *, most: int = 8, game: str = "the-edge", daily: bool = False) -> Listed:
-    fields = {"opened_at": 0, "sealed": True, "daily": daily, "max_racers": most}
-    return msgspec.convert({"race": race, "game": game, "stage": "open", "racers": racers, **fields}, Listed)
+def listed(race: str, racers: int, *, most: int = 8, game: str = "the-edge", **fields: object) -> Listed:
+    fixed = {"opened_at": 0, "sealed": True, "daily": False, "max_racers": most, "stage": "open"}
+    return msgspec.convert({"race": race, "game": game, "racers": racers} | fixed | fields, Listed)
 
 
 def scores(races: int, solved: int) -> Personal:
@@ -43,10 +46,21 @@ def scores(races: int, solved: int) -> Personal:
     return Personal(player="0" * 16, name="zo", bot=False, games=(game,), **counts)
 
 
-def home(url: str, name: str = "") -> FullScreen:
+def page(races: int, solved: int) -> PlayerPage:
+    return PlayerPage(scores(races, solved), ())
+
+
+class HomeApp(FullScreen):
+    """The app with the home screen."""
+
+    def __init__(self, home: HomeScreen) -> None:
+        super().__init__(home)
+        self.home = home
+
+
+def app_with(url: str, name: str = "", **fields: Any) -> HomeApp:
     """Return the app with the home screen of a user, perhaps with a name."""
-    settings = Settings(server=url, name=name)
-    return FullScreen(HomeScreen(settings, first_state(settings)))
+    return HomeApp(HomeScreen(Settings(server=url, name=name), HomeState(url, name, **fields)))
 
 
 async def press(app: FullScreen, pilot: Pilot[None], key: str, text: str) -> None:
@@ -61,12 +75,11 @@ async def press(app: FullScreen, pilot: Pilot[None], key: str, text: str) -> Non
 @pytest.mark.parametrize("running", ["", "The Edge · calm-otter-42"])
 @pytest.mark.parametrize(("width", "height"), SIZES)
 def test_every_offer_is_shown_with_its_key_and_without_a_cut(width: int, height: int, running: str) -> None:
-    state = HomeState("127.0.0.1:8640", "zo", running=running, scores=scores(5, 1), width=width, height=height)
+    state = HomeState("127.0.0.1:8640", "zo", running=running, page=page(5, 1), width=width, height=height)
     lines = draw_home(state).text()
     for offer in state.offers:
         assert any(line.strip().startswith(f"{offer.key}  {offer.title}") for line in lines)
         assert any(line.strip() == offer.text for line in lines)
-    assert f"{state.offers[0].title}  or Enter" in "\n".join(lines)
 
 
 def test_a_small_terminal_is_told_the_least_size() -> None:
@@ -87,188 +100,186 @@ def test_the_bot_plays_about_as_well_as_the_user() -> None:
     assert [level_of(None, "the-edge"), level_of(scores(9, 0), "the-edge")] == ["beginner", "beginner"]
     assert [level_of(scores(9, 1), "the-edge"), level_of(scores(9, 5), "the-edge")] == ["regular", "expert"]
     assert level_of(scores(9, 5), "corners") == "beginner"
-    assert "Race an expert bot" in "\n".join(draw_home(HomeState("", scores=scores(9, 5))).text())
+    assert "Race an expert bot" in "\n".join(draw_home(HomeState("", page=page(9, 5))).text())
 
 
-def test_the_daily_warns_of_the_race_that_counts() -> None:
-    assert daily_question("corners", raced=False).startswith("Only your first race on today's deal of Corners counts.")
-    assert daily_question("corners", raced=True).startswith("You have raced today's deal of Corners")
+# What it runs.
 
 
-# What it does.
-
-
-async def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Server) -> None:
-    app = home(live.url)
+@pytest.mark.parametrize(
+    ("keys", "command"),
+    [
+        ("p", "play"),
+        ("enter", "play"),
+        ("d 1", "solo the-edge --daily"),
+        ("d 5", "solo gallery --daily"),
+        ("f 1", "new the-edge --limit 3m --join"),
+        ("f 3", "join -- quick-fox-1"),
+        ("f 4", "watch -- slow-fox-2"),
+        ("f 5", "new corner-stones --join"),
+        ("t 3", "practice corners"),
+        ("b", ""),
+        ("q", ""),
+        ("escape", ""),
+    ],
+)
+async def test_what_is_chosen_becomes_a_command(keys: str, command: str) -> None:
+    races = (listed("quick-fox-1", 1, host="Hana"), structs.replace(listed("slow-fox-2", 1), stage="running"))
+    app = app_with(NOBODY, "zo", races=races)
     async with app.run_test(size=(80, 24)) as pilot:
-        await press(app, pilot, "p", "p Play now")
-        await press(app, pilot, "enter", "Enter accept")
-        for _ in range(2):  # a race and its rematch
-            await press(app, pilot, "!", "! resign")
-            await press(app, pilot, "y", "y yes")
-            await until(lambda: "the race is over" in shown(app))
-            await press(app, pilot, "n", "n rematch")
-        await press(app, pilot, "!", "! resign")
-        await press(app, pilot, "y", "y yes")
-        await until(lambda: "the race is over" in shown(app))
-        await press(app, pilot, "q", "q back")
-        await press(app, pilot, "d", "d Daily")
-        await press(app, pilot, "1", "1 The Edge")
-        await press(app, pilot, "y", "y yes")
-        await press(app, pilot, "!", "! resign")
-        await press(app, pilot, "y", "y yes")
-        await until(lambda: "the race is over" in shown(app))
-        await press(app, pilot, "q", "q back")
-        await until(lambda: "You have raced 1 of 5 today." in shown(app))
-        await press(app, pilot, "d", "d Daily")
-        await until(lambda: "The Edge (raced)" in shown(app))
-        await press(app, pilot, "escape", "Esc back")
-        await press(app, pilot, "r", "r Results")
-        await until(lambda: "Your results" in shown(app))
-        await press(app, pilot, "escape", "Esc back")
-        await press(app, pilot, "q", "q quit")
-    assert app.return_code == 0
+        for key in keys.split():
+            await pilot.press(key)
+    assert " ".join(app.home.chosen) == command
 
 
-async def test_a_friend_is_the_host_and_returns_to_the_race(live: Server) -> None:
-    app = home(live.url, "Zo")
-    async with app.run_test(size=(60, 20)) as pilot:
-        await press(app, pilot, "f", "f Friends")
-        await press(app, pilot, "1", "1 Open a race of The Edge, three minutes")
-        await until(lambda: "Zo (you)" in shown(app))
-        await press(app, pilot, "r", "r ready")
-        async with racers(live, "bo") as (bo,):
-            (race,) = [each.race for each in Api(live.url).live_races("open") if each.racers]
-            assert json.loads(live.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Zo", "seat": 1}
-            await bo.begin(race)
-            await until(lambda: "stock" in shown(app))
-            await pilot.press("ctrl+q")  # in the footer of wider terminals
-            await press(app, pilot, "enter", "Back to your race or Enter")
-            await until(lambda: "stock" in shown(app))
-            await resign_all([bo])
-            await pilot.press("ctrl+q")
-            await press(app, pilot, "q", "q quit")
-
-
-async def test_too_late_for_a_seat_the_user_can_watch(live: Server) -> None:
-    race = live.create("corners", seed="1", max_racers=2, start_delay_ms=0)
-    app = home(live.url, "Zo")
-    async with racers(live, "ada", "bo") as players, app.run_test(size=(80, 24)) as pilot:
-        await begin_together(race, players)
+async def test_a_typed_link_is_joined_and_never_read_as_an_option() -> None:
+    app = app_with(NOBODY, "zo")
+    async with app.run_test(size=(80, 24)) as pilot:
         await press(app, pilot, "f", "f Friends")
         await press(app, pilot, "2", "2 Join a race by its link or name")
         await until(lambda: "Enter accept" in shown(app))
-        await pilot.press(*f"{live.url}/r/{race}")
-        await pilot.press("enter")
-        await press(app, pilot, "y", "Watch the race instead?")
-        await until(lambda: "1 watching" in shown(app))
-        await resign_all(players)
-        await until(lambda: "the race is over" in shown(app))
-        await press(app, pilot, "q", "q back")
-        await press(app, pilot, "q", "q quit")
+        await pilot.press(*"--as", "enter")
+    assert app.home.chosen == ("join", "--", "--as")
 
 
-async def test_practice_and_an_unknown_race_return_to_the_home_screen(live: Server) -> None:
-    app = home(live.url, "Zo")
+async def test_friends_see_who_has_opened_a_race_and_the_daily_what_is_raced() -> None:
+    best = Result(1, "zo", False, "won", 52, 52, 62_000, None)
+    raced = Daily("the-edge", "2026-11-21", "9f" * 32, "today", 0, None, None, (), 14, None, best)
+    app = app_with(NOBODY, "zo", daily=(raced,), races=(listed("quick-fox-1", 1, host="Hana"),))
     async with app.run_test(size=(80, 24)) as pilot:
-        await press(app, pilot, "t", "t Practice")
-        await press(app, pilot, "3", "3 Corners")
-        await until(lambda: "hint" in shown(app))
-        await press(app, pilot, "!", "! leave")
+        await press(app, pilot, "d", "You have raced 1 of 1 today.")
+        await press(app, pilot, "escape", "5 The Edge (raced)")
         await press(app, pilot, "f", "f Friends")
-        await press(app, pilot, "2", "2 Join a race")
-        await until(lambda: "Enter accept" in shown(app))
-        await pilot.press(*"no-such-race", "enter")
-        await until(lambda: "not found" in shown(app))
-        assert "(not-found)" not in shown(app)
-        await press(app, pilot, "q", "q quit")
+        await until(lambda: "Join quick-fox-1: The Edge, opened by Hana" in shown(app))
 
 
-async def test_a_refused_name_is_asked_for_again(live: Server) -> None:
-    app = home(live.url)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await press(app, pilot, "d", "d Daily")
-        await press(app, pilot, "1", "1 The Edge")
-        await press(app, pilot, "y", "y yes")
-        await until(lambda: "Enter accept" in shown(app))
-        await pilot.press("ctrl+u", *"admin", "enter")
-        await until(lambda: "the name admin was refused" in shown(app))
-        await until(lambda: "Enter accept" in shown(app))
-        await pilot.press(*"Zo", "enter")
-        await until(lambda: "! resign" in shown(app))
-
-
-async def test_without_a_server_the_first_race_starts_a_temporary_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TMPDIR", f"{tmp_path}")
-    monkeypatch.setattr("samedeal_cli.commands.home.DEFAULT_SERVER", NOBODY)
-    monkeypatch.setattr("samedeal_cli.commands.home.PORT", 18_700)
-    app = home(NOBODY)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: "on this machine" in shown(app))
-        await press(app, pilot, "d", "d Daily")
-        await press(app, pilot, "5", "5 Gallery")
-        await press(app, pilot, "y", "y yes")
-        await press(app, pilot, "enter", "Enter accept")
-        await until(lambda: "deal" in shown(app) and "Gallery" in shown(app))
-        url = str(json.loads(demo_file().read_text())["url"])
-        assert Api(url).games()
-    with pytest.raises(Unreachable):
-        Api(url).games()
-    assert not demo_file().exists()
-
-
-async def test_a_server_elsewhere_is_never_replaced() -> None:
-    app = home(NOBODY, "zo")
+async def test_results_of_a_newcomer_are_empty_and_offers_can_be_clicked() -> None:
+    app = app_with(NOBODY)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(lambda: "127.0.0.1:1 cannot be reached" in shown(app))
-        await press(app, pilot, "p", "p Play now")
-        await until(lambda: "cannot be reached: Connection refused" in shown(app))
-
-
-async def test_results_of_a_newcomer_are_empty(live: Server) -> None:
-    app = home(live.url)
-    async with app.run_test(size=(80, 24)) as pilot:
         await press(app, pilot, "r", "r Results")
         await until(lambda: shown(app).count("No races yet") == 2)
-        await pilot.click(offset=(8, 4))  # what can be done can be clicked
-        await until(lambda: "What is your name?" in shown(app))
+        await press(app, pilot, "escape", "Esc")
+        await pilot.click(offset=(8, 4))
+    assert app.home.chosen == ("play",)
 
 
 def test_what_the_server_says_is_part_of_the_state(live: Server) -> None:
-    assert look_around(Settings(server=live.url, name="zo"))["name"] == "zo"
+    assert look_around(Settings(server=live.url))["running"] == ""
     guests.save(guests.Guest(live.url, "stale", "0" * 16, "sd_x"))
+    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(NOBODY, "gone", None)))
     state = look_around(Settings(server=live.url))
-    assert (state["name"], state["scores"], state["running"]) == ("stale", None, "")
+    assert (state["page"], state["running"], state["server"]) == (None, "", live.url.removeprefix("http://"))
 
 
-def test_the_last_race_is_forgotten_when_it_is_over(live: Server) -> None:
+def test_the_last_race_is_forgotten_when_it_is_over(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert running_race() is None
     race = live.create("corners")
     for name, found in ((race, True), ("no-such-race", False)):
         (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, name, None)))
         assert (running_race() is not None) is found
+    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, race, None)))
+    for stage, successor, found in (("cancelled", None, False), ("cancelled", "other", True), ("over", None, False)):
+        view = SimpleNamespace(stage=stage, next=successor)
+        monkeypatch.setattr(Api, "read", lambda *_, view=view: view)
+        assert (running_race() is not None) is found
     (state_dir() / LAST_RACE).write_text("{")
     assert running_race() is None
 
 
+# Evenings that start at the home screen.
+
+
+def evening(terminal: Terminal, *steps: str) -> None:
+    """Press each key once a frame shows it in a text: ``p  Play now``, or ``Enter=Your name``."""
+    for step in steps:
+        key, _, text = step.partition("=") if "=" in step else (step.split()[0], "", step)
+        terminal.until(re.escape(text))
+        terminal.keys(key)
+
+
 @tmux_only
-def test_samedeal_at_a_terminal_is_the_home_screen(live: Server, tmp_path: Path) -> None:
+def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Server, tmp_path: Path) -> None:
+    terminal = Terminal({**environment_at(live, tmp_path), "SAMEDEAL_NAME": ""})
+    try:
+        terminal.type(SAMEDEAL)
+        evening(terminal, "p  Play now", "Enter=Your name [", "! resign", "y yes")
+        evening(terminal, "n  Rematch", "! resign", "y yes")
+        terminal.until("the race is over")
+        evening(terminal, "q quit", "d  Daily", "1  The Edge", "Enter=Play it now? [Y/n]", "! resign", "y yes")
+        terminal.until("You are 1st of")  # the race counts
+        evening(terminal, "q quit", "d=You have raced 1 of 5 today.", "Escape=The Edge (raced)", "r  Results")
+        terminal.until("3 races, 0 wins, 0 deals solved")
+        evening(terminal, "Escape=Esc", "q quit")
+    finally:
+        terminal.close()
+
+
+@tmux_only
+def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, tmp_path: Path) -> None:
+    terminal, friend = Terminal(environment_at(live, tmp_path), 60, 20), Terminal(environment_at(live, tmp_path / "bo"))
+    try:
+        terminal.type(SAMEDEAL)
+        evening(terminal, "f  Friends", "1  Open a race of The Edge, three minutes", "b=+ bot", "1  any", "r  Ready")
+        terminal.until("! resign")
+        terminal.keys("C-q")  # in the footer of wider terminals
+        evening(terminal, "Enter=Enter back to your race")
+        terminal.until("! resign")
+        (race,) = [each.race for each in Api(live.url).live_races("running")]
+        friend.type(SAMEDEAL)
+        evening(friend, "f  Friends", "2  Join a race by its link or name")
+        friend.until("Enter accept")
+        friend.type(f"{live.url}/r/{race}")
+        evening(friend, "Enter=Watch it now? [Y/n]")
+        friend.until("watching")
+        evening(terminal, "! resign", "y yes", "q quit", "q quit")
+        friend.until("the race is over")
+    finally:
+        terminal.close()
+        friend.close()
+
+
+@tmux_only
+def test_a_failure_can_be_read_before_the_home_screen_returns(live: Server, tmp_path: Path) -> None:
     terminal = Terminal(environment_at(live, tmp_path))
     try:
         terminal.type(SAMEDEAL)
-        terminal.until("p  Play now")
-        terminal.until("q quit")
-        terminal.keys("p")
-        terminal.until("! resign")
-        terminal.keys("C-q")
-        terminal.until("Back to your race")
-        terminal.keys("q")
-        terminal.until("To return to your race: .*resume")
-        terminal.type(f"{SAMEDEAL} resume")
-        terminal.until("! resign")
-        terminal.keys("C-q")
-        terminal.until("To rejoin")
+        evening(terminal, "f  Friends", "2  Join a race by its link or name")
+        terminal.until("Enter accept")
+        terminal.type("no-such-race")
+        terminal.until("This race was not found on")
+        evening(terminal, "Enter=Press any key", "t  Practice", "3  Corners", "! leave", "q quit")
     finally:
         terminal.close()
+
+
+def test_without_a_server_the_first_race_starts_a_temporary_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (start, settings):
+        monkeypatch.setattr(module, "DEFAULT_SERVER", NOBODY)
+    monkeypatch.setattr(start, "PORT", 18_700)
+    screens = iter([("practice", "corners"), ("play",), ("play",), ()])
+    monkeypatch.setattr(start, "_show_home", lambda _: (SimpleNamespace(chosen=next(screens)), 7))
+    addresses = []
+
+    def run_command(words: Words) -> int:
+        addresses.append(Settings().address)
+        return 0
+
+    assert start.start(Settings(), run_command) == 7
+    assert addresses[0] == NOBODY
+    assert addresses[1] == addresses[2] != NOBODY
+    with pytest.raises(Unreachable):
+        Api(addresses[1]).games()
+    assert not demo_file().exists()
+
+
+@pytest.mark.parametrize(("code", "shown"), [(0, 2), (INTERRUPTED, 2), (1, 2), (TERMINATED, 1)])
+def test_a_command_returns_to_the_home_screen_unless_it_was_terminated(
+    code: int, shown: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screens, pauses = iter([("practice", "corners"), ()]), list[int]()
+    monkeypatch.setattr(start, "_show_home", lambda _: (SimpleNamespace(chosen=next(screens)), 0))
+    monkeypatch.setattr("click.pause", lambda **_: pauses.append(code))
+    assert start.start(Settings(server=NOBODY), lambda _: code) == (code if code == TERMINATED else 0)
+    assert len([*screens]) == 2 - shown
+    assert pauses == [code] * (code == 1)

@@ -102,7 +102,7 @@ def test_json_mode_ends_with_an_error(environment: dict[str, str]) -> None:
     done = ran("join", "calm-otter-1", "--json", "--as", "robo", code=4, environment=environment)
     error = json.loads(done.stdout.splitlines()[-1])
     assert (error["t"], error["code"], error["exit_code"]) == ("error", "not-found", 4)
-    assert done.stderr == f"samedeal: {error['detail']}\n"
+    assert done.stderr == f"samedeal: {error['detail']} (not-found)\n"
     assert f"was not found on {environment['SAMEDEAL_SERVER']}" in done.stderr
 
 
@@ -156,12 +156,13 @@ def test_ls_lists_open_races(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], live: Server
 ) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
-    race = live.create("the-edge")
+    assert main.exit_code(["new", "the-edge", "--as", "hana", "--json"]) == 0
+    race = msgspec.json.decode(capsys.readouterr().out)["race"]
     assert main.exit_code(["ls", "races", "--game", "the-edge"]) == 0
     headings, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert headings == ["race", "game", "stage", "seats", "deal", "opened"]
+    assert headings == ["race", "game", "stage", "seats", "host", "deal", "opened"]
     (row,) = (row for row in rows if row[0] == race)
-    assert row[1:5] == ["the-edge", "open", "0/8", "sealed"]
+    assert row[1:6] == ["the-edge", "open", "0/8", "hana", "secret"]
     assert row[-2:] in (["s", "ago"], ["min", "ago"])
     assert {row[1] for row in rows} == {"the-edge"}
     monkeypatch.setattr(races_command, "EMPTY_S", 0)
@@ -188,8 +189,6 @@ def line_by_line(*args: str) -> list[str]:
 
 def test_terminal_shows_prompt_and_picture_and_ctrl_c_quits(environment: dict[str, str]) -> None:
     with at_a_terminal(environment | NAMED, line_by_line("solo", "corners:42")) as (process, ours):
-        until(ours, "Enter to begin")
-        os.write(ours, b"\n")
         text = until(ours, "home 0  pass 1 of 3\r\n")
         assert "f1 7♠" in text
         os.write(ours, b"draw\n")

@@ -141,7 +141,6 @@ def test_every_invalid_setting_of_a_server_has_its_own_line(
         (["new", "corners", "--seed", ""], "a seed must have 1 to 128 characters"),
         (["new", "chess"], "unknown game 'chess'; the games are corner-stones"),
         (["rules"], "Missing argument 'GAME'"),
-        (["demo", "--once", "--save", "/no/such/race.json"], "/no/such: no such directory"),
         (["new", "corners", "--deal", "gallery:1"], "gallery:1 is not a deal of corners"),
         (["new", "corners", "--deal", "corners:1", "--seed", "2"], "--deal and --seed cannot be combined"),
         (["logout", "nobody", "--server", NOBODY], "nobody was not found"),

@@ -72,7 +72,7 @@ def test_the_lobby_of_a_match_shows_its_score_and_all_options_on_request() -> No
     evening = Evening(races=("one",), table=rows, best_of={})
     match = replace(state, header=structs.replace(header("corners"), options=options, follows="one"), evening=evening)
     assert "Rematch: Corners" in text(match)
-    assert "best of 3, ada 1 : 0 bo · 5 min · undo on · fair shuffle" in text(match)
+    assert "best of 3, ada 1 : 0 bo · 5 min · undo on · o options · i rules" in text(match)
     assert on_key(match, "o")[1] == "options"
     listed = "\n".join(line for line, _ in text_lines(match, "options", 78))
     assert "match       best of 3" in listed

@@ -91,9 +91,10 @@ async def test_refusal_says_which_version_is_needed() -> None:
         await peer.say(m.Problem.of(Refused("unsupported-version", "This race needs race format 2."), join.id))
 
     async with server(script) as (url, _):
-        with pytest.raises(Declined, match="needs race format 2 "):
+        with pytest.raises(Declined, match=r"needs race format 2$") as declined:
             async with Connection(url, RACE, name="ada"):
                 pass
+        assert declined.value.code == "unsupported-version"
 
 
 def test_unknown_fields_of_http_responses_are_ignored() -> None:

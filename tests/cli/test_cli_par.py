@@ -87,7 +87,7 @@ def test_par_compares_each_player_in_words_and_letters(race: str, server: Server
         letters = {"solved": "S", "better": "+", "equal": "=", "worse": "-"}
         assert lines[at + 1] + lines[at + 2] == "".join(letters[square] for square in held.squares)
     assert lines[-1] == "each mark is one play of the computer: S solved  + better  = equal  - worse"
-    assert "better than " in result.stdout
+    assert "worse than all of its plays" in result.stdout
 
 
 def test_par_with_colours_shows_squares(race: str) -> None:
@@ -107,11 +107,11 @@ def test_par_for_screen_readers_shows_words_only(race: str) -> None:
     text = run(race, "--screen-reader").stdout
     assert not STRIP.search(text)
     assert "the computer:" not in text
-    assert text.count("better than") == 2
+    assert text.count("worse than all") == 2
 
 
 def test_par_of_one_seat(race: str, server: Server) -> None:
-    assert run(race, "--seat", 2).stdout.count("better than") == 1
+    assert run(race, "--seat", 2).stdout.count("worse than all") == 1
     link = run(f"{server.url}/r/{race}", "--seat", 2, "--server", "http://127.0.0.1:9")
     assert "ada, " in link.stdout, "alone nobody has to be told apart, and the link names the server"
     missing = run(race, "--seat", 9)

@@ -154,7 +154,7 @@ async def test_an_unknown_race_ends_the_app_with_the_reason(live: Server) -> Non
 
 def test_the_first_frame_needs_no_slow_imports() -> None:
     script = (
-        "import sys, samedeal_cli.main, samedeal_cli.commands.play\n"
+        "import sys, samedeal_cli.main, samedeal_cli.commands.play, samedeal_cli.commands.start\n"
         "import samedeal_cli.screen.splash, samedeal_cli.screen.race_view\n"
         "print({'textual', 'rich', 'websockets', 'asyncio', 'samedeal.proof.verification'} & set(sys.modules))"
     )

@@ -1,8 +1,6 @@
 """Rematches from the full screen, and bots that follow."""
 
-import json
 import re
-import signal
 import subprocess
 
 import pytest
@@ -93,30 +91,6 @@ async def test_latecomers_watch_the_rematch(live: Server) -> None:
         for pilot in (hers, his, late):
             await pilot.press("q")
         assert (ada.failure, bo.failure, cy.failure) == (None, None, None)
-
-
-@pytest.mark.tier(3)
-async def test_demo_bots_follow_to_a_rematch(environment: dict[str, str]) -> None:
-    with demos.demo(environment, "--speed", 50, "--game", "the-edge") as process:
-        race = demos.first_screen(process)["for a program"].split()[-3]
-        server = Server()
-        server.url = json.loads(demos.state(environment).read_text())["url"]
-        async with racers(server, "eve") as (eve,):
-            players = []
-            for _ in range(2):
-                await eve.begin(race)
-                await eve.ask(m.Resign)
-                view = await eve.until(lambda view: view.stage == "over")
-                players.append({(standing.name, standing.bot) for standing in view.standings})
-                answer = await eve.ask(m.Again)
-                assert isinstance(answer, m.View)
-                assert answer.next
-                race = answer.next.race
-        assert players[0] == players[1]
-        assert len(players[0]) == 3
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(50) == 0
-    demos.assert_nothing_left(environment)
 
 
 async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str]) -> None:

@@ -184,7 +184,7 @@ def test_a_daily_race_says_when_its_deal_is_revealed(capsys: pytest.CaptureFixtu
     assert "secret until 1970-01-02 02:00 UTC" in text(sealed)
     for shown, says in (
         (state, "To watch the replay: "),
-        (sealed, "The replay is sealed until 1970-01-02 02:00 UTC.\n"),
+        (sealed, "The replay is secret until 1970-01-02 02:00 UTC.\n"),
     ):
         screen = cast(RaceScreen, SimpleNamespace(state=shown, left=False, failure=None))
         Session(Settings(), "http://127.0.0.1:1", "r")._print_end(screen)

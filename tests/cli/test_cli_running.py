@@ -103,8 +103,6 @@ def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> Non
         environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada"}
         command = [*SAMEDEAL, "solo", "corners:42"]
         with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
-            until(terminal, "Enter to begin")
-            os.write(terminal, b"\n")
             text = until(terminal, "stock")
             assert "\x1b[?1049h" in text
             process.terminate()

@@ -36,7 +36,7 @@ def test_terminal_without_a_full_screen_gets_the_help(variable: str) -> None:
 async def test_join_without_a_race_joins_the_only_open_one(redis_url: str, tmp_path: Path) -> None:
     with Server(redis_url) as server:
         environment = os.environ | {"HOME": f"{tmp_path}", "SAMEDEAL_SERVER": server.url}
-        assert "no race is open" in ran("join", "--as", "zo", code=2, environment=environment).stderr
+        assert "no races are open" in ran("join", "--as", "zo", code=2, environment=environment).stderr
         race = server.create("corners")
         joined = ran("join", "--as", "zo", typed="quit\n", environment=environment)
         assert "you are zo, seat 1" in joined.stdout
@@ -45,7 +45,7 @@ async def test_join_without_a_race_joins_the_only_open_one(redis_url: str, tmp_p
             await mia.join(other)
             await bo.join(race)
             done = ran("join", "--as", "cy", code=2, environment=environment)
-            assert done.stderr.startswith("samedeal: 2 races are open; name one: ")
+            assert done.stderr.startswith(f"samedeal: 2 races are open at {server.url}; name one: ")
             assert race in done.stderr
             assert other in done.stderr
 

@@ -30,7 +30,7 @@ from samedeal_cli.settings import INVALID, check_environment, global_options
 GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Play": {
         "play": ("samedeal_cli.commands.play:play", "Race at once: join an open race, or race a bot."),
-        "demo": ("samedeal_cli.bots.demo:demo", "Start a local server and a race against bots."),
+        "demo": ("samedeal_cli.commands.demo:demo", "Try everything on a temporary server."),
         "new": ("samedeal_cli.commands.races:new", "Open a race and print the link to share."),
         "join": ("samedeal_cli.commands.play:join", "Join a race and play."),
         "resume": ("samedeal_cli.commands.play:resume", "Return to your running race."),
@@ -84,6 +84,8 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
 """The import path and the description of each command, in the groups of ``samedeal --help``."""
 OFFLINE: Final = ("demo", "deal", "receipts", "completion", "arena", "serve", "backup", "restore")
 """The commands that use no server, or only one that they start, and whose help leaves out ``--server``."""
+ARGUMENTS: Final = f"{__name__}.arguments"
+"""The key of the arguments of the program in the context's ``meta``."""
 COMMANDS: Final = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 EPILOG = "\b\nExit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
@@ -119,6 +121,7 @@ class Main(click.Group):
         from samedeal_cli.config_file import configured, environment_values
 
         ctx.obj = configured(warns=not ctx.resilient_parsing)  # flags override it
+        ctx.meta[ARGUMENTS] = tuple(args)
         if not ctx.resilient_parsing:
             ctx.meta[INVALID] = next(iter(environment_values()[1].values()), None)
         return super().parse_args(ctx, args)
@@ -213,7 +216,7 @@ def _without_command(context: click.Context) -> None:
         if choose_mode(None, replace(context.obj, quiet=True)) == "tui":
             from samedeal_cli.commands.start import start
 
-            context.exit(start(context.obj))
+            context.exit(start(context.obj, lambda words: main.exit_code([*context.meta[ARGUMENTS], *words])))
     click.echo(context.get_help())
 
 

@@ -72,9 +72,8 @@ class Settings:
         """Whether to write ASCII only: on request, or because the output's encoding has no suit symbols."""
         if self.ascii:
             return True
-        output = sys.stdout if hasattr(sys.stdout, "encoding") else sys.__stdout__  # that of the full screen has none
         try:
-            "♠♥♦♣█░".encode((output and output.encoding) or "ascii")
+            "♠♥♦♣█░".encode(sys.stdout.encoding or "ascii")
         except UnicodeEncodeError:
             return True
         return False

@@ -5,11 +5,10 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from samedeal.games.catalogue import GAMES
-from samedeal.race.standings import Standing
-from samedeal.scores.evening import Evening
 
 if TYPE_CHECKING:
     from samedeal.race.ghosts import Ghost
+    from samedeal.race.standings import Standing
     from samedeal.wire.documents import Result
 
 MAX_NAMES: Final = 4
@@ -74,59 +73,6 @@ def result(game: str, racer: "Standing | Ghost | Result") -> str:
     return achieved(game, racer.home, racer.goal)
 
 
-def headline(game: str, standings: Sequence[Standing], seat: int | None) -> str:
-    """Return the result of a finished race in a sentence, for the racer in a seat or, with None, for a spectator:
-    ``You beat bo!``, ``2nd of 3, behind ada``, ``ada wins``.
-
-    `standings` have unique names and are the best first. Without rivals, the result is that on the deal.
-    """
-    racers = [each for each in standings if each.attempts]
-    own = next((each for each in standings if each.seat == seat), None)
-    if own and not own.attempts:
-        return "You did not take part in this race"
-    if not racers:
-        return "The race is over"
-    if own is None:
-        first = [each.name for each in racers if each.place == 1]
-        if len(racers) == 1:
-            return f"{first[0]}: {result(game, racers[0])}"
-        return f"{first[0]} wins" if len(first) == 1 else f"{listed(first)} share 1st place"
-    if len(racers) == 1:
-        return f"{_on_the_deal(game, own)}{'!' if own.outcome == 'won' else ''}"
-    rivals = [each for each in racers if each is not own]
-    if level := [each.name for each in rivals if each.place == own.place]:
-        return f"{ordinal(own.place)} of {len(racers)}, level with {listed(level)}"
-    if own.place == 1:
-        return f"You beat {listed([each.name for each in rivals])}!"
-    ahead = [each.name for each in rivals if each.place < own.place]
-    return f"{ordinal(own.place)} of {len(racers)}, behind {listed(ahead)}"
-
-
-def deal_line(game: str, standings: Sequence[Standing], seat: int | None) -> str:
-    """Return a racer's result on the deal in a line below the headline, if that does not say it:
-    ``Deal: not solved, 15 of 52``.
-    """
-    racers = [each for each in standings if each.attempts]
-    own = next((each for each in racers if each.seat == seat), None)
-    if own is None or len(racers) == 1:
-        return ""
-    text = _on_the_deal(game, own)
-    return f"Deal: {text[0].lower()}{text[1:]}"
-
-
-def match_line(evening: Evening, best_of: int, race: str, standings: Sequence[Standing], seat: int | None) -> str:
-    """Return who has won the match with this race: ``You win the match 2 : 1``; empty if nobody has."""
-    winner = next((row for row in evening.table if row.player == evening.best_of.get(f"{best_of}")), None)
-    first = [each for each in standings if each.place == 1 and each.attempts]
-    if not winner or winner.wins != best_of // 2 + 1 or evening.races[-1] != race:
-        return ""
-    if [each.seat for each in first] != [winner.seat] or not first[0].name.startswith(winner.name):
-        return ""  # the match was won earlier
-    others = [row for row in evening.table if row is not winner]
-    score = f" {points(winner.points)} : {points(others[0].points)}" if len(others) == 1 else ""
-    return f"{'You win' if winner.seat == seat else f'{first[0].name} wins'} the match{score}"
-
-
 def points(number: float) -> str:
     """Return points with at most two decimals: ``2``, ``1.5`` or ``0.67``."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
@@ -137,9 +83,3 @@ def short_date(day: str) -> str:
     parsed = date.fromisoformat(day)
     months = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
     return f"{parsed.day} {months[parsed.month - 1]}"
-
-
-def _on_the_deal(game: str, racer: Standing) -> str:
-    text = result(game, racer)
-    solves = racer.outcome == "won" or played_for_score(game)
-    return text.capitalize() if solves else f"Not solved, {text}"

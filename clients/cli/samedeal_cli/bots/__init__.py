@@ -1,1 +1,1 @@
-"""Commands with bots: a program that plays a seat, the arena, and the demo."""
+"""Commands with bots: a program that plays a seat, and the arena."""

@@ -6,7 +6,6 @@ import click
 import msgspec
 
 from samedeal.day import DAY_MS
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import LONGEST_MS
 from samedeal.share.phrases import achieved, duration, outcome_phrase
 from samedeal.wire.documents import Daily, Today
@@ -14,7 +13,7 @@ from samedeal_cli.commands.output import show, table_lines
 from samedeal_cli.commands.parameters import DATE, GAME
 from samedeal_cli.failure import Declined
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import local_time
+from samedeal_cli.render.phrases import local_time, title_of
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.settings import Settings, command, program
 
@@ -56,7 +55,6 @@ def _with_all_results(api: Api, daily: Daily) -> Daily:
 
 def _lines(daily: Daily, *, proof: bool) -> Iterator[str]:
     """Yield the results on a deal and, with `proof`, what it takes to check it."""
-    title = GAMES[daily.game].title if daily.game in GAMES else daily.game
     ends_at = daily.reveals_at - LONGEST_MS
     stage = {
         "upcoming": f"opens {local_time(ends_at - DAY_MS)}",
@@ -64,7 +62,7 @@ def _lines(daily: Daily, *, proof: bool) -> Iterator[str]:
         "sealed": "closed",
         "revealed": "closed and revealed",
     }.get(daily.stage, daily.stage)
-    yield f"{title} · {daily.date} · {stage}"
+    yield f"{title_of(daily.game)} · {daily.date} · {stage}"
     if proof:
         yield f"commitment  {daily.commitment}"
     if daily.secret is None and proof:

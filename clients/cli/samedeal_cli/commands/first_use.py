@@ -12,6 +12,7 @@ from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME
 from samedeal_cli.failure import Declined, Failure, NameRefused, warn
+from samedeal_cli.render.phrases import title_of
 from samedeal_cli.settings import Settings
 
 END_WHEN_STUCK: Final = "end_when_stuck"
@@ -32,24 +33,14 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
     while True:
         chosen: str = click.prompt("Your name", default=default, type=NAME, err=True)
         try:
-            create_player(server, chosen)
+            _store_name(chosen)
+            guests.create(server, chosen)
         except NameRefused as refused:
+            _store_name(None)
             refused.show()
             default = None
         else:
             return replace(settings, name=chosen)
-
-
-def create_player(server: str, name: str) -> None:
-    """Store the user's name in the configuration, and create the player on a server. Raises NameRefused."""
-    from samedeal_cli.net import guests
-
-    _store_name(name)
-    try:
-        guests.create(server, name)
-    except NameRefused:
-        _store_name(None)
-        raise
 
 
 def _store_name(name: str | None) -> None:
@@ -105,11 +96,13 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     from samedeal.wire.documents import Daily, Today
     from samedeal_cli.net.guests import credentials_of
     from samedeal_cli.net.http_api import Api
-    from samedeal_cli.state.home_state import daily_question
 
     api, token = Api(settings.address), credentials_of(settings, settings.address, name).token
     today: Sequence[Daily] = ()
     with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
         today = api.read(api.fetch("/daily", token=token), Today).daily
-    raced = any(daily.game == slug and daily.yours for daily in today)
-    click.confirm(daily_question(slug, raced=raced), default=True, abort=True, err=True)
+    deal = f"today's deal of {title_of(slug)}"
+    question = f"Only your first race on {deal} counts. Play it now?"
+    if any(daily.game == slug and daily.yours for daily in today):
+        question = f"You have raced {deal}, and only the first race counts. Play it again?"
+    click.confirm(question, default=True, abort=True, err=True)

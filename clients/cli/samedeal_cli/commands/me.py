@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Final
 
 import click
-from click.shell_completion import CompletionItem
 
-from samedeal.scores.results import RaceResult, RacerResult
+from samedeal.scores.results import RaceResult
 from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
 from samedeal_cli.commands.output import show, table_lines
-from samedeal_cli.commands.parameters import COMPLETION_S, as_option, completed
-from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.commands.parameters import as_option
+from samedeal_cli.failure import Misused
 from samedeal_cli.net import guests
 from samedeal_cli.net.guests import Guest
 from samedeal_cli.net.http_api import Api
@@ -40,17 +38,8 @@ def me(settings: Settings, name: str | None) -> None:
     show(settings, data, lines_of(api.read(data, PlayerPage)))
 
 
-def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the names of the players in the user's newest races."""
-    with suppress(Failure):
-        guest = guests.owned(context.obj, context.params.get("name"))
-        racers = _rivals(Api(guest.server, timeout=COMPLETION_S), guest)
-        return completed(sorted({racer.name for racer in racers}), incomplete)
-    return []
-
-
 @command("samedeal versus bo", "samedeal versus 0c7bdee7a3e5ab1f --as ada")
-@click.argument("player", metavar="NAME|ID", shell_complete=_complete)
+@click.argument("player", metavar="NAME|ID")
 @as_option
 def versus(settings: Settings, player: str, name: str | None) -> None:
     """Show how you did against another player.
@@ -69,19 +58,14 @@ def versus(settings: Settings, player: str, name: str | None) -> None:
 
 def _find(api: Api, guest: Guest, name: str) -> str:
     """Return the public id of the player with a name in the user's newest races. Raises Misused."""
-    found = {racer.player for racer in _rivals(api, guest) if racer.name == name}
+    data = api.fetch(f"/players/{guest.player}", query={"limit": SEARCHED}, token=guest.token)
+    racers = (racer for race in api.read(data, PlayerPage).races for racer in race.racers)
+    found = {racer.player for racer in racers if racer.name == name and racer.player != guest.player}
     if not found:
         raise Misused(f"{name} was not found in your {SEARCHED} newest races; try the public id")
     if len(found) > 1:
         raise Misused(f"several players are called {name}: {', '.join(sorted(found))}; give one of these public ids")
     return found.pop()
-
-
-def _rivals(api: Api, guest: Guest) -> list[RacerResult]:
-    """Return the results of the other players in the user's newest races."""
-    data = api.fetch(f"/players/{guest.player}", query={"limit": SEARCHED}, token=guest.token)
-    racers = (racer for race in api.read(data, PlayerPage).races for racer in race.racers)
-    return [racer for racer in racers if racer.player != guest.player]
 
 
 def lines_of(page: PlayerPage) -> Iterator[str]:

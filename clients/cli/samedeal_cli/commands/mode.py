@@ -55,7 +55,11 @@ def at_terminal() -> bool:
 
 def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Callable[[], T]) -> tuple[T, int]:
     """Show a frame while the rest of the program loads, then run a screen. Return it and the exit code."""
-    set_colors(settings)
+    # Textual tests whether NO_COLOR is set.
+    if settings.colored:
+        os.environ.pop("NO_COLOR", None)
+    else:
+        os.environ["NO_COLOR"] = "1"
     from samedeal_cli.render.themes import look
     from samedeal_cli.screen.splash import splash_screen
 
@@ -67,14 +71,6 @@ def run_full_screen(settings: Settings, first_frame: "Canvas", make_screen: Call
         app = FullScreen(screen, way_out, animation=settings.animation)
         run(app.run_async(mouse=settings.mouse), way_out)
     return screen, INTERRUPTED if app.interrupted else 0
-
-
-def set_colors(settings: Settings) -> None:
-    """Let Textual, which tests whether NO_COLOR is set, use colours or none."""
-    if settings.colored:
-        os.environ.pop("NO_COLOR", None)
-    else:
-        os.environ["NO_COLOR"] = "1"
 
 
 def _why_not(*, requested: bool) -> str:

@@ -13,7 +13,6 @@ import click
 
 from samedeal.computer.par import Par, Square
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.share.par_chart import LONGEST_ROW, rows, verdict
@@ -23,7 +22,7 @@ from samedeal_cli.commands.parameters import FILE, RACE, RACE_OR_DEAL, Deal, Lin
 from samedeal_cli.commands.replays import FORMATS, format_of
 from samedeal_cli.failure import Declined, Misused, Unreachable
 from samedeal_cli.net.http_api import Api, ParProgress, Variants, plain
-from samedeal_cli.render.phrases import short_deal
+from samedeal_cli.render.phrases import short_deal, title_of
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.settings import Settings, command
 
@@ -145,7 +144,7 @@ def _play(api: Api, path: str, query: dict[str, object]) -> Replay:
 
 
 def _lines(settings: Settings, result: Par) -> Iterator[str]:
-    title = GAMES[result.game].title if result.game in GAMES else result.game
+    title = title_of(result.game)
     yield f"{title}: {result.bot} played this deal {result.plays} times"
     yield printable(short_deal(result.deal))  # --json has the whole code
     figures = f"minimum {result.minimum}, median {result.median:g}, mean {result.mean:.1f}, maximum {result.maximum}"

@@ -99,7 +99,7 @@ class ReplayPath(click.Path):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         files = super().shell_complete(ctx, param, incomplete)
-        return files + completed(_own_races(ctx.obj), incomplete) if incomplete else files  # bash shows only one kind
+        return files + completed(_races(ctx.obj), incomplete) if incomplete else files  # bash shows only one kind
 
 
 def completed(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
@@ -111,27 +111,15 @@ def _games(_settings: Settings) -> Iterable[str]:
     return GAMES
 
 
-def _own_races(_settings: Settings) -> Iterable[str]:
-    """Return the ids of the races of which this account has receipts, newest first."""
-    from samedeal_cli.net.receipts import files
-
-    return dict.fromkeys(path.name.partition(".")[0] for path in reversed(files()))
-
-
 def _races(settings: Settings) -> Iterable[str]:
-    """Return the ids of the races that the server lists, then of the account's own."""
+    """Return the ids of the races that the server lists, then of those of which this account has receipts."""
     from samedeal_cli.net.http_api import Api
+    from samedeal_cli.net.receipts import files
 
     listed: Iterable[str] = ()
     with suppress(Failure):
         listed = [race.race for race in Api(settings.address, timeout=COMPLETION_S).live_races()]
-    return dict.fromkeys([*listed, *_own_races(settings)])
-
-
-def _own_names(_settings: Settings) -> Iterable[str]:
-    from samedeal_cli.net.guests import stored
-
-    return dict.fromkeys(guest.name for guest in stored())
+    return dict.fromkeys([*listed, *(path.name.partition(".")[0] for path in reversed(files()))])
 
 
 def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
@@ -257,13 +245,12 @@ DATE = Parsed("date", _date)
 RACE = Parsed("race", _race, _races)
 LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
-RACE_OR_DEAL = Parsed("race or deal", _race_or_deal, _own_races)
+RACE_OR_DEAL = Parsed("race or deal", _race_or_deal, _races)
 DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, _games, files=True)
 GAME = Parsed("game", _game, _games)
-KNOWN_GAME = Parsed("game", lambda text: named(text, GAMES, "game"), _games)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, _games)
 SEED = Parsed("seed", _seed)
-NAME = Parsed("name", normalised, _own_names)
+NAME = Parsed("name", normalised)
 KEY = Parsed("hex", _public_key)
 VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)

@@ -25,7 +25,7 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import TOO_LATE, Declined, Failure, Misused
 from samedeal_cli.line.descriptions import Boards
-from samedeal_cli.net.http_api import Variants, ghost_request, quick_request, race_request, rematch_request
+from samedeal_cli.net.http_api import Variants, ghost_request, race_request, rematch_request
 from samedeal_cli.settings import Settings, command, program, state_dir
 
 # Imported later, so that the full screen shows its first frame sooner.
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from samedeal.wire.documents import Opened
     from samedeal_cli.net.connection import Connection
     from samedeal_cli.screen.race_screen import RaceScreen
-    from samedeal_cli.state.race_state import RaceState
 
 F = TypeVar("F", bound=BaseException)
 
@@ -73,41 +72,31 @@ def join(settings: Settings, /, race: Link | None, name: str | None, **choices: 
 @view_options
 def play(settings: Settings, /, game: str | None, name: str | None, **choices: Any) -> int:
     """Race at once: join an open race, or open a short one with a bot that plays about as well as you do."""
-    server = settings.address
-    settings = with_name(settings, server, name)
-    return quick_race(settings, server, name, game, **choices).run()
-
-
-def quick_race(settings: Settings, server: str, name: str | None, game: str | None = None, **choices: Any) -> "Session":
-    """Return a session in an open race, perhaps of a game, or in a new one with a bot. The player is ready at once."""
-    from samedeal_cli.net.guests import credentials_of, find
+    from samedeal_cli.net.guests import owned
     from samedeal_cli.net.http_api import Api
-    from samedeal_cli.state.home_state import QUICK_GAME, level_of, race_to_join
+    from samedeal_cli.state.home_state import QUICK_GAME, QUICK_MS, level_of, race_to_join
 
-    api = Api(server)
+    server = settings.address
+    settings, api, choices = with_name(settings, server, name), Api(server), choices | {"ready": True}
     if joined := race_to_join(api.live_races("open"), game):
-        return Session(settings, server, joined.race, name, ready=True, **choices)
-    game = game or QUICK_GAME
-    settings, opened, _ = open_race(settings, server, name, quick_request(game))
-    guest = find(server, credentials_of(settings, server, name).name or "")
-    level = level_of(api.scores(guest.player, guest.token) if guest else None, game)
-    return Session(settings, server, opened.race, name, ready=True, bot=level, link=opened.link, **choices)
+        return Session(settings, server, joined.race, name, **choices).run()
+    game, page = game or QUICK_GAME, None
+    with suppress(Misused):  # a new player
+        guest = owned(settings, name)
+        page = api.player(guest.player, guest.token)
+    bot = level_of(page.scores if page else None, game)
+    return _race(settings, server, name, race_request(game, None, {"limit_ms": QUICK_MS}), bot=bot, **choices)
 
 
 def _only_open_race(settings: Settings) -> Link:
-    """Return the only open race on the server with a free seat, in doubt the one where somebody waits.
-
-    Raises Misused if there are none or several.
-    """
+    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
     from samedeal_cli.net.http_api import Api
 
     races = [race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers]
-    races = [race for race in races if race.racers] or races
-    if not races:
-        raise Misused(f"no race is open at {settings.address}; to open one: {program()} play")
-    if len(races) > 1:
-        raise Misused(f"{len(races)} races are open; name one: {', '.join(race.race for race in races)}")
-    return Link(None, races[0].race)
+    if len(races) == 1:
+        return Link(None, races[0].race)
+    names = f"; name one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
+    raise Misused(f"{len(races) or 'no'} races are open at {settings.address}{names}")
 
 
 @command("samedeal resume")
@@ -275,58 +264,50 @@ class Session:
 
     def _run_full_screen(self) -> int:
         from samedeal_cli.screen.race_view import draw_screen
+        from samedeal_cli.state.race_state import first_state
 
+        settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
         if self.link is None:
-            self.settings.say(self._link)  # stays above the full screen, where it can be selected with the mouse
-        state = self._first_state()
-        screen, code = run_full_screen(self.settings, draw_screen(state, state.width, state.height), self.screen)
+            settings.say(link)  # stays above the full screen, where it can be selected with the mouse
+        host, plain = server.partition("://")[2], settings.plain
+        state = first_state(
+            settings, self.race_id, server=host, link=self.link or link, watching=self.watching, ascii=plain
+        )
+
+        def make_screen() -> "RaceScreen":
+            from samedeal_cli.net.connect import connect
+            from samedeal_cli.net.http_api import Api
+            from samedeal_cli.screen.race_screen import RaceScreen
+
+            def enter(race_id: str, watching: bool) -> "Connection":
+                return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
+
+            def open_another(body: dict[str, object]) -> "Opened":
+                return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
+
+            ready = bool(self.ready)
+            return RaceScreen(state, enter, Api(server), settings, ready=ready, bot=self.bot, open_race=open_another)
+
+        screen, code = run_full_screen(settings, draw_screen(state, state.width, state.height), make_screen)
         self._print_end(screen)
         return code
 
-    @property
-    def _link(self) -> str:
-        return self.link or f"{self.server}/r/{self.race_id}"
-
-    def _first_state(self) -> "RaceState":
-        from samedeal_cli.state.race_state import first_state
-
-        settings, host = self.settings, self.server.partition("://")[2]
-        fields: dict[str, Any] = {"server": host, "link": self._link, "watching": self.watching}
-        return first_state(settings, self.race_id, ascii=settings.plain, **fields)
-
-    def screen(self) -> "RaceScreen":
-        """Return the full screen of the race."""
-        from samedeal_cli.net.connect import connect
-        from samedeal_cli.net.http_api import Api
-        from samedeal_cli.screen.race_screen import RaceScreen
-
-        settings, server = self.settings, self.server
-
-        def enter(race_id: str, watching: bool) -> "Connection":
-            return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
-
-        def open_another(body: dict[str, object]) -> "Opened":
-            return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
-
-        options: dict[str, Any] = {"ready": bool(self.ready), "bot": self.bot, "open_race": open_another}
-        return RaceScreen(self._first_state(), enter, Api(server), settings, **options)
-
     def _print_end(self, screen: "RaceScreen") -> None:
         """Print the result, or how to rejoin, after the full screen has closed. Raises the screen's failure."""
-        from samedeal.share.phrases import deal_line, headline
+        from samedeal.share.headlines import result_headline
         from samedeal_cli.render.phrases import local_time, seat_phrase
         from samedeal_cli.render.standings import standings_lines
 
         state, say = screen.state, self.settings.say
         if state.stage == "over":
             game = state.game.slug if state.game else ""
-            race, plain = (game, state.standings, state.seat), self.settings.plain
-            lines = standings_lines(state.standings, game=game, seat=state.seat, levels=state.levels, ascii=plain)
-            for line in filter(None, (headline(*race), deal_line(*race), *lines)):
+            plain, seat = self.settings.plain, state.seat
+            lines = standings_lines(state.standings, game=game, seat=seat, levels=state.levels, ascii=plain)
+            for line in (result_headline(state.standings, seat, game), *lines):
                 click.echo(line)
             then = ""
             if state.header and state.header.daily and not (state.view and state.view.deal):
-                say(f"The replay is sealed until {local_time(state.header.reveals_at)}.")
+                say(f"The replay is secret until {local_time(state.header.reveals_at)}.")
                 then = " then"
             say(f"To watch the replay{then}: {program()} replay {state.link}")
         elif screen.left:

@@ -141,7 +141,7 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
         title = "open and running:" if kind == "races" else "finished:"
         if kind == "races":
             rows = [_race_row(race) for race in api.read(data, RaceList).races if race.racers or _age_s(race) < EMPTY_S]
-            headings = ["race", "game", "stage", "seats", "deal", "opened"]
+            headings = ["race", "game", "stage", "seats", "host", "deal", "opened"]
         else:
             rows = [*map(_replay_row, api.read(data, ReplayList).replays)]
             headings = ["race", "game", "ended", "best"]
@@ -150,10 +150,10 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
 
 
 def _race_row(race: Listed) -> tuple[str, ...]:
-    kind = "sealed" if race.sealed else "daily deal" if race.daily else "open deal"
+    kind = "secret" if race.sealed else "daily" if race.daily else "public"
     age_s = _age_s(race)
     opened = f"{age_s:.0f} s ago" if age_s < 60 else f"{age_s / 60:.0f} min ago"
-    return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", kind, opened
+    return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", race.host or "", kind, opened
 
 
 def _age_s(race: Listed) -> float:

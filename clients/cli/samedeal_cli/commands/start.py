@@ -1,41 +1,72 @@
-"""What ``samedeal`` without a command starts: the home screen, once its first frame is shown."""
+"""What ``samedeal`` without a command runs: the home screen, and the commands that the user chooses there."""
 
 import shutil
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Final
 
+import click
+
+from samedeal_cli.addresses import DEFAULT_SERVER
 from samedeal_cli.commands.mode import run_full_screen
-from samedeal_cli.failure import Failure
+from samedeal_cli.failure import INTERRUPTED, READER_GONE, TERMINATED, Failure, Unreachable
+from samedeal_cli.local_server import PORT, check_installed
 from samedeal_cli.net import guests
 from samedeal_cli.screen.home_view import draw_home
-from samedeal_cli.settings import Settings, program
+from samedeal_cli.settings import Settings
 from samedeal_cli.state.home_state import HomeState
 
 if TYPE_CHECKING:
     from samedeal_cli.commands.home import HomeScreen
 
+TIMEOUT_S: Final = 2.0
 
-def start(settings: Settings) -> int:
-    """Show the home screen until the user quits. Return the exit code."""
-    state = first_state(settings)
+
+def start(settings: Settings, run_command: Callable[[tuple[str, ...]], int]) -> int:
+    """Show the home screen, and run what the user chooses there, until the user quits. Return the exit code.
+
+    `run_command` runs a command with its arguments, and returns its exit code. If there is no server on this machine,
+    the first race starts a temporary one.
+    """
+    with ExitStack() as servers:
+        while True:
+            screen, code = _show_home(settings)
+            if not screen.chosen:
+                return code
+            try:
+                if screen.chosen[0] != "practice" and not settings.server and settings.address == DEFAULT_SERVER:
+                    _serve(servers)
+                code = run_command(screen.chosen)
+            except Failure as failure:
+                failure.show()
+                code = failure.exit_code
+            if code in (TERMINATED, READER_GONE):
+                return code
+            if code not in (0, INTERRUPTED):
+                click.pause(err=True)  # until the failure is read
+
+
+def _show_home(settings: Settings) -> "tuple[HomeScreen, int]":
+    size, server = shutil.get_terminal_size(), settings.address
+    host, name = server.partition("://")[2], guests.chosen_name(settings, server)
+    state = HomeState(host, name, width=size.columns, height=size.lines, ascii=settings.plain)
 
     def make_screen() -> "HomeScreen":
         from samedeal_cli.commands.home import HomeScreen
 
         return HomeScreen(settings, state)
 
-    screen, code = run_full_screen(settings, draw_home(state), make_screen)
-    if screen.race:
-        from samedeal_cli.net.connect import running_race
-
-        with suppress(Failure):
-            if running_race():
-                settings.say(f"To return to your race: {program()} resume")
-    return code
+    return run_full_screen(settings, draw_home(state), make_screen)
 
 
-def first_state(settings: Settings) -> HomeState:
-    """Return the state of the home screen before the server has been asked."""
-    size, server = shutil.get_terminal_size(), settings.address
-    host, name = server.partition("://")[2], guests.chosen_name(settings, server)
-    return HomeState(host, name, width=size.columns, height=size.lines, ascii=settings.plain)
+def _serve(servers: ExitStack) -> None:
+    """Start a temporary server, unless one is running on this machine. It stops when `servers` is closed."""
+    from samedeal_cli.net.http_api import Api
+    from samedeal_cli.net.temporary_server import temporary_server
+
+    with suppress(Unreachable):
+        Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races()
+        return
+    check_installed()
+    click.echo("Starting a server on this machine, until you quit…", err=True)
+    servers.enter_context(temporary_server(PORT))

@@ -84,5 +84,5 @@ def running_race() -> tuple[LastRace, View] | None:
         api = Api(last.server)
         with suppress(Declined):
             view = api.read(api.fetch(f"/races/{last.race}"), View)
-            return None if view.stage == "over" else (last, view)
+            return None if view.stage == "over" or (view.stage == "cancelled" and not view.next) else (last, view)
     return None

@@ -21,7 +21,7 @@ from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.wire import messages as m
 from samedeal_cli.addresses import canonical_address
 from samedeal_cli.failure import Declined, Failure, NameRefused, Unreachable
-from samedeal_cli.net.http_api import successor_of
+from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.live_view import LiveView
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.receipts import ReceiptBook
@@ -130,7 +130,10 @@ class Connection(LiveView):
             self.token = None
             await self._join()
         except Declined as refused:
-            self.race_id = await successor_of(self.server, self.race_id, refused)
+            find = Api(self.server).successor
+            if refused.code != "untimely" or not (successor := await asyncio.to_thread(find, self.race_id)):
+                raise
+            self.race_id = successor
             await self._join()
         self._tasks.append(asyncio.create_task(self._run()))
         return self

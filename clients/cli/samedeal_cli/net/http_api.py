@@ -1,6 +1,5 @@
 """The server's HTTP API: games, races, replays and other documents."""
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,7 +17,6 @@ from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening
-from samedeal.scores.tallies import Personal
 from samedeal.wire.documents import GameDescription, GameList, Listed, Opened, PlayerPage, RaceList
 from samedeal.wire.messages import View
 from samedeal_cli.addresses import may_redirect
@@ -36,9 +34,9 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 """Maximum size of a JSON document or a picture."""
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
-QUICK_MS: Final = 180_000
-"""The time limit of a quick race (ms)."""
 MAX_REDIRECTS: Final = 5
+MAX_SUCCESSORS: Final = 50
+"""How often a host may replace a race."""
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))
 """The characters with which share texts surround names that are written from right to left."""
@@ -120,14 +118,25 @@ class Api:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
         return self.read(self.fetch("/races", body=body, token=token), Opened)
 
+    def successor(self, race_id: str) -> str | None:
+        """Return the race with which the host has replaced one in the lobby, or None."""
+        found: str | None = None
+        with suppress(Failure):
+            for _ in range(MAX_SUCCESSORS):
+                view = self.read(self.fetch(f"/races/{quote(found or race_id, safe='')}"), View)
+                if view.stage != "cancelled" or view.next is None:
+                    break
+                found = view.next.race
+        return found
+
     def evening(self, race_id: str) -> Evening:
         """Return the scores over the finished races of a race's evening."""
         return self.read(self.fetch(f"/races/{quote(race_id, safe='')}/evening"), Evening)
 
-    def scores(self, player: str, token: str) -> Personal | None:
-        """Return the scores of the player with a public id and a token; None if the server has none."""
+    def player(self, player: str, token: str, races: int = 1) -> PlayerPage | None:
+        """Return the scores and newest races of the player with an id and a token; None if the server has none."""
         with suppress(Declined):
-            return self.read(self.fetch(f"/players/{player}", query={"limit": 1}, token=token), PlayerPage).scores
+            return self.read(self.fetch(f"/players/{player}", query={"limit": races}, token=token), PlayerPage)
         return None
 
     def keys(self) -> tuple[str, ...]:
@@ -266,20 +275,6 @@ def plain(reason: object) -> str:
     return safe_text(str(reason)) or type(reason).__name__
 
 
-async def successor_of(server: str, race_id: str, refused: Declined) -> str:
-    """Return the race with which the host has replaced one that nobody can join any more. Raises `refused` if none."""
-    api, successor = Api(server), ""
-    with suppress(Failure):
-        while refused.code == "untimely":
-            view = api.read(await asyncio.to_thread(api.fetch, f"/races/{successor or race_id}"), View)
-            if view.stage != "cancelled" or view.next is None:
-                break
-            successor = view.next.race
-    if not successor:
-        raise refused
-    return successor
-
-
 def race_request(
     game: str, seed: str | None, options: Mapping[str, object], *, daily: bool = False, variants: Variants = ()
 ) -> dict[str, object]:
@@ -287,11 +282,6 @@ def race_request(
     given = {option: value for option, value in options.items() if value is not None}
     body: dict[str, object] = {"game": game, "variant": dict(variants), "options": given}
     return body | ({} if seed is None else {"seed": seed}) | ({"daily": True} if daily else {})
-
-
-def quick_request(game: str) -> dict[str, object]:
-    """Return the body of a request for a short race."""
-    return race_request(game, None, {"limit_ms": QUICK_MS})
 
 
 def ghost_request(race_id: str) -> dict[str, object]:

@@ -1,6 +1,5 @@
-"""The temporary server of the demo: a process whose data is deleted when it stops."""
+"""Temporary servers: processes whose data is deleted when they stop."""
 
-import asyncio
 import ctypes
 import json
 import os
@@ -9,15 +8,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from samedeal_cli.failure import Failure
 from samedeal_cli.local_server import EVERYWHERE, is_free, lan_address, server_command
-from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import demo_file
 
 START_S: Final = 30.0
@@ -40,14 +39,10 @@ class Server:
     """Its URL for other people."""
     port: int
 
-    @property
-    def api(self) -> Api:
-        return Api(self.url)
 
-
-@asynccontextmanager
-async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Server]:
-    """Run a temporary server on the first free port, starting at `port`."""
+@contextmanager
+def temporary_server(port: int, *, lan: bool = False) -> Iterator[Server]:
+    """Run a temporary server on the first free port, starting at `port`, which other commands of this account find."""
     host, shown = (EVERYWHERE, lan_address()) if lan else ("127.0.0.1", "127.0.0.1")
     directory = Path(tempfile.mkdtemp(prefix="samedeal-demo-"))
     process: subprocess.Popen[bytes] | None = None
@@ -56,8 +51,10 @@ async def temporary_server(port: int, *, lan: bool = False) -> AsyncIterator[Ser
             if not is_free(host, number):
                 continue
             process = _start(host, number, f"http://{shown}:{number}", directory)
-            if await _wait_until_started(process, directory / "log"):
-                yield Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+            if _wait_until_started(process, directory / "log"):
+                server = Server(f"http://127.0.0.1:{number}", f"http://{shown}:{number}", number)
+                with _advertised(server):
+                    yield server
                 return
             _stop(process)  # another program was faster
         raise Failure(f"no free port found, starting from {port}")
@@ -92,7 +89,7 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bool:
+def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bool:
     """Return True once the server has started, or False if its port is taken. Raises Failure with its last output."""
     for _ in range(round(START_S / POLL_S)):
         output = _text(log)
@@ -102,7 +99,7 @@ async def _wait_until_started(process: subprocess.Popen[bytes], log: Path) -> bo
             if PORT_TAKEN in output.lower():
                 return False
             raise Failure(f"the server did not start: {(output.splitlines() or ['no output'])[-1]}")
-        await asyncio.sleep(POLL_S)
+        time.sleep(POLL_S)
     raise Failure(f"the server did not start within {START_S:.0f} s")
 
 
@@ -121,8 +118,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def advertised(server: Server) -> Iterator[None]:
-    """Let other commands of this account find the server while it runs."""
+def _advertised(server: Server) -> Iterator[None]:
     content = json.dumps({"url": server.url, "pid": os.getpid()})
     demo_file().write_text(content)
     try:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from samedeal.cards import BACK
 from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
 from samedeal.names import seat_marks
 from samedeal.race.events import Header
 from samedeal.race.ghosts import Ghost
@@ -192,6 +193,11 @@ def reaction_named(text: str) -> ReactionName:
         if text in (reaction, reaction_phrase(reaction)):
             return cast(ReactionName, reaction)
     raise Refused("bad-request", f"The reactions are {', '.join(map(reaction_phrase, get_args(ReactionName)))}.")
+
+
+def title_of(slug: str) -> str:
+    """Return the title of a game, or the slug of one that this version does not know."""
+    return GAMES[slug].title if slug in GAMES else slug
 
 
 def deal_phrase(header: Header) -> str:

@@ -80,10 +80,6 @@ class FullScreen(App[None]):
         self.interrupted = True
         self.exit()
 
-    async def action_quit(self) -> None:
-        """Close the screen: the first one ends the program."""
-        next(screen for screen in reversed(self.screen_stack) if isinstance(screen, CanvasScreen)).close()
-
     def action_suspend_process(self) -> None:
         """Stop until the shell continues the program, then redraw everything."""
         with suppress(SuspendNotSupported), self.suspend():

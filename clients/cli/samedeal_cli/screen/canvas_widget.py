@@ -61,10 +61,10 @@ class LineInput(Input):
         Binding("escape", "close", "close", key_display="Esc"),
     ]
 
-    def __init__(self, placeholder: str, completions: Sequence[str], history: Sequence[str], value: str) -> None:
-        """Start with `value`; complete with `completions`; recall `history`, oldest first."""
+    def __init__(self, placeholder: str, completions: Sequence[str], history: Sequence[str]) -> None:
+        """Complete with `completions`; recall `history`, oldest first."""
         suggester = SuggestFromList(completions, case_sensitive=False)
-        super().__init__(value, compact=True, max_length=MAX_INPUT, suggester=suggester, placeholder=placeholder)
+        super().__init__(compact=True, max_length=MAX_INPUT, suggester=suggester, placeholder=placeholder)
         self._history, self._recalled = history, 0
 
     def on_mount(self) -> None:
@@ -123,17 +123,12 @@ class CanvasScreen(Screen[None]):
         """Return to the screen that opened this one, or quit."""
         if self.app.screen_stack[0] is self:
             self.app.exit()
-            return
-        if self in self.app.screen_stack:
-            while self.app.screen is not self:  # a dialog, or a replay
-                self.app.pop_screen()
+        else:
             self.dismiss()
 
-    def ask_for_line(
-        self, placeholder: str, completions: Sequence[str] = (), history: Sequence[str] = (), value: str = ""
-    ) -> None:
+    def ask_for_line(self, placeholder: str, completions: Sequence[str] = (), history: Sequence[str] = ()) -> None:
         """Open a line to type, above the footer."""
-        self.mount(LineInput(placeholder, completions, history, value), before=self.query_one(Footer))
+        self.mount(LineInput(placeholder, completions, history), before=self.query_one(Footer))
 
     def palette(self) -> Iterator[SystemCommand]:
         """Yield every action that works now, with its key."""

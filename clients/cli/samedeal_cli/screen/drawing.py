@@ -1,6 +1,6 @@
 """Parts that several screens of a race share: heading, messages and bars."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import Final
 
@@ -18,6 +18,7 @@ TWO_COLUMNS: Final = 72
 
 BUTTON: Final = Style("good", bold=True, reverse=True)
 NEWS: Final = Style("news")
+SUITS: Final = (("♠", Style("spade")), ("♥", Style("heart")), ("♦", Style("diamond")), ("♣", Style("club")))
 TONES: Final = {"": PLAIN, "good": GOOD, "bad": Style("bad"), "news": NEWS}
 
 
@@ -74,12 +75,18 @@ def draw_button(canvas: Canvas, area: Spot, key: str, text: str, below: str = ""
     canvas.spots[f"key:{key}"] = area
 
 
-def draw_too_small(canvas: Canvas) -> None:
-    """Say how large the terminal must be."""
-    text = f"needs {LEAST[0]}×{LEAST[1]}, has {canvas.width}×{canvas.height}"
-    canvas.center(max(0, canvas.height // 2 - 1), text, BOLD)
-    canvas.center(canvas.height - 1, "q quit", DIM)
-    canvas.spots["key:q"] = Spot(canvas.height - 1, 0, canvas.width)
+def draw_frame(width: int, height: int, draw: Callable[[Canvas], None], *, plain: bool) -> Canvas:
+    """Return what `draw` draws on a canvas or, if that is too small, how large the terminal must be."""
+    canvas = Canvas(width, height)
+    if width >= LEAST[0] and height >= LEAST[1]:
+        draw(canvas)
+    else:
+        canvas.center(max(0, height // 2 - 1), f"needs {LEAST[0]}×{LEAST[1]}, has {width}×{height}", BOLD)
+        canvas.center(height - 1, "q quit", DIM)
+        canvas.spots["key:q"] = Spot(height - 1, 0, width)
+    if plain:
+        canvas.in_ascii()
+    return canvas
 
 
 def draw_bar(canvas: Canvas, row: int, column: int, width: int, share: float) -> None:

@@ -1,51 +1,40 @@
 """The view of the home screen."""
 
+from functools import partial
 from typing import Final
 
-from samedeal_cli.render.canvas import BOLD, DIM, LEAST, PLAIN, Canvas, Ink, Spot, Style
+from samedeal_cli.render.canvas import BOLD, DIM, Canvas, Spot, Style
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.screen.drawing import draw_too_small
-from samedeal_cli.screen.texts import BAD, GOOD
+from samedeal_cli.screen.drawing import SUITS, draw_button, draw_frame
 from samedeal_cli.state.home_state import HomeState
 
 WIDTH: Final = 76
 """The width of the entries, which are in the middle of wider screens."""
-SUITS: Final[tuple[tuple[str, Ink], ...]] = (("♠", "spade"), ("♥", "heart"), ("♦", "diamond"), ("♣", "club"))
 LETTER: Final = Style("letter", bold=True)
 
 
 def draw_home(state: HomeState) -> Canvas:
     """Draw what the user can do, each with its key; the first is also done by Enter."""
-    canvas = Canvas(state.width, state.height)
-    if state.width < LEAST[0] or state.height < LEAST[1]:
-        draw_too_small(canvas)
-    else:
-        _draw(state, canvas)
-    if state.ascii:
-        canvas.in_ascii()
-    return canvas
+    return draw_frame(state.width, state.height, partial(_draw, state), plain=state.ascii)
 
 
 def _draw(state: HomeState, canvas: Canvas) -> None:
-    for at, (suit, ink) in enumerate(SUITS):
-        canvas.write(0, 1 + at, suit, Style(ink))
+    for at, (suit, style) in enumerate(SUITS):
+        canvas.write(0, 1 + at, suit, style)
     canvas.write(0, 6, "Same Deal", BOLD)
     where = f"{state.name} · {state.server}" if state.name else state.server
     canvas.write(0, canvas.width - cells(where) - 1, where)
     bottom = canvas.height - 2
     canvas.line(1)
     canvas.line(bottom)
-    offers, column = state.offers, max(2, (canvas.width - WIDTH) // 2)
-    step = 3 if 3 * len(offers) <= bottom - 3 else 2
-    row = 2 + max(0, bottom - 3 - step * len(offers)) // 2
-    for offer in offers:
-        is_first = offer is offers[0]
+    (first, *others), width = state.offers, min(WIDTH, canvas.width - 4)
+    column, step = (canvas.width - width) // 2, 3 if 3 * len(others) + 4 <= bottom - 2 else 2
+    row = 2 + max(0, bottom - 6 - step * len(others)) // 2
+    draw_button(canvas, Spot(row, column, width, 3), first.key, first.title, first.text)
+    row += 4
+    for offer in others:
         canvas.write(row, column, offer.key, LETTER)
-        end = canvas.write(row, column + 3, offer.title, BOLD)
-        if is_first:
-            canvas.write(row, end + 2, "or Enter", DIM)
-        text = fitted(offer.text, canvas.width - column - 4, "…")
-        canvas.write(row + 1, column + 3, text, PLAIN if is_first else DIM)
-        canvas.spots[f"key:{offer.key}"] = Spot(row, column, min(WIDTH, canvas.width - column), 2)
+        canvas.write(row, column + 3, offer.title, BOLD)
+        canvas.write(row + 1, column + 3, fitted(offer.text, width - 3, "…"), DIM)
+        canvas.spots[f"key:{offer.key}"] = Spot(row, column, width, 2)
         row += step
-    canvas.write(bottom - 1, 1, fitted(state.notice, canvas.width - 2, "…"), BAD if state.failed else GOOD)

@@ -3,6 +3,7 @@
 from typing import Final
 
 from samedeal.share.phrases import listed
+from samedeal_cli.addresses import is_local
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
 from samedeal_cli.render.phrases import bot_mark, evening_phrase, start_phrase
 from samedeal_cli.render.table_view import KEY
@@ -49,9 +50,11 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
         row += 1
     row = _draw_action(state, canvas, Spot(row + gap, left, width, button)) + gap
     canvas.write(row, left, "invite  ", DIM)
-    canvas.write(row, left + 8, fitted(state.link, width - 8, "…"), BOLD)
+    end = canvas.write(row, left + 8, fitted(state.link, width - 8, "…"), BOLD)
+    if is_local(state.link) and end + 21 <= left + width:
+        canvas.write(row, end + 2, "(this machine only)", DIM)
     canvas.spots["key:y"] = Spot(row, left + 8, min(cells(state.link), width - 8))
-    canvas.write(row + 1, left, fitted(_options(state), width, "…"), DIM)
+    canvas.write(row + 1, left, _options(state, width), DIM)
     canvas.spots["key:o"] = Spot(row + 1, left, width)
     draw_messages(state, canvas, bottom - 2, 2)
 
@@ -88,7 +91,8 @@ def _seat(state: RaceState, at: int, width: int) -> tuple[str, Style]:
     standing = state.standings[at]
     ready, own = standing.outcome == "ready", standing.seat == state.seat
     host = state.view and state.view.host and state.view.host.seat == standing.seat
-    behind = " (you)" * own + bot_mark(standing.bot, state.levels.get(standing.seat)) + (" (host)" if host else "")
+    roles = ", ".join(["you"] * own + ["host"] * bool(host))
+    behind = bot_mark(standing.bot, state.levels.get(standing.seat)) + (f" ({roles})" if roles else "")
     name = fitted(standing.name, width - 2 - cells(behind), "…")
     return f"{'✓' if ready else '·'} {name}{behind}", GOOD if ready else BOLD if own else PLAIN
 
@@ -111,18 +115,20 @@ def _draw_action(state: RaceState, canvas: Canvas, area: Spot) -> int:
     return area.row + area.height + 1
 
 
-def _options(state: RaceState) -> str:
-    """Return the options in short, and the score of a match."""
+def _options(state: RaceState, width: int) -> str:
+    """Return the score of a match and the options in short, as many as fit."""
     if not state.header or not state.game:
         return ""
     settings = dict(settings_of_race(state.header, state.game))
     score = f", {evening_phrase(state.evening)}" if state.evening and state.evening.table else ""
-    match = [f"{settings['match']}{score}"] if "match" in settings else []
-    undo = "undo on" if state.header.options.undo else "no undo"
-    match += [state.head_start] if state.head_start else []
-    return " · ".join(
-        [*match, settings["time limit"], undo, settings["shuffle"].partition(",")[0], "o options", "i rules"]
-    )
+    shown = [f"{settings['match']}{score}"] if "match" in settings else []
+    shown += [state.head_start] if state.head_start else []
+    shown += [settings["time limit"], "undo on" if state.header.options.undo else "no undo"]
+    shown += [settings["shuffle"].partition(",")[0]]
+    keys = " · o options · i rules"
+    while len(shown) > 1 and cells(" · ".join(shown) + keys) > width:
+        shown.pop()
+    return fitted(" · ".join(shown), width - cells(keys), "…") + keys
 
 
 def draw_countdown(state: RaceState, canvas: Canvas) -> None:

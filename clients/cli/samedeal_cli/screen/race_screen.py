@@ -19,7 +19,6 @@ from samedeal.analysis.analysis import Analysis
 from samedeal.race.run import RESTART
 from samedeal.replays.replay import Replay, read
 from samedeal.wire import messages as m
-from samedeal_cli.failure import Failure
 from samedeal_cli.net.practice_connection import PRACTICE, Library, Practice
 from samedeal_cli.net.replay_loader import fetch_archived
 from samedeal_cli.render.canvas import Palette
@@ -144,7 +143,7 @@ class RaceScreen(RaceTasks):
             case "copy-result":
                 self._start(self._try(self._copy_result()))
             case "practise":
-                self._practise()
+                self._start(self._try(self._practise()))
             case "open-replay":
                 self._start(self._try(self._open_replay()))
             case "open-line":
@@ -192,16 +191,12 @@ class RaceScreen(RaceTasks):
         elif self.state.pending is None and self.state.can_play:
             self._take_step(play(self.state, text))
 
-    def _practise(self) -> None:
+    async def _practise(self) -> None:
         """Practise on a random deal of the same game."""
         if header := self.state.header:
-            try:
-                practice = Practice(PublicDeal(header.game, token_hex(8), header.variant))
-            except Failure as failure:
-                return self._change(notice=Notice(failure.format_message(), "bad"))
+            practice = Practice(PublicDeal(header.game, token_hex(8), header.variant))
             self._practice = practice_screen(self._settings, practice, plain=self.state.ascii)
             self.app.push_screen(self._practice)
-        return None
 
     async def _open_replay(self) -> None:
         replay = read(await fetch_archived(self._api, self.state.race_id, REPLAY_TIMEOUT_S))

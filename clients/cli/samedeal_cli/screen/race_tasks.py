@@ -117,14 +117,11 @@ class RaceTasks(CanvasScreen):
         return task
 
     def _on_task_done(self, task: "asyncio.Task[None]") -> None:
-        """Close the screen on an error, which the caller reports. Unexpected ones end the program."""
+        """Quit on an error; the caller reports it after the terminal is restored."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
             self.failure = self.failure or error
-            if isinstance(error, (Refused, Failure)):
-                self.close()
-            else:
-                self.app.exit()
+            self.app.exit()
 
     async def _try(self, work: Coroutine[Any, Any, None]) -> None:
         """Do some work, and show its failure as a notice."""
@@ -306,23 +303,24 @@ class RaceTasks(CanvasScreen):
                 self._change(evening=evening)
 
     async def _fetch_scores(self, connection: Connection) -> None:
-        """Fetch the results of the day, your own scores and your records. Errors leave them out."""
-        header, welcome = connection.header, connection.welcome
+        """Fetch your scores and records and, once the race counts, the results of the day. Errors leave them out."""
+        header, seat, own = connection.header, connection.view.seat, f"/players/{connection.welcome.player}"
+        deadline, rivals = time.monotonic() + REPLAY_TIMEOUT_S, list[str]()
         with suppress(Failure):
-            if header.daily:
-                self._change(daily=self._api.read(await self._fetch(f"/daily/{header.date}/{header.game}"), Daily))
-        if welcome is None or connection.view.seat is None:
-            return
-        deadline, own, rivals = time.monotonic() + REPLAY_TIMEOUT_S, f"/players/{welcome.player}", list[str]()
-        with suppress(Failure):
-            while not rivals and time.monotonic() < deadline:
+            while seat is not None and not rivals and time.monotonic() < deadline:
                 page = self._api.read(await self._fetch(own, limit=5), PlayerPage)
                 rivals = [racer.player for race in page.races if race.race == header.race for racer in race.racers]
                 if rivals:
                     self._change(scores=page.scores)
                 else:
                     await asyncio.sleep(0.5)
-            for rival in [rival for rival in rivals if rival != welcome.player][:MAX_RIVALS]:
+            while header.daily:
+                daily = self._api.read(await self._fetch(f"/daily/{header.date}/{header.game}"), Daily)
+                self._change(daily=daily)
+                if daily.yours or seat is None or time.monotonic() > deadline:
+                    break
+                await asyncio.sleep(0.5)
+            for rival in [rival for rival in rivals if rival != connection.welcome.player][:MAX_RIVALS]:
                 record = self._api.read(await self._fetch(f"{own}/versus/{rival}"), Versus)
                 self._change(records=(*self.state.records, record))
 

@@ -1,11 +1,12 @@
 """The view of a race: draws the state on a canvas. Each stage has its own module; this one draws what they share."""
 
+from functools import partial
 from typing import Final
 
-from samedeal_cli.render.canvas import LEAST, Canvas, Style
+from samedeal_cli.render.canvas import Canvas, Style
 from samedeal_cli.render.phrases import seat_phrase
 from samedeal_cli.render.text_width import fitted
-from samedeal_cli.screen.drawing import draw_heading, draw_too_small
+from samedeal_cli.screen.drawing import draw_frame, draw_heading
 from samedeal_cli.screen.lobby_view import draw_countdown, draw_lobby
 from samedeal_cli.screen.results_view import draw_results
 from samedeal_cli.screen.running_view import draw_running
@@ -16,14 +17,7 @@ BANNER: Final = Style("bad", bold=True, reverse=True)
 
 def draw_screen(state: RaceState, width: int, height: int) -> Canvas:
     """Draw the whole screen."""
-    canvas = Canvas(width, height)
-    if width < LEAST[0] or height < LEAST[1]:
-        draw_too_small(canvas)
-    else:
-        _draw_stage(state, canvas)
-    if state.ascii:
-        canvas.in_ascii()
-    return canvas
+    return draw_frame(width, height, partial(_draw_stage, state), plain=state.ascii)
 
 
 def _draw_stage(state: RaceState, canvas: Canvas) -> None:

@@ -14,7 +14,7 @@ from samedeal_cli.render.phrases import counted, local_time, short_deal, start_p
 from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
-from samedeal_cli.screen.drawing import BUTTON, NEWS, TONES, draw_button, draw_heading, top_ranking
+from samedeal_cli.screen.drawing import BUTTON, NEWS, SUITS, TONES, draw_button, draw_heading, top_ranking
 from samedeal_cli.screen.texts import BAD, GOOD
 from samedeal_cli.state.race_state import RaceState
 
@@ -34,12 +34,6 @@ PODIUM: Final = STEPS + 2
 TALL: Final = 24
 """The height from which the headline and the button have three lines."""
 HEADLINE: Final = Style(bold=True, reverse=True)
-SUITS: Final = (
-    ("♠", Style("spade")),
-    ("♥", Style("heart")),
-    ("♦", Style("diamond")),
-    ("♣", Style("club")),
-)
 LABELS: Final = 11
 """The width of the labels of facts, and the margin before them."""
 
@@ -85,7 +79,8 @@ def _rematch_texts(state: RaceState) -> tuple[str, str]:
     """Return what the big button does and, on a second line, who is in the rematch and when it starts."""
     rematch = state.rematch
     if rematch is None:
-        return "Rematch" if state.may_rematch else "New race like this", ""
+        alone = state.header is not None and state.header.options.max_racers == 1
+        return "Play another deal" if alone else "Rematch" if state.may_rematch else "New race like this", ""
     if rematch.stage != "open":
         return "Watch the rematch", "It has started."
     game = GAMES.get(rematch.game)
@@ -157,7 +152,7 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "handicap", [(state.head_start, NEWS)]
     if state.records:
         yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
-    if state.daily:
+    if state.daily and state.daily.results:
         yield "daily", [(_daily_text(state.daily), NEWS)]
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]

@@ -135,12 +135,12 @@ def _draw_tables(state: RaceState, canvas: Canvas, area: Spot, count: int) -> No
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     game = state.game
     if not state.board or not game:
-        text = "Spectators cannot see the tables of this race."
+        text, style = "Spectators cannot see the tables of this race.", DIM
         if state.me and state.me.outcome == "scratched":
             text = "You are not in this race: your share of the shuffle did not reach the server in time."
         if state.waits_s is not None:
-            text = f"{state.head_start}. You get your cards in {state.waits_s} s."
-        canvas.write(area.row + area.height // 2, area.column, text.center(area.width), DIM)
+            text, style = f"{state.head_start}. You get your cards in {state.waits_s} s.", BOLD
+        canvas.write(area.row + area.height // 2, area.column, text.center(area.width), style)
         return
     (table, faint), selection = state.predicted, state.selection
     guidance = state.board.guidance

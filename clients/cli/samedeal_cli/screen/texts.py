@@ -9,7 +9,7 @@ from samedeal.race.events import Header
 from samedeal.share.phrases import clock, played_for_score
 from samedeal.wire.documents import GameDescription
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
-from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, versus_phrase
+from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, title_of, versus_phrase
 from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.state.actions import help_rows
 from samedeal_cli.state.race_actions import SECTIONS
@@ -36,7 +36,7 @@ OTHERS: Final = (
     (("^P", "find and run any command that works now"), ("^Z", "suspend; fg returns"), ("^C", "quit")),
 )
 PILES: Final = (
-    ("letters, digits", "each pile has the key beside its name: pick it up, then press the key of its target"),
+    ("letters, digits", "each pile has the key beside it: pick it up, then press the key of its target"),
     ("the same again", "send the picked card home, or put it down"),
     ("arrows", "move the cursor"),
 )
@@ -126,10 +126,7 @@ def _score_lines(state: RaceState) -> Iterator[tuple[str, Style]]:
         yield from (("", PLAIN), ("You", BOLD))
         yield from ((text, PLAIN) for text in personal_phrases(scores))
         for game in scores.games:
-            yield (
-                f"{GAMES[game.game].title if game.game in GAMES else game.game}: {', '.join(game_scores(game))}",
-                PLAIN,
-            )
+            yield f"{title_of(game.game)}: {', '.join(game_scores(game))}", PLAIN
 
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from samedeal.games.catalogue import GAMES
 from samedeal.race.server_bots import Level
 from samedeal.scores.tallies import Personal
-from samedeal.wire.documents import Daily, Listed
-from samedeal_cli.render.phrases import counted, personal_phrases
+from samedeal.wire.documents import Daily, Listed, PlayerPage
+from samedeal_cli.render.phrases import counted, personal_phrases, title_of
 from samedeal_cli.state.actions import Entry
 
 QUICK_GAME: Final = "the-edge"
 """The game of a race that is opened without choosing one: it is the shortest."""
+QUICK_MS: Final = 180_000
+"""The time limit of such a race (ms)."""
 
 
 class Offer(NamedTuple):
@@ -37,22 +38,23 @@ class HomeState:
     """The listed races, newest first."""
     daily: Sequence[Daily] = ()
     """Today's deals."""
-    scores: Personal | None = None
-    """The user's own scores, if there are any."""
-    notice: str = ""
-    failed: bool = False
-    """Whether the notice is about a failure."""
+    page: PlayerPage | None = None
+    """The user's own scores and newest races, if there are any."""
     width: int = 80
     height: int = 24
     ascii: bool = False
 
     @property
+    def _scores(self) -> Personal | None:
+        return self.page.scores if self.page and self.page.scores.races else None
+
+    @property
     def offers(self) -> Sequence[Offer]:
         """What the user can do, the most likely first."""
         raced = sum(daily.yours is not None for daily in self.daily)
-        streak = f" Your streak: {counted(self.scores.streak, 'day')}." if self.scores and self.scores.streak else ""
+        streak = f" Your streak: {counted(self._scores.streak, 'day')}." if self._scores and self._scores.streak else ""
         today = f"You have raced {raced} of {len(self.daily)} today." if raced else "The same deal for everybody."
-        results = f"{personal_phrases(self.scores)[0]}." if self.scores else "No races yet."
+        results = f"{personal_phrases(self._scores)[0]}." if self._scores else "No races yet."
         return [
             *([Offer("b", "Back to your race", self.running)] if self.running else []),
             Offer("p", "Play now", self._quick_text),
@@ -72,7 +74,7 @@ class HomeState:
     def _quick_text(self) -> str:
         if race := race_to_join(self.races):
             return f"Join {counted(race.racers, 'player')} at {title_of(race.game)}."
-        level = level_of(self.scores, QUICK_GAME)
+        level = level_of(self._scores, QUICK_GAME)
         return f"Race {'an' if level == 'expert' else 'a'} {level} bot at {title_of(QUICK_GAME)}, for three minutes."
 
 
@@ -91,15 +93,3 @@ def level_of(scores: Personal | None, game: str) -> Level:
     if own is None or own.solved == 0:
         return "beginner"
     return "expert" if own.solved * 2 > own.races else "regular"
-
-
-def title_of(slug: str) -> str:
-    """Return the title of a game, or the slug of one that this version does not know."""
-    return GAMES[slug].title if slug in GAMES else slug
-
-
-def daily_question(game: str, *, raced: bool) -> str:
-    """Return what to ask before a race on today's deal of a game."""
-    if raced:
-        return f"You have raced today's deal of {title_of(game)}, and only the first race counts. Play it again?"
-    return f"Only your first race on today's deal of {title_of(game)} counts. Play it now?"

@@ -155,7 +155,7 @@ def _may_choose_game(state: RaceState) -> bool:
 
 
 def _is_watching_another(state: RaceState) -> bool:
-    return not state.can_play and state.seat is not None and not state.finished and state.watched_seat != state.seat
+    return state.is_playing and not state.can_play and state.watched_seat not in (None, state.seat)
 
 
 def _enter_label(state: RaceState) -> str:

@@ -28,7 +28,8 @@ STAGE_NEWS: Final = {
 
 def move_refused(state: RaceState, reason: str) -> RaceState:
     """Return the state after the server has refused a request."""
-    return replace(state, pending=None, queued_keys=(), picks=(), played=None, notice=Notice(with_cards(reason), "bad"))
+    notice = None if state.over else Notice(with_cards(reason), "bad")  # the results page shows that the race is over
+    return replace(state, pending=None, queued_keys=(), picks=(), played=None, notice=notice)
 
 
 def reaction_sent(state: RaceState, reaction: Reaction) -> RaceState:
