@@ -18,10 +18,11 @@ from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.screen.running_view import instruction
 from samedeal_cli.screen.texts import text_lines
 from samedeal_cli.settings import Settings
+from samedeal_cli.state.race_actions import working_actions
 from samedeal_cli.state.race_commands import Choose, play
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import Notice, QueuedKey, RaceState
-from samedeal_cli.state.race_update import CONFETTI_FRAMES, update
+from samedeal_cli.state.race_update import CONFETTI_FRAMES, move_refused, update
 from support.example_states import LINK, RACE, finished, header, lobby, now, racing, standing
 from support.full_screen import RaceApp, shown
 from support.race_story import PLAYERS, Story, documents
@@ -78,6 +79,12 @@ def test_the_lobby_of_a_match_shows_its_score_and_all_options_on_request() -> No
     assert "match       best of 3" in listed
     assert "early end   when everyone is stuck for ten seconds" in listed
     assert "commitment  sha256 9f3c02b1" in listed
+
+
+def test_the_lobby_says_whether_its_link_works_elsewhere() -> None:
+    state = lobby("corners", 100, 32)
+    assert "this machine only" not in text(state)
+    assert "(this machine only)" in text(replace(state, link="http://127.0.0.1:8640/r/calm-otter-42"))
 
 
 async def test_practice_in_the_lobby_ends_when_the_race_starts() -> None:
@@ -140,6 +147,11 @@ def test_the_clock_can_be_hidden() -> None:
     assert text(on_key(hidden, "ctrl+d")[0]) == text(state)
 
 
+def test_a_move_that_comes_after_the_end_leaves_no_notice() -> None:
+    assert move_refused(racing("corners"), "The race is over.").notice
+    assert move_refused(finished("corners"), "The race is over.").notice is None
+
+
 @pytest.mark.parametrize("size", SIZES[1:])
 def test_a_pile_of_corner_stones_stays_on_one_line(size: tuple[int, int]) -> None:
     state = racing("corner-stones", *size, steps=0)
@@ -179,7 +191,9 @@ def test_everybody_sees_who_has_a_head_start(size: tuple[int, int]) -> None:
     waiting = racing("corners", *size)
     assert waiting.view
     view = structs.replace(waiting.view, board=None, waits_ms=12_000, head_start=1)
-    assert "You get your cards in 12 s." in text(replace(waiting, header=handicap, view=view))
+    without_cards = replace(waiting, header=handicap, view=view)
+    assert "You get your cards in 12 s." in text(without_cards)
+    assert "back" not in {action.entry(without_cards).label for action in working_actions(without_cards)}
 
 
 # The result.

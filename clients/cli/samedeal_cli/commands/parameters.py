@@ -73,14 +73,9 @@ class Parsed(click.ParamType[T]):
     """The value that a function returns for a text. The function raises ValueError, Refused or Failure."""
 
     def __init__(
-        self,
-        name: str,
-        parse: Callable[[str], T],
-        completions: Callable[[Settings], Iterable[str]] = lambda _: (),
-        *,
-        files: bool = False,
+        self, name: str, parse: Callable[[str], T], completions: Iterable[str] = (), *, files: bool = False
     ) -> None:
-        """`completions` returns what shells complete; with `files`, they also complete the names of files."""
+        """`completions` are what shells complete; with `files`, they also complete the names of files."""
         self.name, self._parse, self._completions, self._files = name, parse, completions, files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
@@ -91,7 +86,14 @@ class Parsed(click.ParamType[T]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         files = [CompletionItem(incomplete, type="file")] if self._files else []
-        return files + completed(self._completions(ctx.obj), incomplete)
+        return files + [CompletionItem(text) for text in self._completions if text.startswith(incomplete)]
+
+
+class ParsedRace(Parsed[T]):
+    """A value that a race can be. Shells complete the ids of races."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return _race_ids(ctx.obj, incomplete)
 
 
 class ReplayPath(click.Path):
@@ -99,27 +101,19 @@ class ReplayPath(click.Path):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         files = super().shell_complete(ctx, param, incomplete)
-        return files + completed(_races(ctx.obj), incomplete) if incomplete else files  # bash shows only one kind
+        return files + _race_ids(ctx.obj, incomplete) if incomplete else files  # bash shows only one kind
 
 
-def completed(words: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the words with a prefix as completions for shells."""
-    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-
-def _games(_settings: Settings) -> Iterable[str]:
-    return GAMES
-
-
-def _races(settings: Settings) -> Iterable[str]:
-    """Return the ids of the races that the server lists, then of those of which this account has receipts."""
+def _race_ids(settings: Settings, incomplete: str) -> list[CompletionItem]:
+    """Complete the ids of the races that the server lists, then of those of which this account has receipts."""
     from samedeal_cli.net.http_api import Api
     from samedeal_cli.net.receipts import files
 
     listed: Iterable[str] = ()
     with suppress(Failure):
         listed = [race.race for race in Api(settings.address, timeout=COMPLETION_S).live_races()]
-    return dict.fromkeys([*listed, *(path.name.partition(".")[0] for path in reversed(files()))])
+    ids = dict.fromkeys([*listed, *(path.name.partition(".")[0] for path in reversed(files()))])
+    return [CompletionItem(race_id) for race_id in ids if race_id.startswith(incomplete)]
 
 
 def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
@@ -242,13 +236,13 @@ DELAY = Parsed("time", lambda text: _duration(text, 0, 60_000, "the countdown mu
 WAIT = Parsed("time", lambda text: _duration(text, 0, 86_400_000, "0s to 24h"))
 MOMENT = Parsed("moment", parse_moment)
 DATE = Parsed("date", _date)
-RACE = Parsed("race", _race, _races)
+RACE = ParsedRace("race", _race)
 LOGIN = Parsed("code", _login)
 DEAL = Parsed("deal", _deal)
-RACE_OR_DEAL = Parsed("race or deal", _race_or_deal, _races)
-DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, _games, files=True)
-GAME = Parsed("game", _game, _games)
-GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, _games)
+RACE_OR_DEAL = ParsedRace("race or deal", _race_or_deal)
+DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, GAMES, files=True)
+GAME = Parsed("game", _game, GAMES)
+GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
 SEED = Parsed("seed", _seed)
 NAME = Parsed("name", normalised)
 KEY = Parsed("hex", _public_key)
