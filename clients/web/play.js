@@ -21,7 +21,7 @@ import { showGhosts, showWatching, StandingsList, Strip } from "./standings.js";
 import { preferences } from "./storage.js";
 import { TablePage } from "./table_page.js";
 
-const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
+const SIGNS = "Double frame: the card is home. Red bar: it is jammed. Disc on the stock: nothing else can be played.";
 const KEYS =
   "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
   "Esc clears the selection. Hold a pile to see all its cards.";
