@@ -155,6 +155,7 @@ export class LobbyPage {
   /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
   async practise() {
     this.page.isTrying = !this.practice;
+    this.element.classList.toggle("practising", this.page.isTrying); // at once, so that nothing shifts later
     if (this.practice) {
       this.practice = null;
       fill(this.table);
@@ -163,7 +164,6 @@ export class LobbyPage {
       this.practice = new PracticePage();
       await this.practice.openIn(this.table, this.page.game);
     }
-    this.element.classList.toggle("practising", this.practice !== null);
     this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }
