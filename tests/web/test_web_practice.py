@@ -1,5 +1,7 @@
 """Rules pages and practice deals in a browser."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.async_api import Browser, Page
 
@@ -10,6 +12,13 @@ from support.browser import IN_BROWSER, check_layout, give_name, open_page, plac
 from support.servers import Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server without races on the guided deals: nobody may practise on a deal while others race on it."""
+    with Server(data_dir=tmp_path_factory.mktemp("practice")) as running:
+        yield running
 
 
 @pytest.mark.parametrize("slug", PRACTICE)
