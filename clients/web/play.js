@@ -159,7 +159,7 @@ export class PlayPage extends TablePage {
   noteContent(view, board) {
     const { mine, standings } = this.page.connection;
     if (mine?.outcome === "scratched")
-      return "You are not in this race: your browser did not answer the server in time.";
+      return "You are not in this race: your share of the shuffle did not reach the server in time.";
     const ahead = headStartText(this.page);
     if (view.stage !== "running") {
       const text = this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";

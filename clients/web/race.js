@@ -294,6 +294,6 @@ function changeOf(now, before, game) {
   if (!before) return "joined";
   if (now.outcome === "ready" && before.outcome !== "ready") return "is ready";
   if (now.outcome === "won" && before.outcome !== "won") return `solved the deal in ${duration(now.ms)}`;
-  if (now.outcome === "scratched" && !before.done) return "is not in this race: their answer did not arrive in time";
+  if (now.outcome === "scratched" && !before.done) return "is not in this race: their share of the shuffle did not arrive in time";
   return now.done && !before.done ? `stopped with ${achieved(game, now)}` : "";
 }
