@@ -85,6 +85,6 @@ export class DailyPage {
 
 function introduction(day) {
   const rule = "One deal per game, the same for everyone. Your first race on it counts.";
-  if (!day || day.stage === "revealed") return rule;
+  if (!day || day.stage === "revealed") return "One deal per game, the same for everyone.";
   return `${rule} Deals and replays open on ${formatTime(day.reveals_at)}.`;
 }

@@ -71,7 +71,7 @@ export class HomePage {
       h("h3", {}, title),
       h("p", {}, pitch, " ", guided, " · ", rules),
       h("div", { class: "row" }, [
-        button("Race", () => race({}), { class: "first", "aria-label": `Race a friend at ${title}` }),
+        button("Race", () => race({}), { "aria-label": `Race a friend at ${title}` }),
         button("Play alone", () => race(SOLO), { "aria-label": `Play alone: ${title}` }),
       ]),
     ]);
@@ -160,7 +160,7 @@ export class HomePage {
         h("p", {}, played),
         own ?? null,
         h("p", { class: "hint" }, rule),
-        button(yours ? "Play again" : "Play", play, { class: yours ? "" : "first big", "aria-label": `Play today’s ${game.title}` }),
+        button(yours ? "Play again" : "Play", play, { class: yours ? "" : "big", "aria-label": `Play today’s ${game.title}` }),
       ]),
       h("div", {}, [
         streak ? h("p", { class: "streak" }, h("b", {}, counted(streak, "day")), streak > 1 ? " in a row" : " so far") : null,

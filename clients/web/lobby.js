@@ -153,11 +153,11 @@ export class LobbyPage {
 
   /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
   async practise() {
+    this.page.isTrying = this.element.classList.toggle("practising", !this.practice); // at once, so that nothing shifts later
     const { PracticePage } = await loadModule("./practice_page.js");
     this.practice = this.practice ? null : new PracticePage();
     fill(this.table);
     await this.practice?.openIn(this.table, this.page.game);
-    this.page.isTrying = this.element.classList.toggle("practising", this.practice !== null);
     this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }

@@ -77,7 +77,7 @@ async function register(name) {
 
 /** Asks for a name in a dialog until the server accepts it. */
 function askForName(verb = "Open the race") {
-  const [label, input, hint, problem] = nameField({ explanation: "Your friends see who invites them." });
+  const [label, input, hint, problem] = nameField({ explanation: "The other players see it." });
   const submit = h("button", { class: "first" }, verb);
   const enter = async () => {
     submit.disabled = true;

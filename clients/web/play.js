@@ -21,7 +21,7 @@ import { GhostList, showWatching, StandingsList, Strip } from "./standings.js";
 import { preferences } from "./storage.js";
 import { TablePage } from "./table_page.js";
 
-const SIGNS = "Signs: double frame, home; red bar, jammed; disc on the stock, nothing else can be played.";
+const SIGNS = "Double frame: the card is home. Red bar: it is jammed. Disc on the stock: nothing else can be played.";
 const KEYS =
   "Keys: arrows move, Enter selects, m makes this move, h sends a card home, s reads a pile, d draws, u undoes, " +
   "Esc clears the selection. Hold a pile to see all its cards.";
@@ -152,7 +152,7 @@ export class PlayPage extends TablePage {
   noteContent(view, board) {
     const { mine, standings } = this.page.connection;
     if (mine?.outcome === "scratched")
-      return "You are not in this race: your nonce did not reach the server in time.";
+      return "You are not in this race: your share of the shuffle did not reach the server in time.";
     const ahead = headStartText(this.page);
     if (view.stage !== "running") {
       const text = this.racing ? "The cards are dealt when the countdown ends." : "You are watching.";

@@ -22,7 +22,7 @@ export class PlayerPage {
       main,
       h("h1", {}, nameText(name), isOwn ? " (you)" : null, bot ? tag("bot") : null),
       h("p", {}, `${totals.join(", ")} solved.`),
-      h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`),
+      scores.longest_streak ? h("p", {}, `Daily streak: ${counted(scores.streak, "day")}, longest ${counted(scores.longest_streak, "day")}.`) : null,
       isOwn ? calendar(dateOf(Date.now()), { played: daysPlayed(races) }) : null,
       h("div", { class: "columns" }, [
         record,

@@ -102,7 +102,7 @@ export class PracticePage extends TablePage {
 
   /** Makes a move, including "undo" and "restart". Returns the reason if it is refused: a step is made before others. */
   move(move) {
-    if (this.step && !["undo", "restart", this.step.move].includes(move)) return `Not yet. ${withCards(this.step.text)}`;
+    if (this.step && !["undo", "restart", this.step.move].includes(move)) return "Not yet. Make the marked move first.";
     return this.play(() => ({ undo: this.moves.slice(0, -1), restart: [] })[move] ?? [...this.moves, move]);
   }
 

@@ -50,7 +50,7 @@ export class RacePage {
     if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
     if (maxRacers(this.header) === 1) ({ soloStart: this.soloStart } = await loadModule("./solo.js"));
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
-    this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: true });
+    this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: !view.header.follows });
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
     fillHeader(h("span", { class: "what" }, this.game.title), this.clock, this.dot);
@@ -91,8 +91,7 @@ export class RacePage {
     const loaded = await attempt(load);
     if (!loaded) return;
     const [evening, { showEvening }] = loaded;
-    const compact = this.connection.view.stage !== "open";
-    showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact });
+    showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact: true });
     this.panel.showMatch?.(evening);
   }
 
@@ -294,6 +293,6 @@ function changeOf(now, before, game) {
   if (!before) return "joined";
   if (now.outcome === "ready" && before.outcome !== "ready") return "is ready";
   if (now.outcome === "won" && before.outcome !== "won") return `solved the deal in ${duration(now.ms)}`;
-  if (now.outcome === "scratched" && !before.done) return "was scratched: their nonce did not arrive in time";
+  if (now.outcome === "scratched" && !before.done) return "is not in this race: their share of the shuffle did not arrive in time";
   return now.done && !before.done ? `stopped with ${achieved(game, now)}` : "";
 }

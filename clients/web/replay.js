@@ -346,18 +346,18 @@ export class ReplayPage {
   }
 }
 
-/** The computer's way to win the deal of a finished race, as a replay. */
+/** The computer's solution of the deal of a finished race, as a replay. */
 export class SolutionPage extends ReplayPage {
   get path() {
     return `/solutions/${this.raceId}`;
   }
 
   get title() {
-    return `How to win ${this.raceId}`;
+    return `How to solve ${this.raceId}`;
   }
 
   get hint() {
-    return "The computer found this way to win. Unlike the racers, it knew all cards.";
+    return "The computer found this solution. Unlike the racers, it knew all cards.";
   }
 
   fetchSteps() {

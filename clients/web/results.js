@@ -129,7 +129,7 @@ export class ResultsPage {
     this.par = h("section", { class: "par", "aria-label": "The computer's results on this deal" });
     this.analysis = h("section", { "aria-label": "Could it be solved?" });
     this.today = h("section", { "aria-label": "Deal of the day" });
-    this.evening = h("section", { "aria-label": "This evening" });
+    this.evening = h("section", { class: "evening", "aria-label": "This evening" });
     this.replay = h("a", { href: `/replay/${raceId}` }, "Watch the replay");
     this.list = new StandingsList(game, { symbols: this.page.reactions.symbols });
     const ghosts = new GhostList(game).show(connection.ghosts);

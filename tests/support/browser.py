@@ -31,10 +31,10 @@ MAX_SHIFT = 0.02
 SHIFTS = """
     window.shift = 0;
     new PerformanceObserver((list) => {
-        for (const { value } of list.getEntries()) window.shift += value;
+        for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shift += value;
     }).observe({ type: "layout-shift", buffered: true });
 """
-"""A script that adds up the layout shifts of a page."""
+"""A script that adds up the layout shifts of a page, except those that follow an input."""
 PAINTED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 FINISHED = "Promise.all(document.getAnimations().map((one) => one.finished))"
 
@@ -254,6 +254,11 @@ async def check_themes(page: Page) -> None:
     assert not await find_violations(page, "color-contrast"), page.url
     await page.emulate_media(color_scheme="light")
     assert not await find_violations(page)
+
+
+async def check_shift(page: Page) -> None:
+    """Assert that the page, which has run SHIFTS, did not shift while it loaded or changed."""
+    assert await page.evaluate(f"{PAINTED}.then(() => window.shift)") < MAX_SHIFT, page.url
 
 
 async def check_layout(page: Page) -> None:

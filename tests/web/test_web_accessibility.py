@@ -1,19 +1,28 @@
 """All pages in a real browser: accessibility, layout at every window size, and download size."""
 
+import asyncio
+
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Browser, Page
 
 from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.browser import (
     IN_BROWSER,
+    SHIFTS,
     Tab,
+    check_shift,
     check_themes,
+    give_name,
     open_drawer,
+    open_page,
+    open_row,
     overflow,
+    resign,
     solo,
     start_race,
     tap_moves,
+    wait_for_deal,
     wait_for_ply,
 )
 from support.servers import Server, racers
@@ -55,6 +64,8 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
         f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
+        "/daily": ".daily",
+        "/practice/gallery:1": ".practice",
         "/verify": "#replay",
         "/login#K7MP-X3QR-TW9D": "#code",
         "/r/no-such-race-1": "text=This race was not found",
@@ -77,20 +88,72 @@ async def test_api_reference_fits_every_size(server: Server, page: Page, tab: Ta
     assert tab.foreign_urls(server) == []
 
 
-async def test_every_page_is_accessible_fits_every_window_and_loads_nothing_else(
+async def test_every_page_is_accessible_fits_every_window_stays_in_place_and_loads_nothing_else(
     server: Server, page: Page, tab: Tab
 ) -> None:
     tab.refusals = {404}
+    await page.add_init_script(SHIFTS)
     for address, selector in (await pages_of(server)).items():
-        await page.goto("about:blank")  # changing only the fragment does not reload the page
-        await page.goto(server.url + address)
-        await page.wait_for_selector(selector)
+        for width, height in ((1440, 900), (390, 844)):
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.goto("about:blank")  # changing only the fragment does not reload the page
+            await page.goto(server.url + address)
+            await page.wait_for_selector(selector)
+            await check_shift(page)
         for width, height in SIZES:
             await page.set_viewport_size({"width": width, "height": height})
             assert await overflow(page) <= 0, (address, width)
         await page.click(".preferences > button")
         await check_themes(page)
     assert not tab.foreign_urls(server)
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1440, 900)])
+async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
+    size: tuple[int, int], server: Server, chromium: Browser
+) -> None:
+    race_id = server.create("corners", max_racers=3, start_delay_ms=2000)
+    async with open_page(chromium, *size) as tab, racers(server, "bo", "cy") as (bo, cy):
+        page = tab.page
+
+        async def check(selector: str) -> None:
+            await page.wait_for_selector(selector)
+            await check_themes(page)
+            await check_shift(page)
+            await page.evaluate("window.shift = 0")
+
+        await page.add_init_script(SHIFTS)
+        await bo.join(race_id)
+        await page.goto(f"{server.url}/r/{race_id}")
+        await check("#name:focus")
+        await give_name(page)
+        await check("#ready")
+        await page.click("button:text-is('Practise while you wait')")
+        await check(".practising .pile")
+        assert await page.is_visible(".practising button:text-is('Undo')")
+        await page.click("button:text-is('Back to the lobby')")
+        for racer in (bo, cy):
+            await racer.join(race_id)
+            await racer.ask(m.Ready)
+        await check(".ready-clock:has-text('Get ready within')")
+        await page.click("#ready")
+        await check(".countdown:not(:empty)")
+        await asyncio.gather(bo.dealt(), cy.dealt())
+        await wait_for_deal(page)
+        await check(".pile.lit")
+        await bo.ask(m.Resign)
+        await page.wait_for_selector(".standings li.done:has-text('bo')", state="attached")
+        await cy.ask(m.Resign)
+        await resign(page)
+        await check(".rows summary:has-text('Verified ✓')")
+        await bo.ask(m.Again)
+        await check(".next .who:has-text('bo wants a rematch.')")
+        for title in ("Could it be solved?", "Verified ✓", "Scores"):
+            await open_row(page, title)
+        await check_themes(page)
+        await page.click("button:text-is('Join the rematch')")
+        await check("#ready:text-is('Not ready')")
+        assert not tab.errors
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))

@@ -9,11 +9,10 @@ from playwright.async_api import Browser, Page, Request
 from samedeal.wire.messages import Ready
 from support.browser import (
     IN_BROWSER,
-    MAX_SHIFT,
-    PAINTED,
     SHIFTS,
     Tab,
     check_layout,
+    check_shift,
     open_as,
     open_page,
     wait_until,
@@ -95,7 +94,7 @@ async def test_nothing_shifts_on_an_invitation(size: tuple[int, int], server: Se
         await tab.page.goto(f"{server.url}/r/{race_id}")
         await tab.page.wait_for_selector("#name:focus")
         await tab.page.wait_for_selector(".miniature .card")
-        assert await tab.page.evaluate(f"{PAINTED}.then(() => window.shift)") < MAX_SHIFT
+        await check_shift(tab.page)
 
 
 def requests_into(urls: list[str]) -> Callable[[Request], None]:

@@ -8,10 +8,9 @@ from playwright.async_api import Browser, Page, Route
 from samedeal.games.catalogue import GAMES
 from support.browser import (
     IN_BROWSER,
-    MAX_SHIFT,
-    PAINTED,
     SHIFTS,
     check_layout,
+    check_shift,
     find_violations,
     open_as,
     open_page,
@@ -172,7 +171,7 @@ async def test_nothing_shifts_while_the_lists_load(size: tuple[int, int], server
     await page.add_init_script(SHIFTS)
     await page.goto(server.url)
     await page.wait_for_selector("footer:not([hidden])", state="attached")
-    assert await page.evaluate(f"{PAINTED}.then(() => window.shift)") < MAX_SHIFT
+    await check_shift(page)
 
 
 async def test_the_front_page_says_so_if_the_lists_are_unavailable(server: Server, page: Page) -> None:
