@@ -1,7 +1,6 @@
 // Requests to the server's HTTP API.
 
-import { fill, h, sleep, sleepUntilAwake } from "./dom.js";
-import { ROOT } from "./root.js";
+import { fill, h, ROOT, sleep, sleepUntilAwake } from "./dom.js";
 import { guest, store, stored } from "./storage.js";
 
 /** A failed request, with the HTTP status (0 without a response), the server's error code and its message. */

@@ -1,7 +1,7 @@
 // The WebSocket connection to one race. It reconnects when lost; the server's state is authoritative.
 
 import { ApiError, fetchText } from "./api.js";
-import { ROOT } from "./root.js";
+import { ROOT } from "./dom.js";
 import { withLevels } from "./standings.js";
 import { guest, markOpened, nonces, savedReceipts, saveGuest, saveNonces } from "./storage.js";
 import { hexHash } from "./verify/encoding.mjs";

@@ -1,9 +1,8 @@
 // The player's devices: a code for another device, and logging out.
 
 import { attempt, fetchJson, logOut } from "./api.js";
-import { announce, button, confirmAction, copyText, dialog, fill, h, refusalText, svg } from "./dom.js";
+import { announce, button, confirmAction, copyText, dialog, fill, goTo, h, refusalText, svg } from "./dom.js";
 import { formatClock } from "./phrases.js";
-import { goTo } from "./root.js";
 import { guest, saveGuest } from "./storage.js";
 
 const QUIET_ZONE = 4; // modules around a QR code

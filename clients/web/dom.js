@@ -1,6 +1,16 @@
-// Helpers to create and update elements, and what keys mean on every keyboard.
+// Helpers to create and update elements, what keys mean on every keyboard, and where the server is on its host.
 
-import { ROOT } from "./root.js";
+/** The prefix of every path on the server: empty, or for example "/cards". */
+export const ROOT = /^(.*)\/page\//.exec(new URL(import.meta.url).pathname)?.[1] ?? "";
+
+/** The path of the open page, without ROOT. */
+export const pagePath = () =>
+  `${location.pathname}/`.startsWith(`${ROOT}/`) ? location.pathname.slice(ROOT.length) || "/" : location.pathname;
+
+/** Opens another page. */
+export function goTo(path) {
+  location.href = ROOT + path;
+}
 
 /** Creates an element. Attributes `on…` are listeners; true sets an attribute; false, null and undefined omit it. The
  *  paths in `href` and `src` are relative to ROOT. */

@@ -2,11 +2,24 @@
 
 import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, lazyDetails, loadModule } from "./api.js";
 import { calendar, daysPlayed, featured } from "./calendar.js";
-import { button, fill, form, h, labelled, list, nameList, nameText, playerLink, refusalText, repeatWhileVisible, section } from "./dom.js";
+import {
+  button,
+  fill,
+  form,
+  goTo,
+  h,
+  labelled,
+  list,
+  nameList,
+  nameText,
+  playerLink,
+  refusalText,
+  repeatWhileVisible,
+  section,
+} from "./dom.js";
 import { createRace, playNow, shortRace, SOLO } from "./opening.js";
 import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { guidedDeal, miniature, practicePath } from "./practice.js";
-import { goTo } from "./root.js";
 import { guest, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;

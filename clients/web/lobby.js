@@ -2,10 +2,9 @@
 
 import { fetchAwaySeconds, lazyDetails, loadModule } from "./api.js";
 import { notifyButton } from "./calling.js";
-import { button, confirmAction, copyText, drawer, fill, form, h, hint, nameField, nameText, terms } from "./dom.js";
+import { button, confirmAction, copyText, drawer, fill, form, goTo, h, hint, nameField, nameText, ROOT, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
-import { goTo, ROOT } from "./root.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
 

@@ -2,10 +2,8 @@
 // share: errors, whether the server can be reached, and the service worker.
 
 import { ApiError, attempt, fetchGames, fetchKeys, keepTrying, loadModule } from "./api.js";
-import { announce, button, byId, fill, h, homeLink, notice } from "./dom.js";
-import { ownPage, preferencesMenu } from "./preferences.js";
-import { pagePath, ROOT } from "./root.js";
-import { lastRace, seatedRaces, stored } from "./storage.js";
+import { announce, button, byId, drawer, fill, h, homeLink, notice, pagePath, playerLink, ROOT } from "./dom.js";
+import { applyPreferences, guest, lastRace, seatedRaces, stored } from "./storage.js";
 
 /** @type {[RegExp, () => any][]} */
 const ROUTES = [
@@ -38,9 +36,24 @@ const TITLES = {
   "store-unavailable": "Please wait",
 };
 
+/** The button for the settings, and the drawer that loads them. */
+function settingsMenu() {
+  const content = h("div", { class: "settings" });
+  const [opens, sheet] = drawer("Settings", "Settings", content);
+  const onProblem = ({ message }) => fill(content, `${message} Trying again…`);
+  sheet.addEventListener("toggle", async ({ newState }) => {
+    if (newState !== "open") return;
+    const { settings } = await keepTrying(() => loadModule("./preferences.js"), onProblem);
+    fill(content, settings());
+  });
+  return h("div", { class: "preferences" }, opens, sheet);
+}
+
 async function open() {
   await firstFrame();
-  byId("top").append(ownPage() ?? "", preferencesMenu());
+  applyPreferences();
+  const me = guest() ? h("span", { class: "me" }, playerLink(guest().player, guest().name)) : "";
+  byId("top").append(me, settingsMenu());
   showConnection();
   if (seatedRaces().length || lastRace()) attempt(async () => (await loadModule("./way_back.js")).showWayBack());
   await openPage(byId("main"));

@@ -1,10 +1,9 @@
 // A deal to play alone: with undo, hints and verdicts of the computer, and an address for every position.
 
 import { attempt, fetchGames, fetchJson, keepTrying } from "./api.js";
-import { button, copyText, drawer, fill, fillHeader, h, waitText } from "./dom.js";
+import { button, copyText, drawer, fill, fillHeader, h, ROOT, waitText } from "./dom.js";
 import { changeSentence, counted, statusText, withCards } from "./phrases.js";
 import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./practice.js";
-import { ROOT } from "./root.js";
 import { TablePage } from "./table_page.js";
 
 const INTRODUCTION =

@@ -1,8 +1,8 @@
-// The menu in the page header: the player of this device, and preferences.
+// The settings: the player of this device, and preferences. The page header loads them when they are opened.
 
 import { attempt, loadModule } from "./api.js";
-import { announce, button, checkbox, drawer, fill, h, labelled, playerLink, select } from "./dom.js";
-import { applyPreferences, guest, preferences, setPreference } from "./storage.js";
+import { announce, button, checkbox, h, labelled, playerLink, select } from "./dom.js";
+import { guest, preferences, setPreference } from "./storage.js";
 
 const CHOICES = {
   theme: ["Theme", { auto: "same as device", light: "light", dark: "dark" }],
@@ -20,12 +20,8 @@ const SWITCHES = {
   vibration: "Vibration",
 };
 
-/** A link to the page of this device's player, or null. */
-export const ownPage = () => guest() && h("span", { class: "me" }, playerLink(guest().player, guest().name));
-
-/** Creates the menu. A change dispatches "preferences" on the document. */
-export function preferencesMenu() {
-  applyPreferences();
+/** The content of the settings. A change dispatches "preferences" on the document. */
+export function settings() {
   const rows = Object.entries(CHOICES).map(([name, [title, values]]) => {
     const attributes = { id: `preference-${name}`, onchange: ({ target }) => choose(name, target.value) };
     return labelled(title, select(attributes, Object.entries(values), preferences()[name]));
@@ -34,13 +30,9 @@ export function preferencesMenu() {
     const onchange = ({ target }) => choose(name, target.checked);
     return checkbox(title, h("input", { id: `preference-${name}`, type: "checkbox", checked: preferences()[name], onchange }));
   });
-  const player = h("div", { class: "labelled" });
-  const menu = drawer("Settings", "Settings", h("div", { class: "settings" }, player, switches, rows));
-  menu[1].addEventListener("toggle", () => fill(player, playerRows()));
-  return h("div", { class: "preferences" }, menu);
+  return [h("div", { class: "labelled" }, playerRows()), switches, rows];
 }
 
-/** What the menu offers this device's player, who may have changed since it was last opened. */
 function playerRows() {
   const current = guest();
   if (!current) return h("a", { href: "/login" }, "Log in with a code");

@@ -3,11 +3,10 @@
 import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
 import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
-import { announce, button, fill, fillHeader, h, homeLink, notice, waitText } from "./dom.js";
+import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, waitText } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Reactions } from "./reactions.js";
-import { goTo } from "./root.js";
 import { showClock } from "./standings.js";
 import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 

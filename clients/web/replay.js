@@ -4,12 +4,28 @@
 import { fetchGames, fetchJson, keepTrying } from "./api.js";
 import { Boards } from "./boards.js";
 import { showAnalysis, showPar } from "./computer.js";
-import { actionOf, announce, button, checkbox, copyText, fill, fillHeader, h, hint, list, notice } from "./dom.js";
-import { playerLink, refusalText, repeatButton, select, waitText } from "./dom.js";
+import {
+  actionOf,
+  announce,
+  button,
+  checkbox,
+  copyText,
+  fill,
+  fillHeader,
+  goTo,
+  h,
+  hint,
+  list,
+  notice,
+  playerLink,
+  refusalText,
+  repeatButton,
+  select,
+  waitText,
+} from "./dom.js";
 import { createRace } from "./opening.js";
 import { boardResult, displayNames, formatClock, outcomeText, SEARCHING } from "./phrases.js";
 import { practicePath } from "./practice.js";
-import { goTo } from "./root.js";
 import { StandingsList } from "./standings.js";
 import { indexAt, lineTo, markersOf, pauseSkipped, positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";

@@ -3,7 +3,23 @@
 import { attempt, fetchDaily, fetchJson, fetchOwn, fetchText } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { showAnalysis, showPar } from "./computer.js";
-import { actionOf, announce, button, copyText, fill, h, homeLink, list, nameText, notice, playerLink, select, sleep } from "./dom.js";
+import {
+  actionOf,
+  announce,
+  button,
+  copyText,
+  fill,
+  goTo,
+  h,
+  homeLink,
+  list,
+  nameText,
+  notice,
+  playerLink,
+  ROOT,
+  select,
+  sleep,
+} from "./dom.js";
 import { showEvening } from "./evening.js";
 import { dealLine, matchHeadline, resultHeadline } from "./headlines.js";
 import { openRace } from "./opening.js";
@@ -19,7 +35,6 @@ import {
   resultText,
 } from "./phrases.js";
 import { showReport } from "./reports.js";
-import { goTo, ROOT } from "./root.js";
 import { GhostList, podium, StandingsList } from "./standings.js";
 import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
 import { positionsOf } from "./timeline.js";

@@ -1,9 +1,8 @@
 // The rules of a game, with tables as pictures and a practice deal, and what a race proves.
 
 import { ApiError, fetchGames, fetchText } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, ROOT } from "./dom.js";
 import { freshDeal, guidedDeal, practicePath } from "./practice.js";
-import { ROOT } from "./root.js";
 import { Table } from "./table.js";
 
 export class RulesPage {

@@ -1,6 +1,6 @@
 // Data stored in this browser: the player, seats, nonces and preferences. No other module uses its storages.
 
-import { goTo, ROOT } from "./root.js";
+import { goTo, ROOT } from "./dom.js";
 
 /** The start of all keys. Servers below other paths of the same host share the storage. */
 const PREFIX = `samedeal${ROOT}.`;

@@ -4,8 +4,7 @@ import { cardElement } from "./cards.js";
 import { actionOf, announce, fill, h, motionIsOff } from "./dom.js";
 import { landing, layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
-import { MoveQueue } from "./queue.js";
-import { parseMove, Selection } from "./selection.js";
+import { MoveQueue, parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
 const HOLD_MS = 400;

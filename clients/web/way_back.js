@@ -1,9 +1,8 @@
 // The way back to the player's race, or else on to the rematch of the last one, on all other pages.
 
 import { attempt, fetchGames, fetchJson, loadModule } from "./api.js";
-import { announce, button, byId, fill, h, repeatWhileVisible } from "./dom.js";
+import { announce, button, byId, fill, goTo, h, pagePath, repeatWhileVisible } from "./dom.js";
 import { rematchStart, rematchText } from "./phrases.js";
-import { goTo, pagePath } from "./root.js";
 import { dropSeat, goToRace, guest, lastRace, seatedRaces } from "./storage.js";
 
 const CHECK_MS = 15_000;
