@@ -35,7 +35,7 @@ async def test_each_game_has_a_picture_its_pitch_and_two_buttons(server: Server,
     await page.goto(server.url)
     for game in GAMES.values():
         tile = page.locator(".tiles li").filter(has=page.locator(f"h3:text-is('{game.title}')"))
-        assert game.pitch in await tile.inner_text()
+        assert game.pitch in (await tile.text_content() or "")
         assert await tile.locator(".miniature[aria-hidden] .card").count() >= 8
         assert await tile.locator(f"button[aria-label='Race a friend at {game.title}']").is_visible()
         assert await tile.locator(f"button[aria-label='Play alone: {game.title}']").is_visible()
