@@ -1,10 +1,10 @@
 // Before a race: the invitation and the lobby.
 
 import { fetchAwaySeconds, lazyDetails, loadModule } from "./api.js";
-import { notifyButton } from "./calling.js";
 import { button, confirmAction, copyText, drawer, fill, form, goTo, h, hint, nameField, nameText, ROOT, terms } from "./dom.js";
 import { GRADES, SPECTATORS, capitalized, displayNames, formatClock, headStartText, optionText, withCards } from "./phrases.js";
 import { miniature } from "./practice.js";
+import { notifyButton } from "./signals.js";
 import { showWatching, StandingsList } from "./standings.js";
 import { dropSeat, guest } from "./storage.js";
 

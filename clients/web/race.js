@@ -1,12 +1,11 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
 import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
-import { Caller } from "./calling.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, waitText } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
-import { Reactions } from "./reactions.js";
+import { Caller, Reactions } from "./signals.js";
 import { showClock } from "./standings.js";
 import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./storage.js";
 

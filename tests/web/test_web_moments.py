@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from support.browser import IN_BROWSER, solo, start_race, tap_moves, wait_for_ply, wait_until, window
+from support.browser import IN_BROWSER, open_drawer, solo, start_race, tap_moves, wait_for_ply, wait_until, window
 from support.servers import Server
 from support.vectors import WINS
 
@@ -77,7 +77,9 @@ async def test_a_new_leader_is_felt_unless_that_is_turned_off(server: Server, pa
     await show(page, {}, 3, 2)
     assert await page.evaluate(tones) == 2
     assert await page.inner_text("#status") == "You take the lead"
-    await page.evaluate("document.getElementById('preference-effects').click()")
+    await open_drawer(page, "Settings")
+    await page.uncheck("#preference-effects")
+    await page.keyboard.press("Escape")
     await show(page, {}, 3, 4)
     assert await page.evaluate(tones) == 2
 
