@@ -115,7 +115,8 @@ export class Caller {
       if (stage === "countdown" && isCalled) this.call((left) => `▶ Starting in ${Math.ceil(left / 1000)} s`, leftMs);
       this.page.isTrying = false;
     }
-    if (next && mine && next.race !== this.next && (next.stage ?? "open") === "open") this.call(() => `▶ ${next.by} wants a rematch`);
+    const isNews = stage === "over" && next && next.race !== this.next;
+    if (isNews && mine && (next.stage ?? "open") === "open") this.call(() => `▶ ${next.by} wants a rematch`);
     this.stage = stage;
     this.next = next?.race;
   }

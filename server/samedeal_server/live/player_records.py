@@ -134,7 +134,7 @@ class Players:
         scores = tally.scores(Day.at(self._clock.now()))
         if not scores.races:
             if viewer is None or viewer.player != player:
-                raise Refused("not-found", f"No finished race of a player {player} was found.")
+                raise Refused("not-found", "This player has no finished races.")
             scores = replace(scores, name=viewer.name)
         newest = nlargest(query.limit, [race for part in parts for race in part.newest])
         return PlayerPage(scores, tuple(result for *_, result in newest))
