@@ -63,7 +63,7 @@ export class CustomRace {
     ];
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
     const submit = () => (change ? change(this.changes()) : open());
-    const create = h("button", { class: "first" }, this.header ? "Change" : "Create a race");
+    const create = h("button", { class: "first" }, this.header ? "Change the race" : "Create a race");
     const alone = this.header ? null : button("Play this alone", () => open({ solo: true }));
     return form(submit, {}, [
       h("div", { class: "options" }, deal, this.difficulty, this.seedField),

@@ -86,5 +86,5 @@ export class DailyPage {
 function introduction(day) {
   const rule = "One deal per game, the same for everyone. Your first race on it counts.";
   if (!day || day.stage === "revealed") return "One deal per game, the same for everyone.";
-  return `${rule} Deals and replays open on ${formatTime(day.reveals_at)}.`;
+  return `${rule} Deals and replays become public on ${formatTime(day.reveals_at)}.`;
 }

@@ -93,7 +93,7 @@ export class HomePage {
   /** A form that opens a race by its name or link. */
   joinByName() {
     const name = h("input", { id: "race", required: true, maxlength: "200", placeholder: "calm-otter-4217", autocapitalize: "none", spellcheck: "false" });
-    const join = () => goTo(`/r/${encodeURIComponent(name.value.trim().split("/").at(-1) ?? "")}`);
+    const join = () => goTo(`/r/${encodeURIComponent(name.value.trim().replace(/[?#].*$|\/+$/g, "").split("/").at(-1) ?? "")}`);
     return form(join, { class: "beside-button" }, labelled("Name or link of a race", name), h("button", {}, "Join"));
   }
 
@@ -162,7 +162,7 @@ export class HomePage {
     const played = names.length ? ["Played by ", nameList(names), others, "."] : "Be the first to play it.";
     const own = yours && h("p", { class: "own" }, `You: ${ordinal(yours.place)}, ${resultText(game, yours)}.`);
     const rule = yours
-      ? `The deal and its replays open on ${formatTime(day.reveals_at)}.`
+      ? `The deal and its replays become public on ${formatTime(day.reveals_at)}.`
       : "The same deal for everyone. Only your first race on it counts.";
     const play = () => createRace({ game: slug, daily: true, options: SOLO }, this.problem);
     const { streak = 0 } = this.scores?.scores ?? {};

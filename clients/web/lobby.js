@@ -27,7 +27,7 @@ export function invitation({ game, header }, view, { join, practise, watch, name
     h("div", { class: "entry" }, [
       nameField({ value: guest()?.name, ...name }),
       h("button", { class: "first big" }, "Take a seat"),
-      h("div", { class: "row" }, button("Try it for 30 seconds", practise), button("Just watch", watch)),
+      h("div", { class: "row" }, button("Try it first", practise), button("Just watch", watch)),
       ahead ? hint(`${ahead}.`) : null,
       raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
     ]),
@@ -60,7 +60,7 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Time limit", formatClock(limitMs, false)],
     ["Ranking", `solving time, then ${game.counted === "left" ? "score" : "cards"}`],
     ...(bestOf > 1 ? [["Match", `best of ${bestOf}: the first to win ${(bestOf + 1) / 2} races`]] : []),
-    ...(options.end_when_stuck ? [["Early end", "when nobody can move any more"]] : []),
+    ...(options.end_when_stuck ? [["Early end", "10 s after everyone is stuck"]] : []),
     ["Undo", undo === false ? "no" : "yes, until a card is turned"],
     ["Attempts", attempts ? String(attempts) : "unlimited; the clock keeps running"],
     ["Spectators", SPECTATORS[spectators] ?? spectators],
@@ -152,11 +152,17 @@ export class LobbyPage {
 
   /** Shows the guided deal of the game, or hides it again. The race replaces it when it starts. */
   async practise() {
-    this.page.isTrying = this.element.classList.toggle("practising", !this.practice); // at once, so that nothing shifts later
-    const { PracticePage } = await loadModule("./practice_page.js");
-    this.practice = this.practice ? null : new PracticePage();
-    fill(this.table);
-    await this.practice?.openIn(this.table, this.page.game);
+    const isStarting = !this.practice;
+    this.page.isTrying = this.element.classList.toggle("practising", isStarting); // at once, so that nothing shifts later
+    try {
+      const { PracticePage } = await loadModule("./practice_page.js");
+      const practice = isStarting ? new PracticePage() : null;
+      fill(this.table);
+      await practice?.openIn(this.table, this.page.game);
+      this.practice = practice;
+    } finally {
+      this.page.isTrying = this.element.classList.toggle("practising", Boolean(this.practice));
+    }
     this.page.update();
     this.practiseButton.textContent = this.practice ? "Back to the lobby" : "Practise while you wait";
   }

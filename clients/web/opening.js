@@ -9,7 +9,6 @@ import { goToRace, guest, saveGuest } from "./storage.js";
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
 const SHORT = { game: "the-edge", limit_ms: 180_000 };
-const FEW_RACES = 3;
 
 let isOpening = false;
 
@@ -22,7 +21,7 @@ export const playNow = (problem) =>
   enter(async () => {
     if (!guest()) await askForName("Play");
     const [{ races }, games] = await Promise.all([fetchJson("/races?stage=open&limit=100"), fetchGames()]);
-    const isJoinable = ({ game, racers, max_racers: most }) => racers && racers < most && games.has(game);
+    const isJoinable = ({ game, daily, racers, max_racers: most }) => !daily && racers && racers < most && games.has(game);
     const waiting = races.filter(isJoinable).at(-1);
     if (waiting) return [waiting.race, { ready: true }];
     const race = shortRace(games);
@@ -31,9 +30,9 @@ export const playNow = (problem) =>
   }, problem);
 
 /** The level of a bot that is neither too strong nor too weak for a player with these scores in a game, if any. */
-function suitableBot({ races = 0, wins = 0 } = {}) {
-  if (races < FEW_RACES) return "beginner";
-  return wins > races / 2 ? "expert" : "regular";
+function suitableBot({ races = 0, solved = 0 } = {}) {
+  if (!solved) return "beginner";
+  return solved > races / 2 ? "expert" : "regular";
 }
 
 /** The request for a race that is short enough for a first one. */

@@ -166,7 +166,7 @@ export const gameTitle = (games, slug) => games.get(slug)?.title ?? slug;
  *  which game if that is another one, who is in, and for whom it waits. */
 export function rematchText({ by, game, stage = "open", players = [], awaited = [] }, before, games, own) {
   if (stage === "countdown" || stage === "running") return "The rematch has started.";
-  const wish = `${by} wants a rematch${game === before ? "" : ` with ${gameTitle(games, game)}`}.`;
+  const wish = `${by} wants a rematch${game === before ? "" : ` at ${gameTitle(games, game)}`}.`;
   const names = awaited.map((name) => (name === own ? "you" : name)).join(", ");
   return [wish, players.length && `In: ${players.join(", ")}.`, names && `Waiting for ${names}…`].filter(Boolean).join(" ");
 }

@@ -159,7 +159,7 @@ export class PlayPage extends TablePage {
       return [text, ahead && ` ${ahead}.`];
     }
     const { waitsMs, closingMs } = this.page.connection;
-    if (waitsMs !== null) return h("strong", {}, `${ahead}: your cards come in ${secondsText(waitsMs)}`);
+    if (waitsMs !== null) return h("strong", {}, `${ahead}. You get your cards in ${secondsText(waitsMs)}.`);
     if (closingMs !== null) return this.closingNote(view.board, secondsText(closingMs));
     if (!this.boards.element.hidden) return "You are watching. Tap a racer to see only their table.";
     if (!board) return "You are watching. Tables are shown when the race is over.";
@@ -169,10 +169,10 @@ export class PlayPage extends TablePage {
     return this.note(board, board.outcome === "playing" ? isOwn && advice(board) : end(), [...facts]);
   }
 
-  /** Nobody can move: says when the race ends, and what the user can do to prevent that. */
+  /** Everyone is stuck: says when the race ends, and what the user can do to prevent that. */
   closingNote(board, time) {
     const actions = this.keys.hidden ? "" : actionsText(board);
-    return h("strong", { class: "end-stuck" }, `Nobody can move. The race ends in ${time}${actions && `, unless you ${actions}`}.`);
+    return h("strong", { class: "end-stuck" }, `Everyone is stuck. The race ends in ${time}${actions && `, unless you ${actions}`}.`);
   }
 
   updateBanner({ status, reason, over }) {

@@ -7,8 +7,8 @@ import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./pr
 import { TablePage } from "./table_page.js";
 
 const INTRODUCTION =
-  "You play alone, and nothing counts. Hints know all cards. The address of this page leads to the position you see.";
-const EMBEDDED = "Nothing counts here. You are called when the race starts.";
+  "You play alone, and nothing counts. Hints are based on all cards, even those face down. The address of this page links to the current position.";
+const EMBEDDED = "Nothing counts here. The race opens here when it starts.";
 
 export class PracticePage extends TablePage {
   question; // the one that the computer is working on
@@ -88,7 +88,7 @@ export class PracticePage extends TablePage {
     markPiles(this.table, this.step?.move);
     this.updateButtons(board);
     const introduction = this.isEmbedded ? EMBEDDED : INTRODUCTION;
-    const unguided = wasGuided ? "Now you know how it goes: play on." : introduction;
+    const unguided = wasGuided ? "That’s how it works. Keep playing." : introduction;
     const text = this.step ? `Step ${moves.length + 1} of ${this.game.practice.steps.length}. ${withCards(this.step.text)}` : unguided;
     if (this.text.textContent !== text) fill(this.text, text);
     this.hintButton.disabled = board.outcome !== "playing";

@@ -28,6 +28,7 @@ export class RacePage {
   constructor({ watch = false } = {}) {
     this.watching = watch;
     this.soloStart = null; // a function, in a race for one
+    this.hadSeat = false; // before a refusal
     this.isTrying = false; // whether the user practises before the race
     this.counting = false; // whether this is the user's first race on a deal of the day
     this.running = new Set(); // the actions in progress
@@ -90,7 +91,7 @@ export class RacePage {
     if (!loaded) return;
     const [evening, { showEvening }] = loaded;
     showEvening(this.evening, evening, { bestOf: this.header.options.best_of, compact: true });
-    this.panel.showMatch?.(evening);
+    this.panel?.showMatch?.(evening);
   }
 
   /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
@@ -177,10 +178,10 @@ export class RacePage {
 
   /** Goes to the race with which the host has replaced this one: with a seat if the user has one here. */
   followChange({ race }) {
-    const hasSeat = this.connection.mine || seatIn(this.raceId);
+    const hasSeat = this.connection.mine || seatIn(this.raceId) || this.hadSeat;
     this.connection.close(); // so that nothing else leads to another page
     dropSeat(this.raceId);
-    return hasSeat ? goToRace(race) : goTo(`/r/${race}`);
+    return hasSeat ? goToRace(race) : goTo(`/${this.connection.watch ? "w" : "r"}/${race}`);
   }
 
   /** Moves the focus to the new content if its element is gone: to the Ready button, or to the main part. */
@@ -191,6 +192,7 @@ export class RacePage {
   }
 
   update() {
+    if (!this.connection) return; // while a name is asked for
     this.reactions.update();
     this.panel?.update(this.connection.view);
   }
@@ -218,6 +220,7 @@ export class RacePage {
 
   /** The server refused a seat: watch the race if possible, but first tell players that they have lost their seat. */
   showRefusal(error) {
+    this.hadSeat ||= Boolean(seatIn(this.raceId)); // the host may have replaced the race
     dropSeat(this.raceId);
     const { refusedName } = this.connection;
     if (refusedName && this.invited) {

@@ -260,7 +260,7 @@ export class ResultsPage {
     );
     if (stage === "revealed") return false;
     this.replay.hidden = this.dealRow.hidden = true;
-    const sealed = `Others can still play this deal. Its replay opens on ${formatTime(revealsAt)}, and then it is verified here.`;
+    const sealed = `Others can still play this deal. Its replay becomes public on ${formatTime(revealsAt)} and can then be verified here.`;
     fill(this.verification, h("p", {}, sealed));
     return true;
   }

@@ -68,7 +68,7 @@ export class StandingsList {
     row.item.className = [own && "own", done && "done", chosen && "chosen"].filter(Boolean).join(" ");
     row.button?.setAttribute("aria-pressed", chosen);
     const action = this.action?.(standing.seat) ?? null;
-    if (Boolean(action) === Boolean(row.action)) return; // the same button keeps the focus
+    if (action?.ariaLabel === row.action?.ariaLabel) return; // the same button keeps the focus
     row.action?.remove();
     row.action = action;
     if (action) row.item.append(action);

@@ -3,7 +3,7 @@
 import { attempt, fetchGames, fetchJson, loadModule } from "./api.js";
 import { announce, button, byId, fill, goTo, h, pagePath, repeatWhileVisible } from "./dom.js";
 import { rematchStart, rematchText } from "./phrases.js";
-import { dropSeat, goToRace, guest, lastRace, seatedRaces } from "./storage.js";
+import { dropSeat, goToRace, guest, lastRace, saveSeat, seatedRaces } from "./storage.js";
 
 const CHECK_MS = 15_000;
 const TICK_MS = 500;
@@ -78,15 +78,20 @@ async function followLastRace(raceId, bar) {
 
 /** Returns the first race in which the player has a seat. Forgets those that are over. */
 async function firstLive(races) {
-  for (const id of races) {
+  for (const [index, id] of races.entries()) {
     const view = await attempt(() => fetchJson(`/races/${id}`), (error) => {
       if ([404, 410].includes(error.status)) return { stage: "over" };
       throw error;
     });
     if (["over", "cancelled"].includes(view.stage)) dropSeat(id);
+    if (view.stage === "cancelled" && view.next) {
+      saveSeat(view.next.race); // the host has replaced the race
+      return firstLive([view.next.race, ...races.slice(index + 1)]);
+    }
     // Seats in a lobby are released after a while. A race can hide its racers while it runs.
-    else if (view.stage !== "open" || view.standings.some(({ name }) => name === guest()?.name))
-      return { id, game: view.header.game };
+    const names = [...(view.standings ?? []).map(({ name }) => name), ...(view.awaited ?? [])];
+    const isWaiting = view.stage === "open" && names.includes(guest()?.name);
+    if (isWaiting || ["countdown", "running"].includes(view.stage)) return { id, game: view.header.game };
   }
   return null;
 }

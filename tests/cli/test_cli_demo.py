@@ -105,8 +105,10 @@ def test_demo_without_a_terminal_serves_until_stopped(stop: int, environment: di
 
 
 def test_demo_on_a_terminal_is_the_home_screen_where_one_key_starts_a_race(environment: dict[str, str]) -> None:
+    """Also for those who have configured another server."""
     command = [*SAMEDEAL, "--color", "never", "demo"]
-    with at_a_terminal(environment | {"TERM": "xterm"}, command) as (process, ours):
+    other = {"TERM": "xterm", "SAMEDEAL_SERVER": "http://127.0.0.1:1"}
+    with at_a_terminal(environment | other, command) as (process, ours):
         until(ours, "Race a beginner bot at The Edge")
         os.write(ours, b"p")
         until(ours, "Your name [")

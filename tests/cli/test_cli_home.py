@@ -1,5 +1,6 @@
 """The home screen: what it shows, and evenings that start there with keys that the previous frame shows."""
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +14,13 @@ from textual.pilot import Pilot
 from cli.test_cli_race_app import until
 from samedeal.scores.tallies import GameScores, Personal
 from samedeal.wire.documents import Daily, Listed, PlayerPage, Result
+from samedeal.wire.messages import Leave, Rematch
 from samedeal_cli import settings
 from samedeal_cli.commands import start
 from samedeal_cli.commands.home import HomeScreen, Words, look_around
 from samedeal_cli.failure import INTERRUPTED, TERMINATED, Unreachable
 from samedeal_cli.net import guests
-from samedeal_cli.net.connect import LAST_RACE, LastRace, running_race
+from samedeal_cli.net.connect import LAST_RACE, LastRace, connect, running_race
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.screen.app import FullScreen
 from samedeal_cli.screen.home_view import draw_home
@@ -113,10 +115,10 @@ def test_the_bot_plays_about_as_well_as_the_user() -> None:
         ("enter", "play"),
         ("d 1", "solo the-edge --daily"),
         ("d 5", "solo gallery --daily"),
-        ("f 1", "new the-edge --limit 3m --join"),
+        ("f 1", "new the-edge --limit 3m --unlisted --join"),
         ("f 3", "join -- quick-fox-1"),
         ("f 4", "watch -- slow-fox-2"),
-        ("f 5", "new corner-stones --join"),
+        ("f 5", "new corner-stones --unlisted --join"),
         ("t 3", "practice corners"),
         ("b", ""),
         ("q", ""),
@@ -136,7 +138,7 @@ async def test_a_typed_link_is_joined_and_never_read_as_an_option() -> None:
     app = app_with(NOBODY, "zo")
     async with app.run_test(size=(80, 24)) as pilot:
         await press(app, pilot, "f", "f Friends")
-        await press(app, pilot, "2", "2 Join a race by its link or name")
+        await press(app, pilot, "2", "2 Join a race by its link or id")
         await until(lambda: "Enter accept" in shown(app))
         await pilot.press(*"--as", "enter")
     assert app.home.chosen == ("join", "--", "--as")
@@ -179,12 +181,41 @@ def test_the_last_race_is_forgotten_when_it_is_over(live: Server, monkeypatch: p
         (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, name, None)))
         assert (running_race() is not None) is found
     (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(live.url, race, None)))
-    for stage, successor, found in (("cancelled", None, False), ("cancelled", "other", True), ("over", None, False)):
+    waiting = Rematch(race="other", game="corners", by="Ada", stage="open")
+    for stage, successor, found in (
+        ("cancelled", None, False),
+        ("cancelled", waiting, True),
+        ("cancelled", structs.replace(waiting, stage="over"), False),
+        ("over", waiting, False),
+    ):
         view = SimpleNamespace(stage=stage, next=successor)
         monkeypatch.setattr(Api, "read", lambda *_, view=view: view)
         assert (running_race() is not None) is found
     (state_dir() / LAST_RACE).write_text("{")
     assert running_race() is None
+
+
+async def test_the_last_race_is_forgotten_by_those_who_give_up_their_seat(live: Server) -> None:
+    race = live.create("corners")
+    async with connect(Settings(), live.url, race, "zo") as connection:
+        assert (state_dir() / LAST_RACE).exists()
+        await connection.request(Leave(id=0))
+        assert not (state_dir() / LAST_RACE).exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (("play",), True),
+        (("join", "--", "calm-otter-42"), True),
+        (("join", "--", "https://example.org/r/calm-otter-42"), False),
+        (("resume",), False),
+        (("practice", "corners"), False),
+    ],
+)
+def test_a_server_is_started_only_for_races_on_this_machine(words: Words, needed: bool) -> None:
+    assert start._needs_default_server(Settings(), words) is needed
+    assert not start._needs_default_server(Settings(server=NOBODY), words)
 
 
 # Evenings that start at the home screen.
@@ -225,9 +256,9 @@ def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, t
         terminal.keys("C-q")  # in the footer of wider terminals
         evening(terminal, "Enter=Enter back to your race")
         terminal.until("! resign")
-        (race,) = [each.race for each in Api(live.url).live_races("running")]
+        race = json.loads((tmp_path / "state" / "samedeal" / LAST_RACE).read_text())["race"]
         friend.type(SAMEDEAL)
-        evening(friend, "f  Friends", "2  Join a race by its link or name")
+        evening(friend, "f  Friends", "2  Join a race by its link or id")
         friend.until("Enter accept")
         friend.type(f"{live.url}/r/{race}")
         evening(friend, "Enter=Watch it now? [Y/n]")
@@ -244,7 +275,7 @@ def test_a_failure_can_be_read_before_the_home_screen_returns(live: Server, tmp_
     terminal = Terminal(environment_at(live, tmp_path))
     try:
         terminal.type(SAMEDEAL)
-        evening(terminal, "f  Friends", "2  Join a race by its link or name")
+        evening(terminal, "f  Friends", "2  Join a race by its link or id")
         terminal.until("Enter accept")
         terminal.type("no-such-race")
         terminal.until("This race was not found on")

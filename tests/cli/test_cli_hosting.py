@@ -32,7 +32,7 @@ async def test_the_host_removes_a_player_and_starts_without_the_idle_one(live: S
             await until(lambda: "s start now" in shown(app))
             await until(lambda: "Ada (you, host)" in shown(app))
             await pilot.press("d")
-            await until(lambda: "Remove whom?" in shown(app))
+            await until(lambda: "Which player?" in shown(app))
             assert shown(app).index("1  Cy") < shown(app).index("2  Di") < shown(app).index("3  Bo")
             await pilot.press("escape")
             assert app.dialog == ""

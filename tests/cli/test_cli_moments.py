@@ -48,8 +48,7 @@ def test_the_lobby_teaches_the_game_and_shows_one_big_action(slug: str, size: tu
     assert all(line in said for line in GAMES[slug].how)
     assert "r  Ready" in said
     assert "Waiting for you." in said
-    for key in ("r", "enter"):
-        assert on_key(state, key) == on_key(state, "r")
+    assert on_key(state, "enter") == on_key(state, "r")
     ready = update(state, *now(slug, "open", "ready", cy="waiting"))
     assert "r  Ready" not in text(ready)
     assert on_key(ready, "enter")[1] is None
@@ -77,7 +76,7 @@ def test_the_lobby_of_a_match_shows_its_score_and_all_options_on_request() -> No
     assert on_key(match, "o")[1] == "options"
     listed = "\n".join(line for line, _ in text_lines(match, "options", 78))
     assert "match       best of 3" in listed
-    assert "early end   when everyone is stuck for ten seconds" in listed
+    assert "early end   10 s after everyone is stuck" in listed
     assert "commitment  sha256 9f3c02b1" in listed
 
 
@@ -223,6 +222,9 @@ def test_cards_fall_for_the_winner_and_only_with_animation() -> None:
     assert state.confetti == CONFETTI_FRAMES
     assert text(state) != text(replace(state, confetti=state.confetti - 1)) != text(replace(state, confetti=0))
     assert not finished("corners").confetti
+    view, standings, left = now("corners", "over", "resigned", n=99)
+    tied = tuple(structs.replace(each, place=1) for each in standings)
+    assert not update(replace(racing("corners"), animation=True), view, tied, left).confetti
     assert not update(replace(racing("corners"), animation=True), *now("corners", "over", "timeout", n=99)).confetti
 
 

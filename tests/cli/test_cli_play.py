@@ -49,13 +49,13 @@ async def test_play_joins_the_race_in_which_somebody_waits(environment: dict[str
 
 
 def test_resume_returns_to_the_race_in_which_the_user_has_a_seat(environment: dict[str, str], live: Server) -> None:
-    assert "your last race is over" in ran("resume", code=2, environment=environment).stderr
+    assert "you have no running race" in ran("resume", code=2, environment=environment).stderr
     race = live.create("corners", seed="1", max_racers=1, start_delay_ms=0)
     ran("join", race, "--as", "zo", typed="draw\nquit\n", environment=environment)
     assert "you are zo, seat 1" in ran("resume", typed="quit\n", environment=environment).stdout
     ran("watch", live.create("corners"), typed="quit\n", environment=environment)
     ran("resume", typed="resign\n", environment=environment)
-    assert "your last race is over" in ran("resume", code=2, environment=environment).stderr
+    assert "you have no running race" in ran("resume", code=2, environment=environment).stderr
 
 
 @pytest.mark.parametrize(("answer", "end"), [(b"\n", "mia"), (b"n\n", "")])

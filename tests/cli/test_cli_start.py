@@ -45,7 +45,7 @@ async def test_join_without_a_race_joins_the_only_open_one(redis_url: str, tmp_p
             await mia.join(other)
             await bo.join(race)
             done = ran("join", "--as", "cy", code=2, environment=environment)
-            assert done.stderr.startswith(f"samedeal: 2 races are open at {server.url}; name one: ")
+            assert done.stderr.startswith(f"samedeal: 2 races are open at {server.url}; choose one: ")
             assert race in done.stderr
             assert other in done.stderr
 

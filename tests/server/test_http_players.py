@@ -64,7 +64,7 @@ async def test_a_guest_without_races_has_empty_scores(server: LoggedServer) -> N
     async with await Line.open(server) as line:
         welcome = await line.ask("hello", name="cy")
     assert isinstance(welcome, m.Welcome)
-    assert problem(request(server, "GET", f"/api/v1/players/{welcome.player}"), "not-found", welcome.player)
+    assert problem(request(server, "GET", f"/api/v1/players/{welcome.player}"), "not-found", "no finished races")
     headers = {"Authorization": f"bearer {welcome.token}"}
     own = request(server, "GET", f"/api/v1/players/{welcome.player}", None, **headers).json
     assert (own["scores"]["name"], own["scores"]["games"], own["races"]) == ("cy", [], [])

@@ -97,7 +97,7 @@ async def test_friends_on_a_phone_and_in_a_terminal_see_the_same_winner_all_even
             ada.keys("g")
             await asyncio.to_thread(ada.until, r"Which game\?")
             ada.keys(str(1 + [*GAMES].index("corners")))
-            await page.wait_for_selector("text=ada wants a rematch with Corners.")
+            await page.wait_for_selector("text=ada wants a rematch at Corners.")
             await page.click("button:text-is('Join the rematch')")
             await finish_and_compare(server, ada, page, "corners")
 
@@ -151,7 +151,7 @@ async def go_on(ada: Terminal, bo: Terminal, pages: tuple[Page, ...], game: str)
     await asyncio.to_thread(bo.until, rf"n  Rematch with {GAMES[game].title}\s+ada.* (is|are) in\.")
     bo.keys("n")
     for page in pages:
-        await page.wait_for_selector(f"text=ada wants a rematch with {GAMES[game].title}.")
+        await page.wait_for_selector(f"text=ada wants a rematch at {GAMES[game].title}.")
         await page.keyboard.press("n")
     for page in pages:
         await page.wait_for_selector(".race .tools")

@@ -126,7 +126,7 @@ async def test_the_host_changes_the_game_and_everyone_follows(server: Server, ch
         await page.fill("#limit", "4")
         await page.uncheck("#undo")
         await check_layout(page)
-        await page.click("button:text-is('Change')")
+        await page.click("button:text-is('Change the race')")
         for watched in (host, guest):
             await watched.page.wait_for_selector("h1:text-is('Corners')")
             await watched.page.wait_for_selector(".standings:has-text('Ada'):has-text('Bo')")
@@ -155,7 +155,7 @@ async def test_the_host_gives_a_player_a_head_start(server: Server, page: Page) 
         await page.click("summary:text-is('Change the game or the options')")
         await page.select_option("#ahead", label="Bo")
         await page.fill("#seconds", "20")
-        await page.click("button:text-is('Change')")
+        await page.click("button:text-is('Change the race')")
         await page.wait_for_url(lambda url: url != first)
         await page.wait_for_selector("#ready")
         await bo.join(page.url.rpartition("/")[2])
@@ -165,3 +165,17 @@ async def test_the_host_gives_a_player_a_head_start(server: Server, page: Page) 
         await page.wait_for_selector("#ahead")
         assert await page.input_value("#seconds") == "20", "another change keeps it"
         assert await page.locator("#ahead option:checked").inner_text() == "Bo"
+
+
+async def test_the_way_back_leads_to_the_race_that_replaced_the_lobby(server: Server, page: Page) -> None:
+    async with racers(server, "Ada") as (ada,):
+        race_id = server.create("corners", token=ada.token)
+        await ada.join(race_id)
+        await take_seat(page, server, race_id, "bo")
+        await page.goto(f"{server.url}/rules/corners")
+        await page.wait_for_selector(f".way-back a[href='/r/{race_id}']")
+        new = viewed(await ada.ask(m.Again, game="gallery")).next
+        assert new
+        await page.reload()
+        await page.click(f".way-back a[href='/r/{new.race}']")
+        await page.wait_for_selector(".standings:has-text('bo (you)')")

@@ -53,14 +53,14 @@ async def test_the_prompt_counts_down_to_the_early_end_and_says_what_prevents_it
     assert await show(page, {}, 3, 3) == "nothing fits. You can undo or restart. "
     for ms, seconds in ((9_500, 10), (4_000, 4)):
         text = await show(page, {"closingMs": ms}, 3, 3)
-        assert text == f"Nobody can move. The race ends in {seconds} s, unless you undo or restart."
+        assert text == f"Everyone is stuck. The race ends in {seconds} s, unless you undo or restart."
     assert await show(page, {"closingMs": None}, 3, 3) == "nothing fits. You can undo or restart. "
 
 
 async def test_racers_wait_for_the_head_start_of_another_one(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.evaluate(OPEN_RACE, None)
-    assert await show(page, {"waitsMs": 6_500}, 0, 0) == "Ben starts 10 s ahead: your cards come in 7 s"
+    assert await show(page, {"waitsMs": 6_500}, 0, 0) == "Ben starts 10 s ahead. You get your cards in 7 s."
     assert await page.inner_text(".countdown") == "7"
 
 

@@ -34,7 +34,7 @@ async def test_practice_leads_through_the_first_moves(slug: str, server: Server,
         wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
         assert await page.evaluate(wanted) == sorted(places_of(step.move))
         await make_step(page, step.move)
-    await page.wait_for_selector(".practice:text-is('Now you know how it goes: play on.')")
+    await page.wait_for_selector(".practice:text-is('That’s how it works. Keep playing.')")
     await check_layout(page)
 
 
@@ -72,7 +72,7 @@ async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server
         page = tab.page
         await bo.join(race_id)
         await page.goto(f"{server.url}/r/{race_id}")
-        await page.click("button:text-is('Try it for 30 seconds')")
+        await page.click("button:text-is('Try it first')")
         await page.wait_for_selector(".practice:has-text('Step 1 of')")
         await make_step(page, PRACTICE["corners"].steps[0].move)
         await page.wait_for_selector(".practice:has-text('Step 2 of')")

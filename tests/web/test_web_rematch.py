@@ -37,7 +37,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await ada.page.select_option("select[aria-label='Rematch with another game']", "the-edge")
         await ada.page.wait_for_selector("#ready")
         for page in (bo.page, eve.page):
-            await page.wait_for_selector("text=ada wants a rematch with The Edge.")
+            await page.wait_for_selector("text=ada wants a rematch at The Edge.")
             await check_layout(page)
         for page in (bo.page, eve.page):
             await page.wait_for_selector(

@@ -45,7 +45,7 @@ class CornerStones(Game, frozen=True):
     pitch = "Two decks, all face up: build eight foundations from their rows and four corners that accept any card."
     how = (
         "Build up from aces and down from kings, in suit.",
-        "Side stacks reach only their row, corners all.",
+        "Side stacks serve one row; corners serve all.",
         "Or stack a card on the next rank, up or down.",
     )
     rules = "corner-stones/1"

@@ -28,7 +28,7 @@ class KingsInTheCorners(Grid, frozen=True):
     how = (
         "Place each card you get.",
         "Grid full? Clear tens and pairs that make ten.",
-        "Kings need corners, queens and jacks the edge.",
+        "Kings go in corners; queens and jacks on edges.",
     )
     rules = "kings-in-the-corners/1"
     largest_group = 2

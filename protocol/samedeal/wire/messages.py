@@ -145,7 +145,7 @@ class Again(Request, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, int | float | bool | str] = {}
     """Before the countdown, the options that change."""
     head_start: HeadStartFor | None = None
-    """Before the countdown, the head start of a player in this race, instead of any other one."""
+    """Before the countdown, the head start of a player in this race, which replaces any earlier one."""
 
 
 class React(Request, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -27,7 +28,7 @@ def demo(settings: Settings, /, port: int, lan: bool, mode: Mode | None) -> None
     """Try everything on a temporary server on this machine.
 
     On a terminal, this opens the home screen, where one key starts a race against a bot; elsewhere, it says how to
-    race, and Ctrl-C stops it. In the end, the server's data is deleted.
+    race, and Ctrl-C stops it. When it stops, its data is deleted.
     """
     check_installed()
     has_screen = choose_mode(mode, settings) == "tui"
@@ -36,23 +37,24 @@ def demo(settings: Settings, /, port: int, lan: bool, mode: Mode | None) -> None
             settings.say(f"port {port} is in use; using {server.port}")
         if has_screen:
             root: Any = click.get_current_context().find_root().command
-            flags = "--ascii" if settings.ascii else "--no-ascii", f"--color={settings.color}"
-            start(settings, lambda words: root.exit_code([*flags, *words]))
+            flags = "--server", server.link, "--ascii" if settings.ascii else "--no-ascii", f"--color={settings.color}"
+            start(replace(settings, server=server.link), lambda words: root.exit_code([*flags, *words]))
         else:
             for line in _page(settings, server, lan=lan):
                 print_line(settings, line)
             threading.Event().wait()
-    settings.say("Stopped; all data of the demo is deleted.")
+    settings.say("Stopped. All data of the demo was deleted.")
 
 
 def _page(settings: Settings, server: Server, *, lan: bool) -> Iterator[str]:
     """Return how to race on the server; in a network, also with its QR code."""
+    call = f"{program()} --server {server.url}" if settings.server else program()
     yield f"samedeal {VERSION} · temporary server: its data is deleted when it stops"
     yield ""
     yield f"  in a browser    {server.link}"
     yield f"                  ({OPEN if lan else 'on this machine only; to allow your network, use --lan'})"
     if lan:
         yield from (f"  {row}" for row in qr_lines(server.link, ascii=settings.plain, color=settings.colored))
-    yield f"  in a terminal   {program()} play"
-    yield f"  with a friend   {program()} new {QUICK_GAME} --join"
-    yield f"  for a program   {program()} bot RACE --exec ./mybot"
+    yield f"  in a terminal   {call} play"
+    yield f"  with a friend   {call} new {QUICK_GAME} --join"
+    yield f"  for a program   {call} bot RACE --exec ./mybot"

@@ -96,7 +96,7 @@ class HomeScreen(CanvasScreen):
 
     def _run(self, words: Words) -> None:
         if words == JOIN:
-            self.ask_for_line("the link or name of a race")
+            self.ask_for_line("the link or id of a race")
         else:
             self.chosen = words
             self.app.exit()
@@ -111,14 +111,18 @@ class HomeScreen(CanvasScreen):
     def _friends(self) -> Mapping[str, Words]:
         title = title_of(QUICK_GAME)
         options: dict[str, Words] = {
-            f"Open a race of {title}, three minutes": ("new", QUICK_GAME, "--limit", "3m", "--join")
+            f"Open a race of {title}, three minutes": ("new", QUICK_GAME, "--limit", "3m", "--unlisted", "--join")
         }
-        options["Join a race by its link or name"] = JOIN
+        options["Join a race by its link or id"] = JOIN
         for race in self.state.races[:MAX_RACES]:
             label, words = ("Join", JOIN) if race.stage == "open" else ("Watch", ("watch", "--"))
             host = f", opened by {race.host}" if race.host else ""
             options[f"{label} {race.race}: {title_of(race.game)}{host}"] = (*words, race.race)
-        others = {f"Open a race of {title_of(slug)}": ("new", slug, "--join") for slug in GAMES if slug != QUICK_GAME}
+        others = {
+            f"Open a race of {title_of(slug)}": ("new", slug, "--unlisted", "--join")
+            for slug in GAMES
+            if slug != QUICK_GAME
+        }
         return options | others
 
     def _refresh(self) -> None:
@@ -145,7 +149,7 @@ def look_around(settings: Settings) -> dict[str, Any]:
     except Failure:
         return {"server": "on this machine" if server == DEFAULT_SERVER else f"{host} cannot be reached"}
     with suppress(Failure):  # the race may be on another server
-        if running := running_race():
+        if running := running_race(TIMEOUT_S):
             last, view = running
             found["running"] = f"{title_of(view.header.game)} · {last.race}" if view.header else last.race
     return {"server": host, "running": ""} | found

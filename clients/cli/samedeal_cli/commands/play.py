@@ -92,10 +92,12 @@ def _only_open_race(settings: Settings) -> Link:
     """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
     from samedeal_cli.net.http_api import Api
 
-    races = [race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers]
+    races = [
+        race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers and not race.daily
+    ]
     if len(races) == 1:
         return Link(None, races[0].race)
-    names = f"; name one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
+    names = f"; choose one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
     raise Misused(f"{len(races) or 'no'} races are open at {settings.address}{names}")
 
 
@@ -108,7 +110,7 @@ def resume(settings: Settings, /, **choices: Any) -> int:
 
     running = running_race()
     if running is None:
-        raise Misused(f"your last race is over; to start another: {program()} play")
+        raise Misused(f"you have no running race; to start one: {program()} play")
     last, _ = running
     return Session(settings, last.server, last.race, last.name, **choices).run()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from samedeal_cli.addresses import DEFAULT_SERVER
+from samedeal_cli.addresses import DEFAULT_SERVER, race_link
 from samedeal_cli.commands.mode import run_full_screen
 from samedeal_cli.failure import INTERRUPTED, READER_GONE, TERMINATED, Failure, Unreachable
 from samedeal_cli.local_server import PORT, check_installed
@@ -34,7 +34,7 @@ def start(settings: Settings, run_command: Callable[[tuple[str, ...]], int]) -> 
             if not screen.chosen:
                 return code
             try:
-                if screen.chosen[0] != "practice" and not settings.server and settings.address == DEFAULT_SERVER:
+                if _needs_default_server(settings, screen.chosen):
                     _serve(servers)
                 code = run_command(screen.chosen)
             except Failure as failure:
@@ -44,6 +44,13 @@ def start(settings: Settings, run_command: Callable[[tuple[str, ...]], int]) -> 
                 return code
             if code not in (0, INTERRUPTED):
                 click.pause(err=True)  # until the failure is read
+
+
+def _needs_default_server(settings: Settings, words: tuple[str, ...]) -> bool:
+    """Return whether a command uses the server on this machine: not in practice, or for a race on another one."""
+    link = race_link(words[-1])
+    is_elsewhere = words[0] in ("practice", "resume") or (link is not None and link[0] is not None)
+    return not is_elsewhere and not settings.server and settings.address == DEFAULT_SERVER
 
 
 def _show_home(settings: Settings) -> "tuple[HomeScreen, int]":
@@ -68,5 +75,5 @@ def _serve(servers: ExitStack) -> None:
         Api(DEFAULT_SERVER, timeout=TIMEOUT_S).live_races()
         return
     check_installed()
-    click.echo("Starting a server on this machine, until you quit…", err=True)
+    click.echo("Starting a temporary server on this machine. It stops when you quit.", err=True)
     servers.enter_context(temporary_server(PORT))

@@ -144,7 +144,7 @@ class Narrator:
         self._started.set()
         if self._stage == "cancelled":
             if successor := self._connection.view.next:
-                self._say("the host has changed the game or its options, which opens another race")
+                self._say("the host has changed the game or its options and opened a new race")
                 self._say(f"To join: {program()} join {self._connection.server}/r/{successor.race}")
             else:
                 self._say("the race was cancelled")

@@ -48,14 +48,18 @@ def connect(
         if welcome.token and credentials.name and not is_nobody:
             guests.save(guests.Guest(server, credentials.name, welcome.player, welcome.token, bot))
 
-    remembered = bot
+    remembered = False
 
     def on_any_message(message: FromServer) -> None:
         nonlocal remembered
-        if not remembered and isinstance(message, View) and message.seat is not None:
-            remembered = True
+        if isinstance(message, View) and not bot:
+            has_seat, is_left = message.seat is not None, message.seat is None and message.stage == "open"
             with suppress(OSError):  # then `samedeal resume` does not know the race
-                (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(server, race_id, name)))
+                if has_seat and not remembered:
+                    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(server, race_id, name)))
+                if is_left and remembered:
+                    (state_dir() / LAST_RACE).unlink()
+            remembered = has_seat or (remembered and not is_left)
         if on_message:
             on_message(message)
 
@@ -74,15 +78,17 @@ def connect(
     )
 
 
-def running_race() -> tuple[LastRace, View] | None:
+def running_race(timeout: float = 10.0) -> tuple[LastRace, View] | None:
     """Return the race in which this account took a seat last, and what everybody may see of it, unless it is over.
 
-    Raises Unreachable.
+    The server has `timeout` seconds to answer. Raises Unreachable.
     """
     with suppress(OSError, msgspec.DecodeError):
         last = msgspec.json.decode((state_dir() / LAST_RACE).read_bytes(), type=LastRace)
-        api = Api(last.server)
+        api = Api(last.server, timeout=timeout)
         with suppress(Declined):
             view = api.read(api.fetch(f"/races/{last.race}"), View)
-            return None if view.stage == "over" or (view.stage == "cancelled" and not view.next) else (last, view)
+            is_replaced = view.next is not None and view.next.stage not in ("over", "cancelled")
+            is_over = view.stage == "over" or (view.stage == "cancelled" and not is_replaced)
+            return None if is_over else (last, view)
     return None

@@ -35,7 +35,7 @@ DOCUMENT_BYTES: Final = 4 * 2**20
 PROBLEM_BYTES: Final = 64 * 2**10
 """Maximum size of an error response."""
 MAX_REDIRECTS: Final = 5
-MAX_SUCCESSORS: Final = 50
+MAX_SUCCESSORS: Final = 20
 """How often a host may replace a race."""
 REDIRECTS: Final = (301, 302, 303, 307, 308)
 ISOLATES: Final = dict.fromkeys((0x2068, 0x2069))

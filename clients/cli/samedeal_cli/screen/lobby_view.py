@@ -53,7 +53,7 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
     end = canvas.write(row, left + 8, fitted(state.link, width - 8, "…"), BOLD)
     if is_local(state.link) and end + 21 <= left + width:
         canvas.write(row, end + 2, "(this machine only)", DIM)
-    canvas.spots["key:y"] = Spot(row, left + 8, min(cells(state.link), width - 8))
+    canvas.spots.setdefault("key:y", Spot(row, left + 8, min(cells(state.link), width - 8)))
     canvas.write(row + 1, left, _options(state, width), DIM)
     canvas.spots["key:o"] = Spot(row + 1, left, width)
     draw_messages(state, canvas, bottom - 2, 2)

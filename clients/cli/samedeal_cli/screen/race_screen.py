@@ -75,6 +75,8 @@ class RaceScreen(RaceTasks):
         if state.stage != self.state.stage:
             if isinstance(self.app.screen, Question):
                 self.app.screen.dismiss(False)
+            elif isinstance(self.app.screen, Choice):
+                self.app.screen.dismiss(None)
             if self._practice in self.app.screen_stack:
                 while self.app.screen is not self:
                     self.app.pop_screen()

@@ -18,7 +18,7 @@ from samedeal_cli.state.race_state import Check, RaceState
 
 SPECTATORS: Final = {
     "progress": "see scores only",
-    "after": "see all after the end",
+    "after": "see nothing until the end",
     "open": "see all tables",
 }
 GOOD: Final = Style("good", bold=True)
@@ -82,7 +82,7 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     daily = "deal of the day" if header.daily else secret
     yield "shuffle", daily if header.seed is None else "from a known seed"
     if options.end_when_stuck:
-        yield "early end", "when everyone is stuck for ten seconds"
+        yield "early end", "10 s after everyone is stuck"
     if header.head_start:
         yield "head start", f"{header.head_start.ms / 1000:g} s"
     for name, value in header.variant.items():

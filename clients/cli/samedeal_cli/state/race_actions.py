@@ -111,7 +111,7 @@ def _race_again(game: str | None = None, *, ghosts: bool = False) -> Run:
 
 def _choose_player(state: RaceState) -> Step:
     waiting_first = sorted(state.others, key=lambda standing: standing.outcome == "ready")
-    return state, Choose("Remove whom?", {each.name: _does(m.Remove(id=0, seat=each.seat)) for each in waiting_first})
+    return state, Choose("Which player?", {each.name: _does(m.Remove(id=0, seat=each.seat)) for each in waiting_first})
 
 
 def _choose_head_start(state: RaceState) -> Step:
@@ -119,7 +119,7 @@ def _choose_head_start(state: RaceState) -> Step:
         times = {f"{each} s" if each else "none": m.HeadStartFor(seat=seat, ms=1_000 * each) for each in HEAD_STARTS_S}
         return _chooses("How long?", {name: _does(m.Again(id=0, head_start=each)) for name, each in times.items()})
 
-    return state, Choose("Who starts ahead?", {each.name: ahead(each.seat) for each in state.standings})
+    return state, Choose("Who gets a head start?", {each.name: ahead(each.seat) for each in state.standings})
 
 
 def _choose_reaction(state: RaceState) -> Step:

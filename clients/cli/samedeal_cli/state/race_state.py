@@ -188,7 +188,7 @@ class RaceState:
     def has_won(self) -> bool:
         """Whether you have won the race or, alone, solved the deal."""
         rivals = any(standing.attempts for standing in self.others)
-        return self.over and self.me is not None and (self.me.place == 1 if rivals else self.me.outcome == "won")
+        return self.over and self.me is not None and (self.leader == self.seat if rivals else self.me.outcome == "won")
 
     @property
     def leader(self) -> int | None:
