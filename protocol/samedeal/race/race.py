@@ -204,7 +204,7 @@ class Race(Value, frozen=True):
             return None
         return self.at + STUCK_MS
 
-    @derived
+    @property
     def ahead(self) -> Seat | None:
         """The seat of the player who has a head start, or None without a head start or without this player."""
         head_start = self.header.head_start
@@ -367,8 +367,7 @@ class Race(Value, frozen=True):
 
     def _check_head_start(self, seat: Seat, at: int) -> None:
         """Raise Refused("untimely") if the racer has to wait for the end of another racer's head start."""
-        waits_ms = self.plays_from(seat) - at
-        if self.ahead and waits_ms > 0:
+        if self.ahead and (waits_ms := self.plays_from(seat) - at) > 0:
             text = f"{self.ahead.name} has a head start. You can play in {-(-waits_ms // 1000)} s."
             raise Refused("untimely", text)
 

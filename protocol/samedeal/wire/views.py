@@ -44,10 +44,11 @@ def view(
     also see the ``ghosts``. Nobody sees a face-down card, or the deal of a sealed race before it is over.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    shows_others = now >= race.all_play_from and sees_boards(race, viewer)
+    shows_others = sees_boards(race, viewer) and now >= race.all_play_from
     others = [other for other in race.roster if other.run and other is not seat] if shows_others else []
     ranks = sees_standings(race, viewer)
-    waits_ms = race.plays_from(seat) - now if seat and seat.run and not race.closed else 0
+    ahead = race.ahead
+    waits_ms = race.plays_from(seat) - now if ahead and seat and seat.run and not race.closed else 0
     return View(
         re=re,
         race=race.id,
@@ -62,7 +63,7 @@ def view(
         seat=viewer,
         board=_board(race, seat.run, legal, guidance) if seat and seat.run and waits_ms <= 0 else None,
         waits_ms=waits_ms if waits_ms > 0 else None,
-        head_start=race.ahead.number if race.ahead else None,
+        head_start=ahead.number if ahead else None,
         boards={other.number: _board(race, other.run, False, guidance) for other in others if other.run} or None,
         deal=race.deal if (race.closed and now >= race.header.reveals_at) or race.header.seed is not None else None,
         header=race.header if header else None,

@@ -22,8 +22,8 @@ class Schedule:
     """What is due in one race, and when. All times are in ms since 1970-01-01 UTC by the race's clock."""
 
     __slots__ = (
-        "_bot_moves", "_host", "_is_replaced", "_reachable_from", "_ready_ms", "_rejoining", "_saved", "_shown",
-        "_store", "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
+        "_bot_moves", "_host", "_is_replaced", "_is_timed", "_reachable_from", "_ready_ms", "_rejoining", "_saved",
+        "_shown", "_store", "_timer", "_timer_due_at", "_wake", "_watched_until", "deal_search", "presence",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +46,8 @@ class Schedule:
         is_urgent = race.stage == "countdown" or race.ends_early_at is not None
         self._reachable_from = store.clock.now() if is_urgent else 0
         self._watched_until = 0
+        self._is_timed = race.options.end_when_stuck or race.header.head_start is not None
+        """Whether the race can have an early end or a head start, which cost all others nothing."""
         self._shown: tuple[int | None, bool] = (None, False)
         self._saved = None if state.due_at is None else (race.stage, len(race.roster), 0, state.host, state.due_at)
         """What the store's lists have: the stage, the number of players, how far the race is behind the store's clock
@@ -77,7 +79,7 @@ class Schedule:
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
-            disconnected=self.presence.disconnected(race, now),
+            disconnected=self.presence.disconnected(race, now) if self._is_timed else NOBODY,
             deal_number=number,
         )
         return timed or self._bot_moves.next(race, now)
@@ -91,7 +93,7 @@ class Schedule:
 
     def closes_at(self, race: Race) -> int | None:
         """Return when a running race ends early because everybody is stuck, or None if it does not."""
-        if race.ends_early_at is None:
+        if not self._is_timed or race.ends_early_at is None:
             return None
         disconnected = self.presence.disconnected(race, self._store.clock.now())
         return close_at(race, self.presence.away_ms, self._reachable_from, disconnected)
@@ -105,6 +107,8 @@ class Schedule:
         """Return whether views change although the race has no new entries: when it ends early, or whether racers wait
         for the end of a head start, is different than at the last call.
         """
+        if not self._is_timed:
+            return False
         waits = race.stage == "running" and self._store.clock.now() < race.all_play_from
         before, self._shown = self._shown, (self.closes_at(race), waits)
         return self._shown != before
@@ -190,9 +194,9 @@ class Schedule:
             ready_ms=self._ready_ms,
             reachable_from=self._reachable_from,
             rejoining=self._rejoining.until() if race.stage == "open" else NOBODY,
-            disconnected=self.presence.disconnected(race, self._store.clock.now()),
+            disconnected=self.presence.disconnected(race, self._store.clock.now()) if self._is_timed else NOBODY,
         )
-        if race.stage == "running" and self._store.clock.now() < race.all_play_from:
+        if self._is_timed and race.stage == "running" and self._store.clock.now() < race.all_play_from:
             at = min(at, race.all_play_from)
         if race.n:
             return at
