@@ -61,7 +61,7 @@ export class HomePage {
       h("p", {}, "Everyone gets the same cards at the same moment, and afterwards ", verify, " who won."),
       h("div", { class: "actions" }, [
         button("Play now", () => playNow(this.problem), { class: "first big" }),
-        h("p", { class: "hint" }, "Three minutes against whoever is waiting, or a bot."),
+        h("p", { class: "hint" }, "Joins an open race, or starts a three-minute one against a bot."),
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
         h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
         this.problem,

@@ -105,7 +105,7 @@ async def test_a_lobby_that_everybody_has_left_is_not_listed_until_somebody_retu
     host = Guest("player-1", "Ada")
     room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
     ((race,), _) = await parts.registry.live.page(RaceFilter())
-    assert (race.host, race.racers) == ("Ada", 0), "whoever opens a race is about to join it"
+    assert (race.host, race.racers) == ("Ada", 0), "the host has not joined yet, but the race is listed"
     for proposal, shown in ((seat_for(1), [room.race.id]), (that(Left(seat=1)), []), (seat_for(1), [room.race.id])):
         await room.submit(proposal)
         await until(lambda: (room._schedule._saved or ())[:2] == ("open", len(room.race.roster)))
