@@ -1,14 +1,13 @@
 """The race as a fold over its log: the same code plays it live, restores it after a restart and verifies its replay."""
 
-from collections.abc import Iterable
-from functools import reduce
 from typing import Literal, Self, assert_never
 
 from samedeal.commitments import commitment, daily_commitment, nonce_commitment, root, server_nonce
-from samedeal.digest_chain import first_digest, next_digest
+from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.race.chained_log import ChainedLog
 from samedeal.race.events import (
     SERVER,
     AnyEvent,
@@ -26,12 +25,11 @@ from samedeal.race.events import (
     Resigned,
     Taken,
     Unreadied,
-    entry_bytes,
     header_bytes,
 )
 from samedeal.race.run import MAX_MOVES, Run
 from samedeal.race.standings import Seat, Standing, rank_seats
-from samedeal.values import Value, derived, replace
+from samedeal.values import derived, replace
 
 MAX_SEATS = 64
 """The maximum number of seats, including abandoned ones: twice as many as can race. It bounds the time for folding a
@@ -49,15 +47,12 @@ MAX_PLAYER_ENTRIES = MAX_SEAT_ENTRIES - 100
 Stage = Literal["open", "countdown", "running", "over", "cancelled"]
 
 
-class Race(Value, frozen=True):
-    """The state of a race after some part of its log. Races are immutable: ``after`` returns the next state."""
+class Race(ChainedLog[AnyEvent, Entry], frozen=True):
+    """The state of a race after some part of its log."""
+
+    entry_type = Entry
 
     header: Header
-    secret: bytes
-    """Passed in separately: the log does not contain it before the closing entry."""
-    digest: str
-    n: int = 0
-    at: int = 0
     seats: tuple[Seat, ...] = ()
     counting_at: int | None = None
     started_at: int | None = None
@@ -86,27 +81,7 @@ class Race(Value, frozen=True):
             raise Refused("bad-replay", "A head start must be shorter than the race.")
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
-        return cls(header, secret, first_digest(secret, header_bytes(header)), at=header.opened_at)
-
-    # Folding the log.
-
-    def after_all(self, entries: Iterable[Entry]) -> Self:
-        return reduce(type(self).after, entries, self)
-
-    def after(self, entry: Entry) -> Self:
-        """Return the race after the next entry of its log. Raises Refused if that is not a valid next entry."""
-        race, expected = self.extended(entry.at, entry.event)
-        if expected != entry:
-            raise Refused("bad-replay", f"Entry {entry.n} does not match the log at entry {expected.n}.")
-        return race
-
-    def extended(self, at: int, event: AnyEvent) -> tuple[Self, Entry]:
-        """Return the race after an event, and the entry to log. Raises Refused if the event is not possible now."""
-        if at < self.at:
-            raise Refused("untimely", "The event is earlier than the one before it.")
-        race, n = self._apply(at, event), self.n + 1
-        digest = next_digest(self.secret, self.digest, entry_bytes(n, at, event))
-        return replace(race, n=n, at=at, digest=digest), Entry(n, at, event, digest)
+        return cls(secret, first_digest(secret, header_bytes(header)), 0, header.opened_at, header)
 
     def _apply(self, at: int, event: AnyEvent) -> Self:
         if self.closed:
