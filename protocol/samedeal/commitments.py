@@ -49,5 +49,12 @@ def root(secret: bytes, nonces: Iterable[bytes]) -> str:
     return _sha256(f"samedeal/1/root|{secret.hex()}|{','.join(nonce.hex() for nonce in nonces)}")
 
 
+def challenge_root(secret: bytes, challenge: str, nonce: bytes, deal: int) -> str:
+    """Return the root of a deal of a challenge from its secret, its id, what its creator contributes and the number of
+    the deal, from 1.
+    """
+    return _sha256(f"samedeal/1/challenge|{secret.hex()}|{challenge}|{nonce.hex()}|{deal}")
+
+
 def _sha256(text: str) -> str:
     return sha256(text.encode()).hexdigest()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from samedeal.commitments import server_nonce
-from samedeal.race.events import AnyEvent, Closed, Counting, Dealt, Left, Nonce
+from samedeal.race.events import NEVER, AnyEvent, Closed, Counting, Dealt, Left, Nonce
 from samedeal.race.race import STUCK_MS, Race
 from samedeal.race.standings import Seat
 
@@ -21,8 +21,6 @@ NONCE_MS = 5_000
 shorter than a round trip, and nobody should be scratched because of an outage."""
 REJOIN_MS = 30_000
 """How long a rematch waits for the players of the race before, from when the second person has joined."""
-NEVER = 2**53 - 1
-"""A time that never comes."""
 NOBODY: Final[Mapping[Any, int]] = MappingProxyType({})
 
 

@@ -30,7 +30,11 @@ LONGEST_MS = 7_200_000
 """The maximum time limit of a race."""
 LONGEST_HEAD_START_MS = 600_000
 """The maximum head start of a player."""
-RACE_FORMAT: Final = 3
+MAX_DEALS = 24
+"""The maximum number of deals of a challenge."""
+NEVER = 2**53 - 1
+"""A time that never comes."""
+RACE_FORMAT: Final = 4
 """The newest format of headers and events that this version reads."""
 
 
@@ -74,6 +78,25 @@ class HeadStart(Record, frozen=True, kw_only=True):
     ms: Annotated[int, Meta(ge=1, le=LONGEST_HEAD_START_MS)]
 
 
+class Heat(Record, frozen=True, kw_only=True):
+    """The challenge that a race is a heat of, and which of its deals the race is on.
+
+    The id of the race is that of the challenge, a hyphen and the number of the heat's entry in the challenge's log.
+    """
+
+    challenge: RaceId
+    deal: Annotated[int, Meta(ge=1, le=MAX_DEALS)]
+    """The number of the deal."""
+    nonce: Hex32
+    """What the creator of the challenge contributes to its deals."""
+    until: Time
+    """The deadline: the race must be dealt before it."""
+    reveals_at: Time
+    """When the deals become public."""
+    h: Hex32
+    """The digest of the challenge's log before the heat's entry."""
+
+
 class Header(Record, frozen=True, kw_only=True):
     """What is fixed before the first entry."""
 
@@ -100,6 +123,8 @@ class Header(Record, frozen=True, kw_only=True):
     """The finished races on the same open deal whose racers take part as ghosts."""
     head_start: HeadStart | None = None
     """If its player takes part, all others wait for so long after the deal: they neither see their cards nor play."""
+    heat: Heat | None = None
+    """The challenge that this race belongs to. All of its heats have the challenge's commitment and salt."""
 
     @property
     def format(self) -> int:
@@ -108,6 +133,8 @@ class Header(Record, frozen=True, kw_only=True):
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
         options = self.options
+        if self.heat:
+            return 4
         if self.head_start or options.end_when_stuck:
             return 3
         has_new_options = options.finishers != "won" or options.best_of != 1 or options.filter not in FILTERS_1
@@ -116,7 +143,12 @@ class Header(Record, frozen=True, kw_only=True):
     @property
     def sealed(self) -> bool:
         """Whether the deal is derived from the secret and the racers' nonces."""
-        return self.seed is None and not self.daily
+        return self.seed is None and not self.is_common
+
+    @property
+    def is_common(self) -> bool:
+        """Whether other races are on the same sealed deal, as on a daily deal or that of a challenge."""
+        return self.daily or self.heat is not None
 
     @property
     def date(self) -> str:
@@ -124,13 +156,17 @@ class Header(Record, frozen=True, kw_only=True):
         return Day.at(self.opened_at).date
 
     @property
-    def day_ends_at(self) -> int:
-        """The end of that day."""
-        return Day.at(self.opened_at).ends_at
+    def dealt_by(self) -> int:
+        """When the race must have been dealt: by the end of the day of a daily deal or the deadline of a challenge."""
+        if self.heat:
+            return self.heat.until
+        return Day.at(self.opened_at).ends_at if self.daily else NEVER
 
     @property
     def reveals_at(self) -> int:
-        """The time before which the deal stays secret, even after the race: others may still race a daily deal."""
+        """The time before which the deal stays secret, even after the race: others may still race the same deal."""
+        if self.heat:
+            return self.heat.reveals_at
         return daily_reveals_at(Day.at(self.opened_at)) if self.daily else 0
 
 
@@ -235,7 +271,7 @@ class Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
 _canonical = json.Encoder(order="sorted")
 
 
-def header_bytes(header: Header) -> bytes:
+def header_bytes(header: Record) -> bytes:
     """Return the canonical bytes of a header: JSON without whitespace and with sorted keys, as in RFC 8785."""
     return _canonical.encode(header)
 

@@ -1,8 +1,9 @@
 """The race as a fold over its log: the same code plays it live, restores it after a restart and verifies its replay."""
 
+import re
 from typing import Literal, Self, assert_never
 
-from samedeal.commitments import commitment, daily_commitment, nonce_commitment, root, server_nonce
+from samedeal.commitments import challenge_root, commitment, daily_commitment, nonce_commitment, root, server_nonce
 from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -79,6 +80,10 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
             raise Refused("bad-replay", "A daily deal has no seed, variant, head start or early end.")
         if header.head_start and header.head_start.ms >= header.options.limit_ms:
             raise Refused("bad-replay", "A head start must be shorter than the race.")
+        if header.heat and not is_heat_valid(header):
+            raise Refused(
+                "bad-replay", "A heat has no seed, head start, ghosts or rematch, and nobody sees its tables."
+            )
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
         return cls(secret, first_digest(secret, header_bytes(header)), 0, header.opened_at, header)
@@ -197,9 +202,11 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
 
     @property
     def root(self) -> str | None:
-        """What a sealed or daily deal is derived from, given the nonces received so far; None for an open deal."""
+        """What a deal is derived from that is not open, given the nonces received so far; None for an open deal."""
         if self.header.seed is not None:
             return None
+        if heat := self.header.heat:
+            return challenge_root(self.secret, heat.challenge, bytes.fromhex(heat.nonce), heat.deal)
         racers = self.roster if self.header.sealed else ()
         return root(self.secret, (bytes.fromhex(seat.nonce) for seat in racers if seat.nonce))
 
@@ -215,8 +222,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
 
     @property
     def expires_at(self) -> int:
-        """When a race without a countdown expires. A daily deal must be dealt by then."""
-        return self.header.day_ends_at if self.header.daily else self.header.opened_at + OPEN_MS
+        """When a race without a countdown expires."""
+        return min(self.header.opened_at + OPEN_MS, self.header.dealt_by)
 
     def server_commitment(self, number: int) -> str:
         """Return the commitment of a seat that a server bot has."""
@@ -225,7 +232,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
     def finished(self, at: int) -> bool:
         """Return whether the race can be closed: all racers are done or stuck, time is up, or it expired unstarted."""
         if self.ends_at is None:
-            return (self.stage == "open" or self.header.daily) and at >= self.expires_at
+            return at >= (self.expires_at if self.stage == "open" else self.header.dealt_by)
         early_at = self.ends_early_at
         if at >= self.ends_at or (early_at is not None and at >= early_at):
             return True
@@ -308,7 +315,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         if self.stage != "countdown" or self.starts_at is None or at < self.starts_at:
             raise Refused("untimely", "The deal follows the countdown.")
         if self.finished(at):
-            raise Refused("untimely", "The day of this daily deal is over.")
+            raise Refused("untimely", "The time for this deal is over.")
         if self.header.sealed and any(seat.server and not seat.nonce for seat in self.roster):
             raise Refused("nonce-mismatch", "The nonce of a server bot is missing.")
         if k and self.root is None:
@@ -359,4 +366,15 @@ def committed(header: Header, secret: bytes) -> str:
     """Return the commitment to a secret, whatever commitment the header contains."""
     if header.daily:
         return daily_commitment(header.game, header.date, secret)
-    return commitment(header.race, secret)
+    return commitment(header.heat.challenge if header.heat else header.race, secret)
+
+
+def is_heat_valid(header: Header) -> bool:
+    """Return whether a race can be a heat with this header, as far as the challenge's log is not needed."""
+    heat, options = header.heat, header.options
+    if heat is None or header.seed is not None or header.daily:
+        return False
+    is_named = re.fullmatch(rf"{heat.challenge}-[1-9][0-9]{{0,8}}", header.race)
+    is_plain = not (header.follows or header.ghosts or header.head_start) and options.best_of == 1
+    is_sealed = options.finishers == "none" and options.spectators != "open"
+    return bool(is_named and is_plain and is_sealed) and heat.reveals_at >= heat.until + options.limit_ms

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, islice
-from typing import BinaryIO, Final, Literal, TypeVar
+from typing import BinaryIO, Final, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -19,8 +19,8 @@ MAX_LINE_BYTES = 65_536
 MAX_ENTRIES = 2**19
 """The maximum number of entries in a replay. No race reaches it."""
 
-Format = Literal["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3"]
-FORMATS: Final[Mapping[int, Format]] = {1: "samedeal.replay/1", 2: "samedeal.replay/2", 3: "samedeal.replay/3"}
+Format = Literal["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3", "samedeal.replay/4"]
+FORMATS: Final[Mapping[int, Format]] = dict(enumerate(get_args(Format), start=1))
 """The replay format for each race format (``Header.format``)."""
 
 T = TypeVar("T")
@@ -172,7 +172,7 @@ def read(data: bytes) -> Replay:
     return replay
 
 
-class _Stated(Struct):
+class Stated(Struct):
     """The part of a replay, or of its first line, that states the format."""
 
     format: str
@@ -181,7 +181,7 @@ class _Stated(Struct):
 def _check_format(data: bytes, form: codec.Form) -> None:
     """Raise Refused("unsupported-version") for a replay in an unknown format."""
     try:
-        stated = codec.decode(data, form, _Stated).format
+        stated = codec.decode(data, form, Stated).format
     except (Malformed, Refused):
         return
     if stated.startswith("samedeal.replay/") and stated not in FORMATS.values():

@@ -51,7 +51,8 @@ def matchpoints(places: Sequence[int]) -> tuple[int, ...]:
 
     Divide them by ``2 * (len(places) - 1)`` to compare races with different numbers of racers.
     """
-    return tuple(sum(2 * (other > at) + (other == at) for other in places) - 1 for at in places)
+    tied = Counter(places)
+    return tuple(2 * (len(places) - at + 1 - tied[at]) + tied[at] - 1 for at in places)
 
 
 def evening(results: Iterable[RaceResult]) -> Evening:

@@ -13,9 +13,12 @@ from samedeal.computer.par import Compared, Par
 from samedeal.game import Counted, Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE, Practice
+from samedeal.race.challenge import ChallengeHeader
+from samedeal.race.challenge import Stage as ChallengeStage
 from samedeal.race.events import Header
 from samedeal.race.race import Race, Stage
 from samedeal.race.standings import Standing
+from samedeal.scores.field import DealResult, FieldRow
 from samedeal.scores.results import RaceResult
 from samedeal.scores.tallies import Personal
 
@@ -131,6 +134,8 @@ class Listed(Struct, frozen=True):
     """Whether the race is on the game's daily deal of the day it was opened."""
     host: str | None = None
     """The name of the guest who opened the race, before its countdown, if it has a host."""
+    challenge: str | None = None
+    """The challenge that the race is a heat of, if it is one."""
 
     @classmethod
     def of(cls, race: Race) -> "Listed":
@@ -143,6 +148,7 @@ class Listed(Struct, frozen=True):
             opened_at=race.header.opened_at,
             sealed=race.header.sealed,
             daily=race.header.daily,
+            challenge=race.header.heat.challenge if race.header.heat else None,
         )
 
 
@@ -215,6 +221,71 @@ class Today(Struct, frozen=True):
     """Today's deal of every game."""
 
     daily: Sequence[Daily]
+
+
+class OpenedChallenge(Struct, frozen=True):
+    """A new challenge, which exists once its creator has contributed to its deals."""
+
+    challenge: str
+    """The ID of the challenge."""
+    link: str
+    """The URL to share with people."""
+    header: ChallengeHeader
+
+
+class ListedChallenge(Struct, frozen=True):
+    """A challenge in a list."""
+
+    challenge: str
+    by: str | None
+    """The name of the guest who opened it; None if that guest was erased."""
+    games: Sequence[str]
+    """The slugs of its games, by deal."""
+    until: int
+    """The deadline."""
+
+
+class ChallengeList(Struct, frozen=True):
+    """Listed challenges that are open, the one that ends first at the start."""
+
+    challenges: Sequence[ListedChallenge]
+
+
+class ChallengePage(Struct, frozen=True, kw_only=True):
+    """What a viewer may see of a challenge."""
+
+    challenge: str
+    link: str
+    """The URL to share with people."""
+    by: str | None
+    """The name of the guest who opened it; None if that guest was erased."""
+    header: ChallengeHeader
+    nonce: str
+    """What its creator has contributed to the deals."""
+    stage: ChallengeStage
+    reveals_at: int
+    """When the deals, all replays and the log become public."""
+    names: Sequence[str]
+    """The names of those who have played at least one deal, in alphabetical order, at most 100."""
+    players: int
+    """How many they are."""
+    played: Sequence[int]
+    """How many have played each deal."""
+    heats: Sequence[Listed]
+    """The heats that are open or running."""
+    counts: Sequence[str | None]
+    """By deal, the heat that counts for the guest whose token was sent: the first one in which they were dealt cards."""
+    yours: Sequence[DealResult | None]
+    """By deal, the guest's results in these heats; without `place` and `points` while they see no others."""
+    results: Sequence[FieldRow] | None
+    """One page of the table, best first; null while the viewer may not see it: before the reveal, it is sealed for all
+    who have not played every deal, unless the challenge shows it to everybody."""
+    next: int | None
+    """The `skip` of the next page; null on the last page."""
+    secret: str | None
+    """None before the reveal."""
+    codes: Sequence[str | None]
+    """The codes of the deals; None before the reveal, and for a deal that nobody has played."""
 
 
 class PlayerPage(Struct, frozen=True):

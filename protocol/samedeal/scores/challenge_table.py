@@ -1,0 +1,92 @@
+"""The table of a challenge, computed from its log and the replays of its heats, with what they prove together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, Self
+
+from msgspec import Struct
+
+from samedeal.proof.outcomes import Outcome
+from samedeal.race.challenge import Cancelled, Finished, HeatOpened, Opened, wrong_with_heat
+from samedeal.race.events import Header
+from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.replay import Log
+from samedeal.scores.field import Field, FieldRace, FieldRow
+
+
+class HeatReplay(NamedTuple):
+    """The replay of a heat, as far as the table depends on it. It is verified elsewhere."""
+
+    header: Header
+    digest: str
+    key: str
+    """The public key that signed it."""
+    race: FieldRace
+
+    @classmethod
+    def of(cls, log: Log) -> Self:
+        """Raises Refused("bad-replay")."""
+        return cls(log.header, log.digest, log.signature.key, FieldRace.of_log(log))
+
+
+class ChallengeTable(Struct, frozen=True, kw_only=True):
+    """The table of a challenge."""
+
+    challenge: str
+    table: tuple[FieldRow, ...]
+    """Best first, without the heats that faults name."""
+    outcome: Outcome | Literal["not-checked"]
+    """`refused` if there are faults, `not-checked` if the replays were not verified."""
+    faults: tuple[str, ...]
+    """Heats that are missing or contradict the log, and several signers if not all are known."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The challenge and the heats that count, in order, grouped by the key that signed their logs."""
+
+    @classmethod
+    def of(cls, log: ChallengeLog, replays: Iterable[HeatReplay], outcome: Outcome | Literal["not-checked"]) -> Self:
+        """Return the table from a log that holds and the replays of different races, in any order.
+
+        `outcome` is that of their verification; faults change it to `refused`.
+        """
+        given = {replay.header.race: replay for replay in replays}
+        field, faults = Field(len(log.header.deals)), list[str]()
+        keys = {log.signature.key: (log.header.challenge,)}
+        for race, why, replay in _heats(log, given):
+            if why:
+                faults.append(f"{race} {why}")
+            elif replay:
+                field.add(replay.race)
+                keys[replay.key] = (*keys.get(replay.key, ()), race)
+        if outcome == "key-unknown" and len(keys) > 1:
+            faults.insert(0, f"signed by {len(keys)} different keys")
+        return cls(
+            challenge=log.header.challenge,
+            table=field.table,
+            outcome="refused" if faults else outcome,
+            faults=tuple(faults),
+            keys=keys,
+        )
+
+
+def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[str, str, HeatReplay | None]]:
+    """Yield the id of each heat in the log, what is wrong with it, and its replay if it was dealt; then what else is
+    given.
+    """
+    ends = {entry.event.heat: entry.event for entry in log.entries if isinstance(entry.event, Finished | Cancelled)}
+    nonce = next((entry.event.nonce for entry in log.entries if isinstance(entry.event, Opened)), "")
+    digest = ""
+    for entry in log.entries:
+        if isinstance(heat := entry.event, HeatOpened):
+            race = f"{log.header.challenge}-{entry.n}"
+            replay, end = given.pop(race, None), ends[entry.n]
+            if isinstance(end, Cancelled):
+                was_dealt = replay and replay.race.started_at
+                yield race, "was dealt, although the log says that it was cancelled" if was_dealt else "", None
+            elif replay is None:
+                yield race, "is missing", None
+            elif replay.digest != end.digest:
+                yield race, "has another end than in the log", None
+            else:
+                yield race, wrong_with_heat(replay.header, log.header, nonce, heat.deal, digest), replay
+        digest = entry.h
+    for race in sorted(given):
+        yield race, "is not in the log of the challenge", None
