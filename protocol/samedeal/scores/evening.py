@@ -51,8 +51,11 @@ def matchpoints(places: Sequence[int]) -> tuple[int, ...]:
 
     Divide them by ``2 * (len(places) - 1)`` to compare races with different numbers of racers.
     """
-    tied = Counter(places)
-    return tuple(2 * (len(places) - at + 1 - tied[at]) + tied[at] - 1 for at in places)
+    equal, points, behind = Counter(places), dict[int, int](), len(places)
+    for at, count in sorted(equal.items()):
+        behind -= count
+        points[at] = 2 * behind + count - 1
+    return tuple(points[at] for at in places)
 
 
 def evening(results: Iterable[RaceResult]) -> Evening:

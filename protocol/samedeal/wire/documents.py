@@ -274,7 +274,7 @@ class ChallengePage(Struct, frozen=True, kw_only=True):
     heats: Sequence[Listed]
     """The heats that are open or running."""
     counts: Sequence[str | None]
-    """By deal, the heat that counts for the guest whose token was sent: the first one in which they were dealt cards."""
+    """By deal, the heat that counts for the guest whose token was sent: the first in which they were dealt cards."""
     yours: Sequence[DealResult | None]
     """By deal, the guest's results in these heats; without `place` and `points` while they see no others."""
     results: Sequence[FieldRow] | None
