@@ -17,6 +17,7 @@ from samedeal.errors import Refused
 from samedeal_server.api.administration import Administration, admin_check
 from samedeal_server.api.admission import Admission, delay_refusal
 from samedeal_server.api.analysis import Analyses
+from samedeal_server.api.challenges import ChallengesOfServer
 from samedeal_server.api.daily import DailyDeals
 from samedeal_server.api.documents import Documents
 from samedeal_server.api.endpoint import CREDENTIAL, HTML_REFUSALS, endpoints, starlette_routes
@@ -34,6 +35,7 @@ from samedeal_server.api.service import Service
 from samedeal_server.api.sharing import Sharing
 from samedeal_server.api.verification import Verifications
 from samedeal_server.live.analyses import AnalysisService
+from samedeal_server.live.challenges import Challenges
 from samedeal_server.live.dailies import Dailies
 from samedeal_server.live.opening import Quotas
 from samedeal_server.live.pars import ParService
@@ -139,7 +141,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         ready_s=settings.ready_seconds,
         open_races=settings.open_races,
     )
-    dailies = Dailies(registry.days, clock, registry.deal_finder, keys.master)
+    dailies = Dailies(registry.fields, clock, registry.deal_finder, keys.master)
     check_name = RefusedNames(settings.refused_names).check
     guests = Guests(store, settings.guest_days, admin_log.bans, check_name, rate_limits.requests.remember)
     renderings = registry.renderings
@@ -150,7 +152,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     pars, analyses = ParService(queues[0], registry), AnalysisService(queues[1], registry, settings.replay_days)
     verifications = Verifications(archive)
     quotas = Quotas(registry.opener, rate_limits, settings)
-    rematches = Rematches(registry, quotas)
+    rematches, challenges = Rematches(registry, quotas), Challenges(registry, quotas, keys.signing)
     page_files = PageFiles()
     codes, revocations = LoginCodes(store, guests), Revocations(vital)
     reports = Reports(store, clock)
@@ -202,7 +204,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         await registry.stop()
         await asyncio.gather(store.close(), vital.close())
 
-    page = Page(registry, settings, page_files)
+    page = Page(registry, challenges, settings, page_files)
 
     async def http_exception(request: Request, error: HTTPException) -> Response:
         if error.status_code != 404:
@@ -216,7 +218,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     resources = (
         Games(),
         Devices(guests, codes, revocations, renderings.jobs, rate_limits),
-        Races(registry, rematches, quotas),
+        Races(registry, rematches, challenges, quotas),
+        ChallengesOfServer(challenges),
         Events(registry, connections),
         Replays(registry),
         ParOfDeals(pars, registry, keys.signing),

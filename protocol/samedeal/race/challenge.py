@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self, assert_never
 
 from msgspec import Meta, Struct
 
-from samedeal.commitments import commitment
+from samedeal.commitments import challenge_root, commitment
 from samedeal.digest_chain import first_digest
 from samedeal.errors import Refused
 from samedeal.race.chained_log import ChainedLog
@@ -163,6 +163,10 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
     def heat(self, deal: int) -> tuple[str, Heat]:
         """Return the id of the next heat, whose entry would be the next one, and what its header states."""
         return f"{self.id}-{self.n + 1}", heat_of(self.header, self.nonce or "", deal, self.digest)
+
+    def root(self, deal: int) -> str:
+        """Return what a deal is derived from."""
+        return challenge_root(self.secret, self.id, bytes.fromhex(self.nonce or ""), deal)
 
     def _apply(self, at: int, event: AnyChallengeEvent) -> Self:
         if self.revealed or (self.nonce is None) != isinstance(event, Opened):

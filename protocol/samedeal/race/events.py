@@ -151,6 +151,11 @@ class Header(Record, frozen=True, kw_only=True):
         return self.daily or self.heat is not None
 
     @property
+    def is_sealed_heat(self) -> bool:
+        """Whether only the racers of this heat see its standings before the deals of the challenge are public."""
+        return self.heat is not None and self.options.spectators == "after"
+
+    @property
     def date(self) -> str:
         """The UTC date on which the race was opened, such as 2026-11-21."""
         return Day.at(self.opened_at).date

@@ -86,7 +86,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
             )
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
-        return cls(secret, first_digest(secret, header_bytes(header)), 0, header.opened_at, header)
+        race = cls(secret, "", 0, header.opened_at, header)
+        return replace(race, digest=race.first_digest)
 
     def _apply(self, at: int, event: AnyEvent) -> Self:
         if self.closed:
@@ -129,6 +130,11 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
     @property
     def id(self) -> str:
         return self.header.race
+
+    @property
+    def first_digest(self) -> str:
+        """The digest before the first entry."""
+        return first_digest(self.secret, header_bytes(self.header))
 
     @property
     def game(self) -> type[Game]:
@@ -283,6 +289,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         if event.commitment is None and self.header.sealed:
             raise Refused("nonce-mismatch", "A sealed deal requires a commitment to a nonce from every racer.")
         server = event.by == SERVER
+        if server and self.header.heat:
+            raise Refused("not-allowed", "Server bots do not take part in challenges.")
         if server and self.header.sealed and event.commitment != self.server_commitment(event.seat):
             raise Refused("nonce-mismatch", "The nonce of a server bot does not follow from the secret.")
         seat = Seat(

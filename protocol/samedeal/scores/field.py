@@ -5,9 +5,10 @@ A daily deal is scored in the same way.
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from heapq import nsmallest
 from itertools import groupby
 from math import lcm
-from typing import Self
+from typing import Final, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +20,8 @@ from samedeal.race.standings import Standing
 from samedeal.replays.replay import Log
 from samedeal.scores.evening import matchpoints
 from samedeal.scores.results import WITHOUT_CARDS
+
+MAX_NAMES: Final = 100
 
 
 class FieldRace(Struct, frozen=True):
@@ -118,14 +121,19 @@ class Field:
         """`deals` is the number of deals."""
         self.codes: list[str | None] = [None] * deals
         """The codes of the deals, as far as somebody has played them."""
+        self.unlinked = set[str]()
+        """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]
         self._table: tuple[FieldRow, ...] | None = ()
+        self._names: tuple[str, ...] | None = ()
         self._by_player = dict[str, FieldRow]()
 
     def add(self, race: FieldRace) -> None:
         """Add a race. In later races on a deal, a player has already seen the cards."""
-        first, self._table = self._first[race.number - 1], None
+        first, self._table, self._names = self._first[race.number - 1], None, None
         self.codes[race.number - 1] = race.deal
+        if race.unlisted:
+            self.unlinked.add(race.race)
         for player, standing in race.racers:
             _, before = first.get(player, (standing, race))
             if (race.started_at, race.race) <= (before.started_at, before.race):
@@ -143,6 +151,13 @@ class Field:
             self._table = self._ranked()
             self._by_player = {row.player: row for row in self._table}
         return self._table
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all players in alphabetical order, at most MAX_NAMES."""
+        if self._names is None:
+            self._names = tuple(nsmallest(MAX_NAMES, (row.name for row in self.table)))
+        return self._names
 
     def of(self, player: str) -> FieldRow | None:
         """Return the row of a player, or None if the player has not played."""

@@ -48,6 +48,8 @@ class RaceResult(Struct, frozen=True, kw_only=True):
     """The id of the race that this one follows, if any."""
     racers: tuple[RacerResult, ...]
     """Best first."""
+    challenge: str | None = None
+    """The id of the challenge that the race belongs to, if any."""
 
     @classmethod
     def of(cls, header: Header, ended_at: int, racers: Iterable[tuple[str, Standing]]) -> Self:
@@ -60,6 +62,7 @@ class RaceResult(Struct, frozen=True, kw_only=True):
             daily=header.daily,
             unlisted=header.options.unlisted,
             follows=header.follows,
+            challenge=header.heat.challenge if header.heat else None,
             racers=tuple(
                 RacerResult(
                     player=player,

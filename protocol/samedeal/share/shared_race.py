@@ -33,8 +33,8 @@ class SharedRace(Struct, frozen=True, kw_only=True):
     """Until when racers who did not win could have won, in a few words that follow their names, by seat."""
 
     @classmethod
-    def of(cls, race: Race, host: str | None = None, analysis: Analysis | None = None) -> "SharedRace":
-        """Return what is shared of a race at its present stage, opened by the guest with the name `host`.
+    def of(cls, race: Race, now: int, host: str | None = None, analysis: Analysis | None = None) -> "SharedRace":
+        """Return what is shared of a race at the time `now`, opened by the guest with the name `host`.
 
         The analysis is that of a finished race, if it is public.
         """
@@ -46,7 +46,7 @@ class SharedRace(Struct, frozen=True, kw_only=True):
             date=Day.at(race.started_at or race.header.opened_at).date,
             seats=len(race.roster),
             max_racers=race.options.max_racers,
-            standings=views.standings(race, None),
+            standings=views.standings(race, None, now),
             host=host,
             turning_points={racer.seat: racer.brief() for racer in analysis.racers} if analysis else {},
         )

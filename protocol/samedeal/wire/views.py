@@ -46,14 +46,15 @@ def view(
     seat = race.seat(viewer) if viewer is not None else None
     shows_others = sees_boards(race, viewer) and now >= race.all_play_from
     others = [other for other in race.roster if other.run and other is not seat] if shows_others else []
-    ranks = sees_standings(race, viewer)
+    ranks = sees_standings(race, viewer, now)
+    n, digest = (race.n, race.digest) if ranks or not race.header.heat else (0, race.first_digest)
     ahead = race.ahead
     waits_ms = race.plays_from(seat) - now if ahead and seat and seat.run and not race.closed else 0
     return View(
         re=re,
         race=race.id,
-        n=race.n,
-        h=race.digest,
+        n=n,
+        h=digest,
         stage=race.stage,
         clock_ms=_clock(race, now, ready_by, rematch),
         closing_ms=closing_ms if ranks else None,
@@ -112,7 +113,7 @@ def progress(
     """
     return Progress(
         race=race.id,
-        n=race.n,
+        n=race.n if sees_standings(race, viewer) or not race.header.heat else 0,
         standings=standings(race, viewer),
         ghosts=ghosts if sees_standings(race, viewer) else (),
         watching=0 if race.closed else watching,
@@ -120,18 +121,21 @@ def progress(
     )
 
 
-def standings(race: Race, viewer: int | None) -> tuple[Standing, ...]:
+def standings(race: Race, viewer: int | None, now: int = 0) -> tuple[Standing, ...]:
     """Return the standings that a viewer may see."""
-    return race.standings() if sees_standings(race, viewer) else ()
+    return race.standings() if sees_standings(race, viewer, now) else ()
 
 
-def sees_standings(race: Race, viewer: int | None) -> bool:
-    """Return whether a viewer sees the standings. With ``spectators: after``, spectators see them after the race.
+def sees_standings(race: Race, viewer: int | None, now: int = 0) -> bool:
+    """Return whether a viewer sees the standings. With ``spectators: after``, spectators see them after the race, or in
+    a challenge once its deals are public; until then, they do not see either how many entries the log has.
 
     Raises Refused("not-seated") for a seat that is not occupied.
     """
     seat = race.seat(viewer) if viewer is not None else None
-    return seat is not None or race.options.spectators != "after" or race.stage != "running"
+    if seat is not None or race.options.spectators != "after" or race.started_at is None:
+        return True
+    return race.closed and (not race.header.heat or now >= race.header.reveals_at)
 
 
 def sees_boards(race: Race, viewer: int | None) -> bool:

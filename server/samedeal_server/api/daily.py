@@ -3,7 +3,8 @@
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import Daily, Today
 from samedeal_server.api.endpoint import STORE_REFUSALS, V1, route
-from samedeal_server.live.dailies import Dailies, Page, day_of
+from samedeal_server.live.dailies import Dailies, day_of
+from samedeal_server.live.fields import Page
 from samedeal_server.live.opening import checked_game
 from samedeal_server.store.guest_tokens import Guest
 

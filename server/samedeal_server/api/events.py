@@ -10,12 +10,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from samedeal import codec
-from samedeal.race.events import Entry, Moved
+from samedeal.race.events import Entry
 from samedeal.race.race import Race
 from samedeal.wire import views
 from samedeal.wire.messages import Reaction, View
 from samedeal_server.api.endpoint import RACE_REFUSALS, V1, ResponseSpec, route
-from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update
+from samedeal_server.live.broadcast import PROGRESS_EVERY_S, Update, update_after
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
 from samedeal_server.net.limits import Count
@@ -84,9 +84,9 @@ class _Spectator:
         self._wakeup = asyncio.Event()
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
-        only_moves = bool(entries) and all(isinstance(entry.event, Moved) for entry in entries)
-        self._update = "progress" if only_moves and self._update != "view" else "view"
-        self._wakeup.set()
+        if update := update_after(race, entries, None):
+            self._update = update if self._update != "view" else "view"
+            self._wakeup.set()
 
     def on_progress(self, race: Race) -> None:
         self._update = self._update or "progress"

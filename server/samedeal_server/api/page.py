@@ -4,6 +4,7 @@ import gzip
 import re
 import shlex
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from html import escape
 from http import HTTPStatus
 from typing import Final
@@ -16,11 +17,14 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
 from samedeal.share import preview_picture as card
+from samedeal.share.phrases import listed
 from samedeal.wire.documents import Listed
 from samedeal_server.api.deal_codes import Deal
-from samedeal_server.api.endpoint import RACE_REFUSALS, V1, H, ResponseSpec, route
+from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, H, ResponseSpec, route
 from samedeal_server.api.page_files import MEDIA_TYPES, NOT_EMBEDDABLE, PageFiles
+from samedeal_server.live.challenges import Challenges
 from samedeal_server.live.dailies import day_of
+from samedeal_server.live.fields import FIRST_PAGE
 from samedeal_server.live.lobby_changes import replacement
 from samedeal_server.live.opening import checked_game
 from samedeal_server.live.registry import Registry
@@ -92,8 +96,11 @@ def page(path: str, *refuses: str) -> Callable[[H], H]:
 class Page:
     """The endpoints that people open in a browser."""
 
-    def __init__(self, registry: Registry, settings: Settings, page_files: PageFiles) -> None:
-        self._registry, self._settings, self._files = registry, settings, page_files
+    def __init__(
+        self, registry: Registry, challenges: Challenges, settings: Settings, page_files: PageFiles
+    ) -> None:
+        self._registry, self._challenges = registry, challenges
+        self._settings, self._files = settings, page_files
         url = settings.source_url
         self._source = f'<a href="{escape(url)}">Source code</a>' if url else ""
         self._frame_ancestors = "'none'" if settings.frame_ancestors == "none" else settings.frame_ancestors
@@ -144,7 +151,9 @@ class Page:
             if summary.stage in LIVE_STAGES:
                 commands = ("Join:   samedeal join", "Watch:  samedeal watch")
         else:
-            racers = ", ".join(standing.name for standing in summary.standings)
+            is_public = summary.reveals_at <= self._registry.clock.now()
+            names = [standing.name for standing in summary.standings]
+            racers = ", ".join(names if is_public else sorted(names))  # their order would be the result
             description = f"{game}: the race is over" + (f", raced by {racers}." if racers else ".")
         link = f"{base}/r/{summary.race}"
         text = "\n".join([description, "", *(f"{command} {link}" for command in commands)])
@@ -158,6 +167,19 @@ class Page:
             "twitter:card": "summary_large_image",
         }
         return self._respond(request, title, description, text, tags, content, game)
+
+    @page("/c/{challenge}", "not-found", *STORE_REFUSALS)
+    async def challenge(self, request: Request, challenge: str, base: str) -> Response:
+        """A challenge: who challenges you, until when, and how many have played."""
+        found = await self._challenges.page(challenge, FIRST_PAGE, None, base)
+        games = listed(list(dict.fromkeys(GAMES[deal.game].title for deal in found.header.deals if deal.game in GAMES)))
+        title = f"{found.by} challenges you: {games}" if found.by else f"A challenge: {games}"
+        until = datetime.fromtimestamp(found.header.until / 1000, UTC)
+        state = f"until {until:%A, %d %B, %H:%M} UTC" if found.stage == "open" else "over"
+        description = f"{title}, {state}. {found.players} {'has' if found.players == 1 else 'have'} played."
+        commands = ("Play:   samedeal play", "Show:   samedeal challenge")
+        text = "\n".join([description, "", *(f"{command} {found.link}" for command in commands)])
+        return self._respond(request, title, description, text, {"og:url": found.link})
 
     @page("/solution/{race}", *RACE_REFUSALS)
     async def solution(self, request: Request, race: str, base: str) -> Response:

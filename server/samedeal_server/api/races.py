@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.errors import Refused
-from samedeal.race.events import Header, RaceId, Seed
+from samedeal.race.events import MAX_DEALS, Header, RaceId, Seed
 from samedeal.scores.evening import Evening
 from samedeal.wire.documents import Opened, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, ResponseSpec, route
+from samedeal_server.live.challenges import Challenges
 from samedeal_server.live.lobby_changes import Change
 from samedeal_server.live.opening import Quotas, checked_game, deal_of_races, race_options
 from samedeal_server.live.registry import Registry
@@ -26,11 +27,16 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     """A race to create."""
 
     game: Slug | UnsetType = UNSET
-    """Required except for a rematch."""
+    """Required except for a rematch and a heat."""
     again: RaceId | UnsetType = UNSET
     """The finished race to open a rematch of, with the token of a guest who had a seat in it. A rematch inherits the
     options and permits only another `game`. If there is one already, it is returned. Before the countdown, with the
     token of the host, the race to replace by one with another `game` or other `options`; all others stay."""
+    challenge: RaceId | UnsetType = UNSET
+    """The challenge to open a heat of, instead of `game`. It permits only the options `max_racers` and
+    `start_delay_ms`."""
+    deal: Annotated[int, Meta(ge=1, le=MAX_DEALS)] = 1
+    """The number of the challenge's deal."""
     seed: Seed | None = None
     """The seed of an open deal. Without a seed, the deal is sealed or daily."""
     daily: bool = False
@@ -48,8 +54,9 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
 class Races:
     """The endpoints of live races."""
 
-    def __init__(self, registry: Registry, rematches: Rematches, quotas: Quotas) -> None:
+    def __init__(self, registry: Registry, rematches: Rematches, challenges: Challenges, quotas: Quotas) -> None:
         self._registry, self._rematches, self._quotas = registry, rematches, quotas
+        self._challenges = challenges
 
     @route("GET", f"{V1}/races", refuses=STORE_REFUSALS, cost=5)
     async def all(self, query: RaceFilter) -> RaceList:
@@ -65,11 +72,17 @@ class Races:
         cost=20,
     )
     async def open(self, request: Request, base: str, body: CreateRace, guest: Guest | None, client: str) -> Response:
-        """Create a race, return the rematch of a finished one, or replace a race before its countdown.
+        """Create a race, return the rematch of a finished one, or replace a race before its countdown. A race can be a
+        heat of a challenge.
 
         The guest whose token is sent is the host, and the race counts towards the guest's limit.
         """
-        if body.again is not UNSET:
+        if body.challenge is not UNSET:
+            if body != CreateRace(challenge=body.challenge, deal=body.deal, options=body.options):
+                raise Refused("bad-request", "A heat takes everything else from its challenge.")
+            room = await self._challenges.open_heat(body.challenge, body.deal, body.options, guest, client)
+            header, is_new = room.race.header, True
+        elif body.again is not UNSET:
             header, is_new = await self._open_rematch(body, body.again, guest, client)
         else:
             header, is_new = await self._open_new(body, guest, client), True

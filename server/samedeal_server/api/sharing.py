@@ -12,7 +12,7 @@ from samedeal.errors import Refused
 from samedeal.race.race import Race
 from samedeal.share import text as share_text
 from samedeal.share.shared_race import SharedRace
-from samedeal_server.api.endpoint import RACE_REFUSALS, V1, Render, ResponseSpec, route
+from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, Render, ResponseSpec, route
 from samedeal_server.api.par import SeatQuery
 from samedeal_server.api.replays import FOR_AN_HOUR
 from samedeal_server.live.analyses import AnalysisService
@@ -49,7 +49,7 @@ class Sharing:
         """
         room, is_png = await self._registry.room(race, client), request.url.path.endswith(".png")
         analysis = await self._analyses.known(room.race) if room.race.closed else None
-        shared = SharedRace.of(room.race, room.host.name if room.host else None, analysis)
+        shared = SharedRace.of(room.race, self._registry.clock.now(), room.host.name if room.host else None, analysis)
         data = await render("card-png" if is_png else "card", msgpack.encode(shared))
         caching = FOR_AN_HOUR if analysis or room.race.stage == "cancelled" else LIVE
         headers = INERT | caching | {"ETag": f'"{sha256(data).hexdigest()[:32]}"'}
@@ -66,9 +66,18 @@ class Sharing:
     )
     async def qr(self, race: str, base: str, render: Render) -> Response:
         """Return the link to a race as a QR code."""
-        link = f"{base}/r/{(await self._registry.summary(race)).race}"
-        rows = json.decode(await render("qr", link.encode()), type=list[str])
-        return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
+        return await _qr(f"{base}/r/{(await self._registry.summary(race)).race}", render)
+
+    @route(
+        "GET",
+        f"{V1}/challenges/{{challenge}}/qr.svg",
+        ResponseSpec(media=(MEDIA["svg"],), headers=("Cache-Control",)),
+        refuses=("not-found", *STORE_REFUSALS),
+        cost=10,
+    )
+    async def qr_of_challenge(self, challenge: str, base: str, render: Render) -> Response:
+        """Return the link to a challenge as a QR code."""
+        return await _qr(f"{base}/c/{(await self._registry.challenges.get(challenge)).id}", render)
 
     @route("GET", f"{V1}/races/{{race}}/card.txt", ResponseSpec(media=(TEXT,)), refuses=RACE_REFUSALS, cost=10)
     async def text(self, race: str, query: SeatQuery, client: str, base: str, render: Render) -> Response:
@@ -76,7 +85,7 @@ class Sharing:
         once the deal is public also the pace and, if par has been computed, how many plays of the computer did worse.
         """
         found = (await self._registry.room(race, client)).race
-        shared, seat = SharedRace.of(found), query.seat
+        shared, seat = SharedRace.of(found, self._registry.clock.now()), query.seat
         if seat not in (None, *(standing.seat for standing in shared.standings)):
             raise Refused("not-found", f"Nobody has seat {seat}.")
         boast, pace = "", ""
@@ -101,6 +110,11 @@ class Sharing:
             return await self._registry.archive.render_input(race.id, self._registry.clock.now())
         except Refused:
             return None
+
+
+async def _qr(link: str, render: Render) -> Response:
+    rows = json.decode(await render("qr", link.encode()), type=list[str])
+    return Response(qr_svg(rows), media_type=MEDIA["svg"], headers=INERT | LINK)
 
 
 def qr_svg(rows: Sequence[str]) -> str:

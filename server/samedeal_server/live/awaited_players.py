@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from samedeal.race.due import NEVER
+from samedeal.race.events import NEVER
 from samedeal.race.race import Race
 
 AWAY_MS: Final = 10_000

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, Protocol
 
-from samedeal.race.events import Entry
+from samedeal.race.events import Entry, Moved, Resigned, Taken
 from samedeal.race.race import Race
 from samedeal.wire.messages import Reaction
 from samedeal_server.net.limits import too_many
@@ -43,6 +43,20 @@ class Listener(Protocol):
 
     def on_dropped(self) -> None:
         """Handle the end of updates: this process cannot continue the race. Must return immediately."""
+
+
+def update_after(race: Race, entries: Sequence[Entry], seat: int | None) -> Update | None:
+    """Return the update after new entries for a seat or a spectator (None), or None for no update.
+
+    ``race`` is the race after them. The rate at which others play a sealed deal says how well they do.
+    """
+    is_hidden = seat is None and race.header.is_sealed_heat and race.stage == "running"
+    if is_hidden and all(isinstance(entry.event, Moved | Resigned | Taken) for entry in entries):
+        return None
+    for entry in entries:
+        if not isinstance(event := entry.event, Moved) or event.seat == seat:
+            return "view"
+    return "progress" if entries else "view"
 
 
 class Broadcast:

@@ -26,23 +26,26 @@ FULL: Final = "Too many races are waiting for their deal; wait a few seconds and
 SETTLE_S: Final = 0.5
 """How long a search waits for more nonces while some are missing, so that not every late one restarts it (s)."""
 MAX_RETRY_S: Final = 60.0
+SEARCH_TIMEOUT_S = 2.0
+"""How long a response waits for the search for a deal that nobody has played (s)."""
 MAX_KNOWN: Final = 1_000
-"""Maximum number of cached daily deals."""
+"""Maximum number of cached common deals."""
+NO_VARIANT: Final[Variant] = {}
 
 
 class DealFinder:
-    """Searches for the numbers of deals; only once for each daily deal, however many races are on it."""
+    """Searches for the numbers of deals; only once for each common deal, however many races are on it."""
 
     def __init__(self) -> None:
         self.jobs = Jobs(MAX_SEARCHES, MAX_SEARCHES_PER_ADDRESS, FULL, queue="deals")
         """The queue of searches."""
-        self._daily: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
+        self._common: dict[tuple[str, str], asyncio.Task[int]] = {}  # by root and filter
 
     async def stop(self) -> None:
-        """Stop the searches for daily deals, and the process."""
-        for search in self._daily.values():
+        """Stop the searches for common deals, and the process."""
+        for search in self._common.values():
             search.cancel()
-        await asyncio.gather(*self._daily.values(), return_exceptions=True)
+        await asyncio.gather(*self._common.values(), return_exceptions=True)
         await self.jobs.stop()
 
     def check(self, game: type[Game], name: str, address: str) -> None:
@@ -55,25 +58,37 @@ class DealFinder:
         query = race.header.game, race.root or "", race.header.variant, race.options.filter
         return await self._search(place, *query, race_id=race.id)
 
-    def daily(self, game: type[Game], root: str, name: str) -> asyncio.Task[int]:
-        """Return the search for the number of a daily deal, which may already be done."""
-        search = self._daily.get((root, name))
+    def common(self, game: type[Game], root: str, name: str, variant: Variant = NO_VARIANT) -> asyncio.Task[int]:
+        """Return the search for the number of a deal that is common to several races. It may already be done."""
+        search = self._common.get((root, name))
         if search is None or search.cancelled():
-            search = asyncio.get_running_loop().create_task(self._daily_number(game, root, name))
-            self._daily[root, name] = search
-            for key in [key for key, search in self._daily.items() if search.done()][:-MAX_KNOWN]:
-                del self._daily[key]
+            search = asyncio.get_running_loop().create_task(self._common_number(game, root, name, variant))
+            self._common[root, name] = search
+            for key in [key for key, search in self._common.items() if search.done()][:-MAX_KNOWN]:
+                del self._common[key]
         return search
 
-    def can_search_daily(self, root: str, name: str) -> bool:
-        """Return whether this daily deal has been searched for, or else no search for another one is running."""
-        return (root, name) in self._daily or all(search.done() for search in self._daily.values())
+    async def code(self, game: type[Game], root: str, name: str, variant: Variant = NO_VARIANT) -> str | None:
+        """Return the code of a common deal, or None if the search takes too long.
 
-    async def _daily_number(self, game: type[Game], root: str, name: str) -> int:
+        Only one search runs at a time, so that requests keep no more than one processor busy.
+        """
+        if (root, name) not in self._common and not all(search.done() for search in self._common.values()):
+            return None
+        search = self.common(game, root, name, variant)
+        await asyncio.wait((search,), timeout=SEARCH_TIMEOUT_S)
+        if not search.done():
+            return None
+        if error := search.exception():
+            logger.error("the search for a deal of %s failed: %s", game.slug, error)
+            return None
+        return f"{game.slug}:{root}.{search.result()}"
+
+    async def _common_number(self, game: type[Game], root: str, name: str, variant: Variant) -> int:
         if not has_filter(game, name):
             return 0
         with self.jobs.turns.place("", always=True) as place:
-            return await self._search(place, game.slug, root, {}, name)
+            return await self._search(place, game.slug, root, variant, name)
 
     async def _search(
         self, place: Place, game: str, root: str, variant: Variant, name: str, *, race_id: str | None = None
@@ -107,7 +122,7 @@ class DealSearch:
         `address` is the client's, empty if unknown. Raises Refused("too-many") if the queue is full.
         """
         self._address = address
-        if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.daily:
+        if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.is_common:
             self._place = self._finder.jobs.turns.place(address)
 
     def number(self, race: Race) -> int | None:
@@ -143,8 +158,9 @@ class DealSearch:
 
     async def _find(self, race: Race, delay_s: float) -> int:
         await asyncio.sleep(delay_s)
-        if race.header.daily:
-            return await asyncio.shield(self._finder.daily(race.game, race.root or "", race.options.filter))
+        if race.header.is_common:
+            search = self._finder.common(race.game, race.root or "", race.options.filter, race.header.variant)
+            return await asyncio.shield(search)
         # A race in its countdown always gets a place, even if none was reserved in this process.
         place = self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)
         number = await self._finder.number(race, place)

@@ -15,7 +15,7 @@ from samedeal.errors import Refused
 from samedeal.race.ghosts import MAX_GHOSTS, Ghost, Track, ghosts_at, next_change_at
 from samedeal.race.race import Race
 from samedeal_server.live.broadcast import Broadcast
-from samedeal_server.live.dailies import Days
+from samedeal_server.live.fields import Fields
 from samedeal_server.net.logs import about
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import Clock
@@ -35,8 +35,8 @@ MIN_INTERVAL_S: Final = 0.25
 class GhostLoader:
     """Loads tracks from the archive."""
 
-    def __init__(self, archive: Archive, days: Days, renderings: Renderings, clock: Clock) -> None:
-        self._archive, self._days, self._renderings, self._clock = archive, days, renderings, clock
+    def __init__(self, archive: Archive, fields: Fields, renderings: Renderings, clock: Clock) -> None:
+        self._archive, self._fields, self._renderings, self._clock = archive, fields, renderings, clock
         self.retrying = asyncio.Lock()
         """Held by the room that waits for RETRY_S: each retry reads the replays again."""
 
@@ -64,7 +64,7 @@ class GhostLoader:
 
     async def _daily(self, race: Race) -> tuple[Track, ...]:
         """Return the best of the day who started earlier, in the order in which they started."""
-        results = (await self._days.results(race.header.commitment)).ranked()
+        results = (await self._fields.results(race.header.commitment)).ranked()
         before = race.started_at or self._clock.now()
         earlier = [(standing, other) for standing, other in results if other.started_at < before]
         riding = [(standing, other) for standing, other in earlier if other.race != race.id][:MAX_DAILY_GHOSTS]

@@ -86,6 +86,8 @@ class LobbyChanges:
         race = lobby.race
         if lobby.host is None or lobby.host.player != guest.player:
             raise Refused("not-allowed", "Only the host of the race can change it.")
+        if race.header.heat:
+            raise Refused("not-allowed", "The options of a challenge are fixed.")
         if await self._registry.rematch_lobbies.lobbies_before(race.id) >= MAX_CHANGES:
             raise Refused("untimely", f"This race has been changed {MAX_CHANGES} times. Open a new one.")
         owners = self._quotas.take(client, guest.player)

@@ -169,8 +169,7 @@ class RaceOpener:
             game.from_seed(seed or "", **variant)
         except ValueError as error:
             raise Refused("bad-request", f"{error}.") from error
-        while await self._exists(race_id := _new_race_id(unlisted=options.unlisted)):
-            pass
+        race_id = await self.new_id(unlisted=options.unlisted)
         # Unique in this process, because lists are sorted by it.
         now, last = self._store.clock.now(), self._last_opened_at
         opened_at = self._last_opened_at = now if last > now + STEP_MS else max(now, last + 1)
@@ -181,7 +180,7 @@ class RaceOpener:
             commitment = commitments.daily_commitment(game.slug, date, secret)
         else:
             salt = token_hex(16)
-            secret = commitments.secret(self._master_key, race_id, salt)
+            secret = self.secret(race_id, salt)
             commitment = commitments.commitment(race_id, secret)
         return Header(
             race=race_id,
@@ -198,6 +197,16 @@ class RaceOpener:
             ghosts=ghosts,
             head_start=head_start,
         )
+
+    async def new_id(self, *, unlisted: bool) -> str:
+        """Return an unused id for a race or a challenge. Raises Refused("store-unavailable")."""
+        while await self._exists(race_id := _new_race_id(unlisted=unlisted)):
+            pass
+        return race_id
+
+    def secret(self, race_id: str, salt: str) -> bytes:
+        """Return the secret of a race or a challenge."""
+        return commitments.secret(self._master_key, race_id, salt)
 
     async def claim(self, header: Header, owners: Mapping[str, int] | None = None) -> None:
         """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create."""
@@ -292,4 +301,4 @@ def secret_of(master_key: bytes, header: Header) -> bytes:
     """Return the secret of a race that was opened with a master key."""
     if header.daily:
         return commitments.daily_secret(master_key, header.game, header.date)
-    return commitments.secret(master_key, header.race, header.salt)
+    return commitments.secret(master_key, header.heat.challenge if header.heat else header.race, header.salt)

@@ -45,7 +45,7 @@ class ParService:
         if race.seed is None:
             raise Refused("not-found", "The race was cancelled before the deal, so it has no par.")
         if self._registry.clock.now() < race.header.reveals_at:
-            raise Refused("deal-sealed", "Others can still play this daily deal.")
+            raise Refused("deal-sealed", "Others can still play this deal.")
         await self._registry.check_public(race.game, race.seed)
         par = await self._par(race.game, race.seed, race.header.variant, address)
         dealt_to = [standing for standing in race.standings() if race.seat(standing.seat).run]

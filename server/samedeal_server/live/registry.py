@@ -14,8 +14,8 @@ from samedeal.wire.messages import Reaction
 from samedeal_server.live.attendance import INTERVAL_S as COUNT_EVERY_S
 from samedeal_server.live.attendance import Attendance
 from samedeal_server.live.bot_moves import MAX_MOVES
-from samedeal_server.live.dailies import Days
 from samedeal_server.live.deal_finder import DealFinder
+from samedeal_server.live.fields import Fields
 from samedeal_server.live.ghosts import GhostLoader
 from samedeal_server.live.hosting import unseat
 from samedeal_server.live.loading import RaceLoader
@@ -74,12 +74,13 @@ class Registry:
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self.days = Days(store.archive.daily)
+        self.challenges = store.challenges
+        self.fields = Fields(store.archive.fields)
         self.opener = RaceOpener(store, master_key, open_races)
         self._services = Services(
             store,
             self.deal_finder,
-            GhostLoader(store.archive, self.days, self.renderings, store.clock),
+            GhostLoader(store.archive, self.fields, self.renderings, store.clock),
             bot_jobs=Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots"),
             away_ms=round(1000 * away_s),
             ready_ms=round(1000 * ready_s),
@@ -125,6 +126,7 @@ class Registry:
             supervised("counting who attends", self._attendance.update, COUNT_EVERY_S),
             supervised("looking at rematches", self.rematch_lobbies.update, LOOK_AT_REMATCHES_EVERY_S),
             supervised("sweeping overdue races", self._sweep, SWEEP_EVERY_S),
+            supervised("sweeping challenges", self.challenges.sweep, SWEEP_EVERY_S),
             supervised("measuring the clock", self.clock.measure, MEASURED_EVERY_S),
         )
         self._tasks = [asyncio.get_running_loop().create_task(loop) for loop in loops]
@@ -184,7 +186,7 @@ class Registry:
         if is_empty := await self._store.log.delete_empty(header.race):
             await self._drop(header.race)
             await self.live.remove_from_deal(header)
-            await self.live.forget(header.race)
+            await self._forget(header.race)
         return is_empty
 
     def wake(self, race_id: str) -> None:
@@ -255,7 +257,7 @@ class Registry:
     def forget_player(self, player: str) -> None:
         """Drop everything in memory that may show the name of a player whose replays were withdrawn."""
         self.erasures += 1
-        self.days.clear()
+        self.fields.clear()
         self.renderings.clear()
         for race_id, room in [*self._rooms.items()]:
             if room.is_archived and any(seat.player == player for seat in room.race.seats):
@@ -376,9 +378,14 @@ class Registry:
                 raise
             logger.error("the race is overdue and cannot be opened: %s", error, extra=about(race=race_id))
             if code in ("not-found", "withdrawn"):
-                await self.live.forget(race_id)
+                await self._forget(race_id)
             else:
                 await self.live.set_due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)
+
+    async def _forget(self, race_id: str) -> None:
+        """Forget a race that was never started or was withdrawn."""
+        await self.challenges.settle_left(race_id)
+        await self.live.forget(race_id)
 
     async def _drop(self, race_id: str) -> None:
         """Close the room of a race, if it has one."""

@@ -51,6 +51,8 @@ class Rematches:
             return new, is_new
         if room.race.stage == "open" and room.race.id != race_id:
             return room, False
+        if room.race.header.heat:
+            raise Refused("not-allowed", "A challenge has no rematches: open another race on its deals instead.")
         race = await self._finished(room.race.id, client)
         if change != Change(change.game):
             text = "A rematch inherits everything except the game. Its host can change its options."

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from samedeal.race.due import EMPTY_MS, NEVER, NOBODY, close_at, complete_by, deal_at, due, due_at, ready_by
-from samedeal.race.events import AnyEvent, Left
+from samedeal.race.due import EMPTY_MS, NOBODY, close_at, complete_by, deal_at, due, due_at, ready_by
+from samedeal.race.events import NEVER, AnyEvent, Left
 from samedeal.race.race import Race, Stage
 from samedeal.wire.requests import closing_event
 from samedeal_server.live.bot_moves import BotMoves

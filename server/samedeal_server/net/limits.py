@@ -52,6 +52,7 @@ Threshold = Literal[
     "header_bytes",
     "http_connections_per_address",
     "message_bytes",
+    "open_challenges",
     "open_races",
     "open_races_per_address",
     "open_races_per_guest",

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.game import Game
-from samedeal.race.events import AnyEvent, Entry, Joined, Moved
+from samedeal.race.events import AnyEvent, Entry, Joined
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal.wire import views
 from samedeal.wire.close_codes import CloseCode
 from samedeal.wire.requests import SeatRequest, seat_events
-from samedeal_server.live.broadcast import Update
+from samedeal_server.live.broadcast import Update, update_after
 from samedeal_server.live.commands import Proposal
 from samedeal_server.live.hosting import reserve_deal
 from samedeal_server.live.room import Room
@@ -81,22 +81,16 @@ class Participant:
 
     def on_entries(self, race: Race, entries: Sequence[Entry]) -> None:
         """Send an update of the race, encoded when it can be sent. Close if the seat was lost."""
-        if not entries:
-            self._outbox.update("view")
-            return
-        if self.seat is not None and not self.owns_seat(race) and not self._took_again(race, entries):
+        if entries and self.seat is not None and not self.owns_seat(race) and not self._took_again(race, entries):
             self._outbox.close(*REPLACED)
             return
-        is_expected = self.leaving or self.room.is_replaced
+        is_expected = self.leaving or self.room.is_replaced or not entries
         if self.seat is not None and race.seats[self.seat - 1].left and not is_expected:
             # Another process released it, assuming that this one had died.
             self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
             return
-        for entry in entries:
-            if not isinstance(event := entry.event, Moved) or event.seat == self.seat:
-                self._outbox.update("view")
-                return
-        self._outbox.update("progress")
+        if update := update_after(race, entries, self.seat):
+            self._outbox.update(update)
 
     def on_progress(self, race: Race) -> None:
         """Send an update of the standings, ghosts and number of watchers."""

@@ -1,7 +1,7 @@
 """The archive: finished races as stored replays, the lists that find them, daily results, rematches, signing keys."""
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
@@ -16,7 +16,7 @@ from samedeal.wire.documents import RaceSummary
 from samedeal_server.net import metrics
 from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store, Word, texts
-from samedeal_server.store.daily_results import DailyResults
+from samedeal_server.store.field_results import FieldResults
 from samedeal_server.store.player_races import PlayerRaces, listing
 from samedeal_server.store.signing_keys import SigningKeys
 from samedeal_server.store.stored_replays import Summary
@@ -24,6 +24,8 @@ from samedeal_server.store.successors import Successors
 from samedeal_server.store.withdrawals import Withdrawals
 
 ENDED: Final = "replays"
+BATCH: Final = 50
+"""How many summaries are read at once. Decoding them takes about 2 ms."""
 
 
 class Search(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,12 +54,12 @@ class Archive:
         """
         self._hidden = hidden
         self._store = store
-        self._expire_s = None if replay_days is None else replay_days * 86_400
+        self.expire_s = None if replay_days is None else replay_days * 86_400
         self.signing_keys = SigningKeys(store, signing_key)
-        self.daily = DailyResults(store, self._expire_s, hidden)
-        self.successors = Successors(store, self._expire_s)
-        self.players = PlayerRaces(store, self._expire_s, hidden)
-        self.withdrawals = Withdrawals(store, self.daily)
+        self.fields = FieldResults(store, self.expire_s, hidden)
+        self.successors = Successors(store, self.expire_s)
+        self.players = PlayerRaces(store, self.expire_s, hidden)
+        self.withdrawals = Withdrawals(store, self.fields)
 
     async def add(self, race: Race, entries: Iterable[Entry]) -> None:
         """Store a closed race as a replay and index it. The race must stay due until this returns."""
@@ -65,7 +67,8 @@ class Archive:
         signature = self.signing_keys.sign(race.id, race.digest)
         data = await asyncio.to_thread(stored_replays.encode, race, entries, signature)
         # If another process stored it first, perhaps with another signing key, that replay stays.
-        expiry: tuple[Word, ...] = () if self._expire_s is None else ("EX", self._expire_s)
+        sealed_s = max(0, race.header.reveals_at - race.at) // 1000
+        expiry: tuple[Word, ...] = () if self.expire_s is None else ("EX", self.expire_s + sealed_s)
         if await self._store.retry("SET", stored_replays.key(race.id), data, "NX", *expiry):
             metrics.REPLAYS.inc()
         await self.index(race)
@@ -75,26 +78,37 @@ class Archive:
         if await self._withdraw_if_erased(race):
             return
         if race.stage == "over":
-            await self._add_to_lists(race)
+            if race.header.is_common:
+                await self.fields.add(race)
+            if not race.header.is_sealed_heat:
+                players = [seat.player for seat in race.roster if seat.run]
+                await self._add_to_lists(race.header, race.deal, race.at, players)
         await self._withdraw_if_erased(race)  # a player may have been erased meanwhile
+
+    async def add_revealed(self, race_ids: Sequence[str]) -> None:
+        """Add heats of a challenge to all lists, now that its deals are public. Safe to repeat."""
+        for start in range(0, len(race_ids), BATCH):
+            found = await stored_replays.summaries(self._store, race_ids[start : start + BATCH])
+            for summary in found.values():
+                if isinstance(summary, Summary) and summary.header.is_sealed_heat:
+                    players = [player for player, standing in summary.racers if standing.attempts]
+                    await self._add_to_lists(summary.header, summary.deal, summary.ended_at, players)
 
     async def _withdraw_if_erased(self, race: Race) -> bool:
         """Withdraw a stored race if one of its players has been erased, and return whether one has."""
         erased = await self.withdrawals.erased_among({seat.player for seat in race.seats})
         if erased:
-            if race.stage == "over" and race.header.daily:
-                await self.daily.add(race, without=erased)
+            if race.stage == "over" and race.header.is_common:
+                await self.fields.add(race, without=erased)
             await self.withdrawals.withdraw(race.id)
         return bool(erased)
 
-    async def _add_to_lists(self, race: Race) -> None:
-        players, unlisted = [seat.player for seat in race.roster if seat.run], race.options.unlisted
-        await self.players.add(race.id, race.at, players, unlisted=unlisted)
+    async def _add_to_lists(self, header: Header, deal: str | None, ended_at: int, players: Collection[str]) -> None:
+        unlisted = header.options.unlisted
+        await self.players.add(header.race, ended_at, players, unlisted=unlisted)
         if not unlisted:
-            keys = (ENDED, f"{ENDED}:game:{race.header.game}", f"{ENDED}:deal:{race.deal}")
-            await self._store.retry_all(*listing(keys, race.id, race.at, self._expire_s))
-        if race.header.daily:
-            await self.daily.add(race)
+            keys = (ENDED, f"{ENDED}:game:{header.game}", f"{ENDED}:deal:{deal}")
+            await self._store.retry_all(*listing(keys, header.race, ended_at, self.expire_s))
 
     async def has(self, race_id: str) -> bool:
         """Return whether a race is stored."""
@@ -103,7 +117,7 @@ class Archive:
     async def render_input(self, race_id: str, now: int) -> bytes | None:
         """Return the stored replay of a race for ``stored_replays.render``, or None if it is not stored.
 
-        Raises Refused("replay-sealed") while the daily deal of the race is not public.
+        Raises Refused("replay-sealed") while others can still play its deal.
         """
         data = await self.data(race_id)
         if data is not None and (reveals_at := stored_replays.header(data).reveals_at) > now:
@@ -111,7 +125,7 @@ class Archive:
             raise Refused(
                 "replay-sealed",
                 f"The replay of {race_id} is available from {time:%Y-%m-%d %H:%M} UTC."
-                " Until then, others can play the same daily deal.",
+                " Until then, others can play the same deal.",
             )
         return data
 

@@ -157,6 +157,11 @@ class LiveRaces:
             ("ZADD", DUE, due_at, race.id),
             ("HSET", SUMMARIES, race.id, json.encode(summary)),
         ]
+        if race.header.heat and race.started_at is not None:
+            key = first_key(race.header.commitment)
+            players = [seat.player for seat in race.roster if seat.run]
+            commands += [("HSETNX", key, f"{race.header.heat.deal}:{player}", race.id) for player in players]
+            commands.append(("EXPIREAT", key, race.header.reveals_at // 1_000 + LIFETIME_S))
         if behind_ms is not None:
             commands.append(("HSET", BEHIND, race.id, behind_ms))
         if not race.options.unlisted:
@@ -173,6 +178,10 @@ class LiveRaces:
         """Return the summary of a live race."""
         return _decoded(await self._store.ask("HGET", SUMMARIES, race_id))
 
+    async def summaries(self, race_ids: Sequence[str]) -> list[Listed | None]:
+        """Return the summaries of live races."""
+        return [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)] if race_ids else []
+
     async def page(self, query: RaceFilter) -> tuple[list[Listed], str | None]:
         """Return the newest listed races, and the ``before`` of the next page. Ids order races opened at once."""
         prefix, races = f"{query.game or ANY}|{query.stage or ANY}|", list[Listed]()
@@ -184,7 +193,7 @@ class LiveRaces:
             if not members:
                 return races, None
             race_ids = [member.rpartition("|")[2].partition(".")[2] for member in members]
-            summaries = [_decoded(text) for text in await self._store.ask("HMGET", SUMMARIES, *race_ids)]
+            summaries = await self.summaries(race_ids)
             races += (summary for summary in summaries if summary and self._is_listed(summary.race))
             if stale := [member for member, summary in zip(members, summaries, strict=True) if summary is None]:
                 await self._store.retry("ZREM", INDEX, *stale)
@@ -252,6 +261,11 @@ def _decoded(text: bytes | None) -> Listed | None:
         return None if text is None else json.decode(text, type=Listed)
     except (DecodeError, UnicodeError):
         return None
+
+
+def first_key(commitment: str) -> str:
+    """Return the key of the first heat in which each player was dealt each deal of a challenge."""
+    return f"first:{{{commitment}}}"
 
 
 def _owner_key(owner: str) -> str:

@@ -149,6 +149,14 @@ def replay(data: bytes) -> Replay:
         )
 
 
+def dealt_digest(data: bytes) -> str | None:
+    """Return the last digest of a stored replay or of the one that was withdrawn; None if no cards were dealt."""
+    if is_tombstone(data):
+        return msgpack.decode(data[1:], type=Tombstone).digest
+    found = replay(data)
+    return found.digest if any(standing.attempts for standing in found.standings) else None
+
+
 def header(data: bytes) -> Header:
     """Return the header of a stored replay. Does not detect all damage."""
     with _refusing_damage(data):

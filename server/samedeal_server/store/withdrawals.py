@@ -8,7 +8,7 @@ from typing import Final
 from samedeal.race.events import Joined
 from samedeal_server.store import stored_replays
 from samedeal_server.store.connection import Store, texts
-from samedeal_server.store.daily_results import DailyResults
+from samedeal_server.store.field_results import FieldResults
 from samedeal_server.store.player_races import LISTED, UNLISTED
 
 ERASED: Final = "erased"
@@ -18,8 +18,8 @@ ERASED: Final = "erased"
 class Withdrawals:
     """Withdrawn replays and erased players. Every write is idempotent. All methods raise Refused."""
 
-    def __init__(self, store: Store, daily: DailyResults) -> None:
-        self._store, self._daily = store, daily
+    def __init__(self, store: Store, fields: FieldResults) -> None:
+        self._store, self._fields = store, fields
 
     async def erase(self, player: str, now: int) -> None:
         """Remember that a player is erased. From now on, replays with the player are withdrawn when they are stored."""
@@ -37,8 +37,8 @@ class Withdrawals:
     async def withdraw(self, race_id: str) -> bool:
         """Replace a stored replay by a tombstone, and remove the race from all lists. Return whether it was stored.
 
-        On a daily deal, the results of players who were not erased stay, without a link to the race. The tombstone is
-        written last, so that an interrupted withdrawal is completed when it is repeated. Raises
+        On a daily deal and in a challenge, the results of players who were not erased stay, without a link to the race.
+        The tombstone is written last, so that an interrupted withdrawal is completed when it is repeated. Raises
         Refused("unsupported-version") if the replay cannot be read.
         """
         data: bytes | None = await self._store.ask("GET", stored_replays.key(race_id))
@@ -51,8 +51,8 @@ class Withdrawals:
         lists = ["replays", f"replays:game:{header.game}", f"replays:deal:{deal}"]
         lists += [f"{kind}:{player}" for kind in (LISTED, UNLISTED) for player in players]
         await self._store.retry_all(*(("ZREM", key, race_id) for key in lists))
-        if header.daily:
-            await self._daily.withdraw(header.commitment, race_id, await self.erased_among(players))
+        if header.is_common:
+            await self._fields.withdraw(header.commitment, race_id, await self.erased_among(players))
         for kind in ("analysis", "successor"):
             await self._store.retry("DEL", f"{kind}:{{{race_id}}}")
         today = datetime.now(UTC).date().isoformat()

@@ -1,0 +1,237 @@
+"""Challenges: opening them and their heats, and what each viewer may see of them."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from samedeal import codec, commitments
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.race.challenge import (
+    LONGEST_MS,
+    SHORTEST_MS,
+    AnyChallengeEvent,
+    Challenge,
+    ChallengeDeal,
+    ChallengeHeader,
+    HeatOpened,
+    Opened,
+)
+from samedeal.race.events import MAX_DEALS, Header, Options
+from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.scores.field import DealResult
+from samedeal.wire.documents import ChallengePage, ListedChallenge
+from samedeal_server.live.fields import Page
+from samedeal_server.live.opening import Quotas, checked_game, race_options
+from samedeal_server.live.registry import Registry
+from samedeal_server.live.room import Room
+from samedeal_server.store.guest_tokens import Guest
+
+DEAL_OPTIONS: Final = {"attempts", "end_when_stuck", "filter", "limit_ms", "undo"}
+"""The options that a challenge fixes for the heats on a deal."""
+HEAT_OPTIONS: Final = {"max_racers", "start_delay_ms"}
+"""The options that each heat has itself."""
+MAX_ENTRIES: Final = 100_000
+"""The number of log entries beyond which a challenge takes no more heats."""
+SHOWN: Final = 100
+"""How many names and how many heats a page has."""
+
+
+class NewDeal(Struct, frozen=True, forbid_unknown_fields=True):
+    """A deal of a new challenge."""
+
+    game: str
+    variant: dict[str, str | bool] = {}
+    """The options of the game that differ from their defaults."""
+    options: dict[str, int | float | bool | str] = {}
+    """Options of the races on it that differ from their defaults: `attempts`, `end_when_stuck`, `filter`, `limit_ms`
+    and `undo`."""
+
+
+class Challenges:
+    """The challenges of a server."""
+
+    def __init__(self, registry: Registry, quotas: Quotas, signing_key: bytes) -> None:
+        self._registry, self._quotas, self._signing_key = registry, quotas, signing_key
+        self._logs, self._clock = registry.challenges, registry.clock
+
+    async def open(
+        self, deals: Sequence[NewDeal], until_ms: int, common: Mapping[str, Any], guest: Guest, client: str
+    ) -> ChallengeHeader:
+        """Prepare a challenge until its creator contributes to its deals.
+
+        `until_ms` is how long it takes, and `common` are options of all races. Raises Refused.
+        """
+        self._registry.check_open()
+        if not SHORTEST_MS <= until_ms <= LONGEST_MS:
+            raise Refused("bad-request", "The deadline of a challenge is an hour to 30 days away.")
+        if not 1 <= len(deals) <= MAX_DEALS:
+            raise Refused("bad-request", f"A challenge has 1 to {MAX_DEALS} deals.")
+        chosen = tuple([_deal(deal, common) for deal in deals])
+        owners = self._quotas.take(client, guest.player)
+        while True:
+            challenge_id, salt = await self._registry.opener.new_id(unlisted=bool(common["unlisted"])), token_hex(16)
+            secret, opened_at = self._registry.opener.secret(challenge_id, salt), self._clock.now()
+            header = ChallengeHeader(
+                challenge=challenge_id,
+                creator=guest.player,
+                deals=chosen,
+                commitment=commitments.commitment(challenge_id, secret),
+                salt=salt,
+                opened_at=opened_at,
+                until=opened_at + until_ms,
+            )
+            if await self._logs.create(header, guest, owners):
+                return header
+
+    async def contribute(self, challenge_id: str, nonce: str, guest: Guest) -> None:
+        """Complete the opening of a challenge with its creator's contribution. Safe to repeat. Raises Refused."""
+
+        def opened(challenge: Challenge) -> AnyChallengeEvent | None:
+            if challenge.header.creator != guest.player:
+                raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
+            return None if challenge.nonce == nonce else Opened(nonce=nonce)
+
+        await self._logs.append(challenge_id, opened)
+
+    async def open_heat(
+        self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest | None, client: str
+    ) -> Room:
+        """Open a heat on a deal of a challenge, hosted by the guest, with the options `chosen`. Raises Refused."""
+        challenge = await self.get(challenge_id)
+        if others := sorted(chosen.keys() - HEAT_OPTIONS):
+            raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
+        if challenge.n >= MAX_ENTRIES:
+            raise Refused("too-many", "This challenge takes no more races.")
+        owners = self._quotas.take(client, guest.player if guest else None)
+        headers = list[Header]()
+
+        def heat_opened(challenge: Challenge) -> AnyChallengeEvent:
+            if deal > len(challenge.header.deals):
+                raise Refused("not-found", f"The challenge has {len(challenge.header.deals)} deals.")
+            headers.append(_heat_header(challenge, deal, chosen, self._clock.now()))
+            return HeatOpened(deal=deal)
+
+        await self._logs.append(challenge_id, heat_opened)
+        header = headers[-1]
+        try:
+            await self._registry.claim(header, owners=owners)
+            room = await self._registry.open(header, guest)
+        except Refused:
+            await self._logs.settle(header.race, None)
+            raise
+        if room is None:
+            raise Refused("store-unavailable")
+        return room
+
+    async def get(self, challenge_id: str) -> Challenge:
+        """Return a challenge whose opening is complete. Raises Refused("not-found")."""
+        challenge = await self._logs.get(challenge_id)
+        if challenge.nonce is None:
+            raise Refused("not-found", "This challenge was not found.")
+        return challenge
+
+    async def page(self, challenge_id: str, page: Page, viewer: Guest | None, base: str) -> ChallengePage:
+        """Return what a viewer may see of a challenge, with a page of the results. Raises Refused("not-found")."""
+        challenge = await self.get(challenge_id)
+        header, registry = challenge.header, self._registry
+        field = await registry.fields.results(header.commitment, len(header.deals))
+        row = field.of(viewer.player) if viewer else None
+        counts = await self._logs.first_races(challenge, viewer.player) if viewer else [None] * len(header.deals)
+        yours = [_own(result, race) for result, race in zip(row.deals if row else counts, counts, strict=True)]
+        is_visible = challenge.revealed or header.shows_results or all(yours)
+        host, after = await self._logs.host(challenge_id), page.skip + page.limit
+        heats = [f"{challenge_id}-{heat}" for heat in sorted(challenge.heats)[-SHOWN:]]
+        return ChallengePage(
+            challenge=challenge_id,
+            link=f"{base}/c/{challenge_id}",
+            by=host.name if host else None,
+            header=header,
+            nonce=challenge.nonce or "",
+            stage=challenge.stage(self._clock.now()),
+            reveals_at=header.reveals_at,
+            names=field.names,
+            players=len(field.table),
+            played=field.played,
+            heats=[heat for heat in await registry.live.summaries(heats) if heat],
+            counts=counts,
+            yours=yours if is_visible else [result and replace(result, place=0, points=0.0) for result in yours],
+            results=field.table[page.skip : after] if is_visible else None,
+            next=after if is_visible and after < len(field.table) else None,
+            secret=challenge.secret.hex() if challenge.revealed else None,
+            codes=await self._codes(challenge, field.codes) if challenge.revealed else [None] * len(header.deals),
+        )
+
+    async def listed(self, game: str | None) -> list[ListedChallenge]:
+        """Return the listed challenges that are open, if any game is named only those with it."""
+        found = [
+            ListedChallenge(
+                challenge=header.challenge,
+                by=host.name if host else None,
+                games=[deal.game for deal in header.deals],
+                until=header.until,
+            )
+            for header, host in await self._logs.listed(SHOWN)
+        ]
+        return [each for each in found if game is None or game in each.games]
+
+    async def log(self, challenge_id: str) -> bytes:
+        """Return the log of a challenge as JSON. Raises Refused("replay-sealed") before the reveal."""
+        challenge = await self.get(challenge_id)
+        if not challenge.revealed:
+            raise Refused("replay-sealed", "The log is available when the deals of the challenge are public.")
+        entries = await self._logs.entries(challenge_id)
+        log = await asyncio.to_thread(ChallengeLog.of, challenge, entries, self._signing_key)
+        return await asyncio.to_thread(codec.encode, log, "json")
+
+    async def _codes(self, challenge: Challenge, known: Sequence[str | None]) -> list[str | None]:
+        """Return the codes of the deals of a revealed challenge; of those that nobody has played as far as found."""
+        codes = list[str | None]()
+        for number, (deal, code) in enumerate(zip(challenge.header.deals, known, strict=True), start=1):
+            if code is None and deal.game in GAMES:
+                root = challenge.root(number)
+                code = await self._registry.deal_finder.code(GAMES[deal.game], root, deal.options.filter, deal.variant)
+            codes.append(code)
+        return codes
+
+
+def _deal(deal: NewDeal, common: Mapping[str, Any]) -> ChallengeDeal:
+    """Return a deal of a challenge. Raises Refused."""
+    game = checked_game(deal.game)
+    if others := sorted(deal.options.keys() - DEAL_OPTIONS):
+        allowed = ", ".join(sorted(DEAL_OPTIONS))
+        raise Refused("bad-request", f"A deal of a challenge takes the options {allowed}, but not {', '.join(others)}.")
+    options = {**deal.options, **common, "finishers": "none"}
+    variant, checked = race_options(game, seed=None, daily=False, variant=deal.variant, options=options)
+    return ChallengeDeal(game=game.slug, rules=game.rules, variant=variant, options=checked)
+
+
+def _heat_header(challenge: Challenge, number: int, chosen: Mapping[str, Any], now: int) -> Header:
+    """Return the header of the next heat. Raises Refused("bad-request")."""
+    race_id, heat = challenge.heat(number)
+    deal, options = challenge.header.deals[number - 1], to_builtins(challenge.header.deals[number - 1].options)
+    try:
+        checked = msgspec.convert(options | chosen, Options)
+    except msgspec.ValidationError as error:
+        raise Refused("bad-request", f"{error}.") from error
+    return Header(
+        race=race_id,
+        game=deal.game,
+        rules=deal.rules,
+        variant=deal.variant,
+        commitment=challenge.header.commitment,
+        salt=challenge.header.salt,
+        opened_at=max(now, challenge.at),
+        options=checked,
+        heat=heat,
+    )
+
+
+def _own(result: DealResult | str | None, counts: str | None) -> DealResult | None:
+    """Return a result if it is that of the race that counts; another one may end while that race is running."""
+    return result if isinstance(result, DealResult) and result.race == counts else None

@@ -1,0 +1,263 @@
+"""Challenges in the store: their logs, when each is due, who opened them, and the list of those that are open.
+
+A heat is opened in the log before it is dealt, and finished or cancelled there before it is removed from the live
+races. At the reveal, whatever a process that died has left behind is settled.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from samedeal import commitments
+from samedeal.errors import Refused
+from samedeal.race.challenge import (
+    AnyChallengeEvent,
+    Cancelled,
+    Challenge,
+    ChallengeEntry,
+    ChallengeHeader,
+    Finished,
+    Revealed,
+)
+from samedeal_server.net.limits import too_many
+from samedeal_server.net.logs import about
+from samedeal_server.store import stored_replays
+from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import ChainedLogs
+from samedeal_server.store.clock import Clock
+from samedeal_server.store.connection import Store, texts
+from samedeal_server.store.group_commits import Behind, GroupCommits, Lost
+from samedeal_server.store.guest_tokens import Guest
+from samedeal_server.store.live_races import LiveRaces, first_key
+
+logger = logging.getLogger(__name__)
+
+DUE: Final = "challenges:due"
+LISTED: Final = "challenges:listed"
+MAX_OPEN: Final = 20
+"""How many challenges an address or a guest can have open at a time."""
+MAX_CACHED: Final = 256
+"""Maximum number of challenges in memory."""
+LONG: Final = 1_000
+"""The number of entries from which a log is folded in a thread."""
+RETRY_MS: Final = 10_000
+"""How soon a challenge is looked at again whose heats have not all ended."""
+
+
+class _Logs(ChainedLogs[ChallengeHeader, ChallengeEntry]):
+    kind, header_type, entry_type = "challenge", ChallengeHeader, ChallengeEntry
+
+
+class _Known(Struct):
+    """What this process has read of a challenge."""
+
+    challenge: Challenge
+    entries: list[ChallengeEntry]
+    lock: asyncio.Lock
+
+
+class ChallengeLogs:
+    """The challenges of a server. All methods raise Refused("store-unavailable")."""
+
+    def __init__(
+        self, store: Store, commits: GroupCommits, archive: Archive, live: LiveRaces, clock: Clock, master_key: bytes
+    ) -> None:
+        self._store, self._logs = store, _Logs(commits)
+        self._archive, self._live, self._clock, self._master_key = archive, live, clock, master_key
+        self._known = dict[str, _Known]()  # least recently used first
+        self._claim = store.script("claim.lua")
+
+    def opened(self, header: ChallengeHeader) -> Challenge:
+        """Return a challenge that this server opened, before its first entry."""
+        return Challenge.opened(header, commitments.secret(self._master_key, header.challenge, header.salt))
+
+    async def create(self, header: ChallengeHeader, host: Guest, owners: Iterable[str]) -> bool:
+        """Create the log of a challenge, and return whether its id was free. `owners` are as for races.
+
+        Raises Refused("too-many") if one of them has MAX_OPEN challenges.
+        """
+        for owner in owners:
+            key = _owner_key(owner)
+            await self._store.retry("ZREMRANGEBYSCORE", key, "-inf", self._clock.now())
+            if not await self._claim.run([key], [MAX_OPEN, header.until, header.challenge, 60 * 86_400]):
+                raise too_many("open_challenges", f"You have {MAX_OPEN} open challenges. Wait until one has ended.")
+        challenge = self.opened(header)
+        await self._store.retry("ZADD", DUE, challenge.due_at(), challenge.id)
+        return await self._logs.create(header.challenge, header, challenge.digest, host=host)
+
+    async def get(self, challenge_id: str) -> Challenge:
+        """Return a challenge as it is now. Raises Refused("not-found")."""
+        return (await self._read(challenge_id)).challenge
+
+    async def entries(self, challenge_id: str) -> tuple[ChallengeEntry, ...]:
+        """Return the log of a challenge. Raises Refused("not-found")."""
+        return tuple((await self._read(challenge_id)).entries)
+
+    async def host(self, challenge_id: str) -> Guest | None:
+        """Return the guest who opened a challenge, or None if that guest was erased."""
+        return await self._logs.field(challenge_id, "host", Guest)
+
+    async def append(self, challenge_id: str, proposal: Callable[[Challenge], AnyChallengeEvent | None]) -> Challenge:
+        """Return a challenge after the event that is proposed given its current state, once the log has it.
+
+        The proposal is called again if another process was faster. It returns None if nothing is to be logged, and may
+        raise Refused. Raises Refused("not-found").
+        """
+        while True:
+            known = await self._read(challenge_id)
+            async with known.lock:
+                challenge = known.challenge
+                if (event := proposal(challenge)) is None:
+                    return challenge
+                after, entry = challenge.extended(max(self._clock.now(), challenge.at), event)
+                try:
+                    await self._logs.append(challenge_id, challenge.digest, [entry])
+                except Behind:
+                    continue
+                except Lost as lost:
+                    await self._restore(known, lost.n)
+                    continue
+                if known.challenge is challenge:
+                    known.challenge = after
+                    known.entries.append(entry)
+                if (challenge.nonce, challenge.revealed) != (after.nonce, after.revealed):
+                    await self._list(after)
+                return after
+
+    async def settle(self, race_id: str, digest: str | None) -> None:
+        """Log the end of a heat: the last digest of its log, or None if it was cancelled. Safe to repeat.
+
+        Does nothing for a race that is no open heat.
+        """
+        challenge_id, _, number = race_id.rpartition("-")
+        heat = int(number) if number.isdecimal() else 0
+
+        def end(challenge: Challenge) -> AnyChallengeEvent | None:
+            if heat not in challenge.heats:
+                return None
+            return Cancelled(heat=heat) if digest is None else Finished(heat=heat, digest=digest)
+
+        try:
+            await self.append(challenge_id, end)
+        except Refused as refused:
+            if refused.code != "not-found":
+                raise
+
+    async def settle_left(self, race_id: str) -> None:
+        """Log the end of a heat that no process looks after any more."""
+        data = await self._archive.data(race_id)
+        await self.settle(race_id, None if data is None else await asyncio.to_thread(stored_replays.dealt_digest, data))
+
+    async def listed(self, limit: int) -> list[tuple[ChallengeHeader, Guest | None]]:
+        """Return the listed challenges that are open, the one that ends first at the start, with their hosts."""
+        found = list[tuple[ChallengeHeader, Guest | None]]()
+        for challenge_id in texts(
+            await self._store.ask("ZRANGEBYSCORE", LISTED, self._clock.now(), "+inf", "LIMIT", 0, limit)
+        ):
+            if header := await self._logs.header(challenge_id):
+                found.append((header, await self.host(challenge_id)))
+        return found
+
+    async def first_races(self, challenge: Challenge, player: str) -> list[str | None]:
+        """Return for each deal the first heat in which a player was dealt cards, as far as there is one."""
+        fields = [f"{number}:{player}" for number in range(1, len(challenge.header.deals) + 1)]
+        found: list[bytes | None] = await self._store.ask("HMGET", first_key(challenge.header.commitment), *fields)
+        return [race and race.decode() for race in found]
+
+    async def sweep(self) -> None:
+        """Delete openings that have expired, and reveal the challenges that are over."""
+        for challenge_id in texts(
+            await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", self._clock.now(), "LIMIT", 0, 10)
+        ):
+            try:
+                await self._end(await self.get(challenge_id))
+            except Refused as refused:
+                if refused.code == "store-unavailable":
+                    raise
+                if refused.code != "not-found":
+                    logger.error("the challenge is due: %s", refused.text, extra=about(race=challenge_id))
+                await self._store.retry("ZREM", DUE, challenge_id)
+
+    async def _end(self, challenge: Challenge) -> None:
+        """Do what is due in a challenge."""
+        if challenge.revealed or self._clock.now() < challenge.due_at():
+            await self._list(challenge)
+            return
+        if challenge.nonce is None:
+            await self._store.retry_all(*(("DEL", key) for key in self._keys(challenge.id)))
+            await self._store.retry("ZREM", DUE, challenge.id)
+            return
+        for heat in challenge.heats:
+            if not await self._live.live([race_id := f"{challenge.id}-{heat}"]):
+                await self.settle_left(race_id)
+        if (challenge := await self.get(challenge.id)).heats:
+            await self._store.retry("ZADD", DUE, self._clock.now() + RETRY_MS, challenge.id)
+            return
+        finished = [entry.event.heat for entry in await self.entries(challenge.id) if isinstance(entry.event, Finished)]
+        await self._archive.add_revealed([f"{challenge.id}-{heat}" for heat in finished])
+        revealed = Revealed(secret=challenge.secret.hex())
+        await self.append(challenge.id, lambda now: None if now.revealed else revealed)
+
+    async def _list(self, challenge: Challenge) -> None:
+        """Update the lists with a challenge that was opened or revealed."""
+        if not challenge.revealed:
+            await self._store.retry("ZADD", DUE, challenge.due_at(), challenge.id)
+            if not challenge.header.unlisted:
+                await self._store.retry("ZADD", LISTED, challenge.header.until, challenge.id)
+            return
+        if (expire_s := self._archive.expire_s) is not None:
+            await self._store.retry_all(*(("EXPIRE", key, expire_s) for key in self._keys(challenge.id)))
+        await self._store.retry("ZREM", LISTED, challenge.id)
+        await self._store.retry("ZREM", DUE, challenge.id)
+
+    async def _read(self, challenge_id: str) -> _Known:
+        """Return what this process knows, after reading what is new in the log."""
+        known = self._known.pop(challenge_id, None)
+        if known is None:
+            if (header := await self._logs.header(challenge_id)) is None:
+                raise Refused("not-found", "This challenge was not found.")
+            known = _Known(self.opened(header), [], asyncio.Lock())
+        self._known[challenge_id] = known
+        if len(self._known) > MAX_CACHED:
+            del self._known[next(iter(self._known))]
+        async with known.lock:
+            before = known.challenge
+            entries = await self._logs.read(challenge_id, after=before.n)
+            try:
+                is_long = len(entries) > LONG
+                known.challenge = (
+                    await asyncio.to_thread(before.after_all, entries) if is_long else before.after_all(entries)
+                )
+            except Refused:
+                if not before.n:
+                    raise
+                self._known.pop(challenge_id, None)  # another process has continued an older log
+            else:
+                known.entries += entries
+                return known
+        return await self._read(challenge_id)
+
+    async def _restore(self, known: _Known, n: int) -> None:
+        """Write entries again that the store has lost, after entry `n`; -1 if it has lost the whole log."""
+        challenge, first = known.challenge, self.opened(known.challenge.header)
+        if n < 0 and not challenge.n:
+            self._known.pop(challenge.id, None)  # the opening has expired
+            raise Refused("not-found", "This challenge was not found.")
+        logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=challenge.id))
+        if n < 0:
+            await self._logs.create(challenge.id, challenge.header, first.digest)
+        digest = known.entries[n - 1].h if n > 0 else first.digest
+        try:
+            await self._logs.append(challenge.id, digest, known.entries[max(n, 0) :])
+        except Behind:
+            self._known.pop(challenge.id, None)
+
+    def _keys(self, challenge_id: str) -> tuple[str, str]:
+        return self._logs.log_key(challenge_id), self._logs.head_key(challenge_id)
+
+
+def _owner_key(owner: str) -> str:
+    return f"challenges:of:{owner}"
