@@ -211,13 +211,13 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
     host = Guest("0123456789abcdef", "Zadie")
     owners = {f"guest:{host.player}": 5}
     room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), owners=owners, host=host)
-    assert await parts.log.host(room.race.id) == host
+    assert await parts.log.field(room.race.id, "host", Guest) == host
     ((race,), _) = await parts.registry.live.page(RaceFilter())
     assert race.host == host.name
     await erase(parts, host.player)
     assert await parts.registry.live.page(RaceFilter()) == ([], None)
     parts.registry.forget_player(host.player)
-    assert await parts.log.host(room.race.id) is None
+    assert await parts.log.field(room.race.id, "host", Guest) is None
     assert room.view(None).host is None
     await room.submit(seat_for(1))
     await until(lambda: (room._schedule._saved or ())[:2] == ("open", 1))
@@ -231,7 +231,7 @@ async def test_a_lobby_that_was_replaced_has_no_name_of_its_host(parts: Process,
     changes = LobbyChanges(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
     new, is_new = await changes.change(lobby, host, "", Change("gallery"))
     assert (is_new, new.host, lobby.view(None).stage) == (True, host, "cancelled")
-    assert await parts.log.host(new.race.id) == host
+    assert await parts.log.field(new.race.id, "host", Guest) == host
     await erase(parts, host.player)
     parts.registry.forget_player(host.player)
     await until(lambda: (new._schedule._saved or ())[3:4] == (None,))

@@ -29,9 +29,9 @@ from samedeal_server.net.limits import RequestLimit
 from samedeal_server.net.logs import about
 from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.store.announcements import Announcement
+from samedeal_server.store.chained_logs import BLOCK_S
 from samedeal_server.store.clock import MEASURED_EVERY_S
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.race_log import BLOCK_S
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work.pool import Jobs
 from samedeal_server.work.renderings import Renderings
@@ -245,7 +245,7 @@ class Registry:
         """Return the host of a live race, if it has one, if possible without opening a room."""
         if race_id in self._rooms:
             return self._rooms[race_id].host
-        return await self._store.log.host(race_id)
+        return await self._store.log.field(race_id, "host", Guest)
 
     def expel(self, player: str) -> None:
         """Release the seats of a player who is being erased, and let the player resign from running races."""

@@ -29,7 +29,7 @@ from samedeal_server.live.schedule import Schedule
 from samedeal_server.net.logs import about
 from samedeal_server.net.waiting import Flag
 from samedeal_server.store.compact_log import CompactLog
-from samedeal_server.store.group_commits import Behind, Lost
+from samedeal_server.store.group_commits import Behind
 
 logger = logging.getLogger(__name__)
 
@@ -257,7 +257,7 @@ class Room:
                 if replied:
                     replied.result()
                 step()
-            except (Behind, Lost):
+            except Behind:
                 self._needs_resync = True
                 self._prepare()
         except (Exception, asyncio.CancelledError) as error:
@@ -384,7 +384,7 @@ class Room:
             self.broadcast.publish(race, news)
 
     async def _resync(self) -> None:
-        """Make memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
+        """Make memory and log agree. Raises Refused or Behind; then they may still differ."""
         recovered = await reconcile(self._store, self.host, self.race, self._entries)
         if recovered.restored:
             self._schedule.forget_saved()

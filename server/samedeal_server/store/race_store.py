@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 from samedeal.race.race import Race
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock, RaceClock
 from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import RaceLog
 
 
 class RaceStore(NamedTuple):
