@@ -53,15 +53,16 @@ from samedeal_server.socket.websocket_endpoint import WebSocketEndpoint
 from samedeal_server.store.admin_log import FOLLOW_EVERY_S, AdminLog, Logged, expulsion
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.embedded import diagnosis
 from samedeal_server.store.erasure import Erasure
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.login_codes import LoginCodes
 from samedeal_server.store.player_reports import Reports
-from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.refused_names import RefusedNames
 from samedeal_server.store.revocations import Revocations
@@ -129,10 +130,10 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
     store = store_at(redis_url, diagnosis(settings.data_dir, redis_url))
     vital = store.sibling()  # a busy store delays neither health checks nor bans
     clock = Clock(store)
-    admin_log = AdminLog(vital, clock)
+    admin_log = AdminLog(vital, clock, keys.master)
     archive = Archive(store, keys.signing, settings.replay_days, admin_log.hidden)
     live = LiveRaces(store, admin_log.hidden, admin_log.closed)
-    races = RaceStore(RaceLog(store), archive, live, clock, Announcements(store), admin_log.closed)
+    races = RaceStore(RaceLog(GroupCommits(store)), archive, live, clock, Announcements(store), admin_log.closed)
     rate_limits = RateLimits(settings)
     registry = Registry(
         races,

@@ -19,8 +19,8 @@ from samedeal_server.live import recovery
 from samedeal_server.live.recovery import Recovered
 from samedeal_server.live.room import Room
 from samedeal_server.socket.participant import Participant
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS
 from support.simulation import simulate

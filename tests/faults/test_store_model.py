@@ -20,7 +20,7 @@ SCRIPTS = {name: digest(source(name)) for name in ("append.lua", "claim.lua", "c
 SECONDS = 600
 KNOWN: list[list[Word]] = [
     ["EVAL", source("append.lua"), 2, "log9", "head9", "d0", 1, 1, "entry", "d1"],
-    ["EVAL", source("create.lua"), 1, "head9", "H", "d0", "", ""],
+    ["EVAL", source("create.lua"), 1, "head9", "header", "H", "n", 0, "h", "d0"],
     ["EVAL", source("claim.lua"), 1, "due", 2, 1, "race9", SECONDS],
     ["EVAL", source("delete_empty.lua"), 2, "head8", "log8"],
 ]
@@ -48,10 +48,10 @@ def created(chance: Random) -> list[Word]:
         SCRIPTS["create.lua"],
         1,
         f"head{chance.randint(1, 3)}",
+        "header",
         chance.choice(("H", "H", "I")),
-        "d0",
-        chance.choice(("", "G")),
-        chance.choice(("", "race0")),
+        *("n", 0, "h", "d0"),
+        *chance.choice(((), ("host", "G"), ("host", "G", "replaces", "race0"))),
     ]
 
 
@@ -146,9 +146,9 @@ async def test_model_replies_like_the_real_store(seed: int, redis_url: str) -> N
 async def test_unknown_script_is_refused(redis_url: str) -> None:
     store, model = Store(redis_url), Model(lambda: 0)
     try:
-        await compared(store, model, [["EVALSHA", SCRIPTS["create.lua"], 1, "head1", "H", "d0", "", ""]])
+        await compared(store, model, [["EVALSHA", SCRIPTS["create.lua"], 1, "head1", "header", "H", "n", 0, "h", "d0"]])
         with pytest.raises(NoScriptError):
-            model.execute("EVALSHA", SCRIPTS["create.lua"], 1, "head1", "H", "d0", "", "")
+            model.execute("EVALSHA", SCRIPTS["create.lua"], 1, "head1", "header", "H", "n", 0, "h", "d0")
     finally:
         await store.close()
 

@@ -11,8 +11,8 @@ from samedeal.computer.bots import BOTS, LEVELS
 from samedeal.deck import Words
 from samedeal.errors import Refused
 from samedeal.proof.verification import verify
-from samedeal.race.due import NEVER, due, due_at, released_at
-from samedeal.race.events import SERVER, Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned
+from samedeal.race.due import due, due_at, released_at
+from samedeal.race.events import NEVER, SERVER, Closed, Counting, Dealt, Joined, Left, Nonce, Readied, Resigned
 from samedeal.race.run import RESTART
 from samedeal.race.server_bots import (
     SERVER_BOTS,

@@ -3,8 +3,8 @@
 import pytest
 from msgspec import structs
 
-from samedeal.race.due import EMPTY_MS, NEVER, NONCE_MS, REJOIN_MS, complete_by, due, due_at, ready_by
-from samedeal.race.events import Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
+from samedeal.race.due import EMPTY_MS, NONCE_MS, REJOIN_MS, complete_by, due, due_at, ready_by
+from samedeal.race.events import NEVER, Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import OPEN_MS, Race
 from support.finished_races import Logged, nonce
 from support.races_by_hand import counting, joined, opened, running

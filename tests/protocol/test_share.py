@@ -55,7 +55,7 @@ def test_phrases() -> None:
 def test_every_finished_race_can_be_shared(slug: str) -> None:
     replay = finished(slug, moves=120)
     *_, race = replay.races()
-    result = SharedRace.of(race)
+    result = SharedRace.of(race, 0)
     assert (result.stage, result.date, result.seats) == ("over", DAY, 2)
     assert result.standings == replay.standings
     assert {"ada", "bo", "The race is over"} <= set(words(result))
@@ -180,17 +180,17 @@ def test_text_is_escaped_also_within_quotes() -> None:
 
 
 def test_race_in_progress_is_shared_as_spectators_see_it() -> None:
-    race = SharedRace.of(opened("corners").race)
+    race = SharedRace.of(opened("corners").race, 0)
     assert (race.stage, race.standings, race.results, race.names) == ("open", (), (), {})
     assert "0 of 8 seats taken" in text(race, LINK)
 
 
 def test_the_card_of_an_open_race_names_its_host() -> None:
-    race = SharedRace.of(opened("corners").race, "Ada")
+    race = SharedRace.of(opened("corners").race, 0, "Ada")
     assert "Ada challenges you to Corners" in words(race)
     assert card.description(race).startswith("Same Deal: Ada challenges you to Corners. ")
     assert shared(ADA, host="Ada").invitation is None
-    assert SharedRace.of(opened("corners").race).invitation is None
+    assert SharedRace.of(opened("corners").race, 0).invitation is None
 
 
 def test_results_are_in_the_words_of_the_page() -> None:

@@ -11,8 +11,8 @@ from msgspec import structs
 from redis import Redis
 
 from samedeal.commitments import nonce_commitment
-from samedeal.race.due import NEVER, REJOIN_MS
-from samedeal.race.events import Left
+from samedeal.race.due import REJOIN_MS
+from samedeal.race.events import NEVER, Left
 from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal_server.live.attendance import LIFETIME_MS, Attendance

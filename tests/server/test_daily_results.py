@@ -9,9 +9,9 @@ from redis import Redis
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options, Readied, Resigned
 from samedeal.race.standings import Standing
-from samedeal.wire.documents import Result
-from samedeal_server.live.dailies import Dailies, DayResults, Page
-from samedeal_server.store.daily_results import DailyRace
+from samedeal.scores.field import Field, FieldRace, FieldRow
+from samedeal_server.live.dailies import Dailies
+from samedeal_server.live.fields import Page
 from support.archived_races import race_of
 from support.stores import KEY as STORE_KEY
 from support.stores import calls, contents, process, seat_for, that, until
@@ -19,11 +19,15 @@ from support.stores import calls, contents, process, seat_for, that, until
 pytestmark = pytest.mark.tier(2)
 
 
-def results(races: Iterable[DailyRace]) -> tuple[Result, ...]:
-    day = DayResults()
+def field_of(races: Iterable[FieldRace]) -> Field:
+    field = Field()
     for race in races:
-        day.add(race)
-    return day.table
+        field.add(race)
+    return field
+
+
+def race_in(row: FieldRow | None) -> str | None:
+    return row.deals[0].race if row and row.deals[0] else None
 
 
 def test_results_do_not_depend_on_order_or_duplicates() -> None:
@@ -48,25 +52,24 @@ def test_results_do_not_depend_on_order_or_duplicates() -> None:
 
 
 def test_a_day_without_races_has_no_results() -> None:
-    assert results([]) == ()
-    assert DayResults().of("ada") is None
+    assert Field().table == ()
+    assert Field().of("ada") is None
 
 
 def test_the_result_of_a_player_is_that_of_their_first_race() -> None:
-    day = DayResults()
-    day.add(race("second-2", 2_000, ada=(48, 100, "won"), bo=(3, 100, "resigned")))
-    assert (found := day.of("ada"))
-    assert (found.place, found.race) == (1, "second-2")
-    day.add(race("first-1", 1_000, ada=(1, 100, "resigned")))
-    assert (found := day.of("ada"))
-    assert (found.place, found.race) == (2, "first-1")
-    day.add(race("unlisted-0", 500, unlisted=True, ada=(2, 100, "resigned")))
-    assert (found := day.of("ada"))
-    assert (found.race, day.table[1].race) == ("unlisted-0", None)
-    assert day.of("cy") is None
+    field = field_of([race("second-2", 2_000, ada=(48, 100, "won"), bo=(3, 100, "resigned"))])
+    assert (found := field.of("ada"))
+    assert (found.place, race_in(found)) == (1, "second-2")
+    field.add(race("first-1", 1_000, ada=(1, 100, "resigned")))
+    assert (found := field.of("ada"))
+    assert (found.place, race_in(found)) == (2, "first-1")
+    field.add(race("unlisted-0", 500, unlisted=True, ada=(2, 100, "resigned")))
+    assert race_in(field.of("ada")) == "unlisted-0"
+    assert field.unlinked == {"unlisted-0"}
+    assert field.of("cy") is None
 
 
-def race(name: str, started_at: int, *, unlisted: bool = False, **racers: tuple[int, int, str]) -> DailyRace:
+def race(name: str, started_at: int, *, unlisted: bool = False, **racers: tuple[int, int, str]) -> FieldRace:
     standings = tuple(
         (
             player,
@@ -86,12 +89,13 @@ def race(name: str, started_at: int, *, unlisted: bool = False, **racers: tuple[
         )
         for seat, (player, (home, ms, outcome)) in enumerate(racers.items(), start=1)
     )
-    return DailyRace(name, unlisted, "corners:x.0", started_at, standings)
+    return FieldRace(name, unlisted, "corners:x.0", started_at, standings)
 
 
-def ranked(races: list[DailyRace]) -> list[tuple[int, str, str | None]]:
-    found: tuple[Result, ...] = results(races)
-    return [(result.place, result.name, result.race) for result in found]
+def ranked(races: list[FieldRace]) -> list[tuple[int, str, str | None]]:
+    field = field_of(races)
+    links = (None if (race := race_in(row)) in field.unlinked else race for row in field.table)
+    return [(row.place, row.name, race) for row, race in zip(field.table, links, strict=True)]
 
 
 async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> None:
@@ -108,19 +112,19 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
             before = contents(redis)
             await parts.archive.add(room.race, await parts.log.read(room.race.id))
             assert contents(redis) == before
-            (daily_key,) = redis.keys("daily:*")
-            assert 0 < redis.ttl(daily_key) <= 3 * 86_400
-        ((_, stored),) = [each async for each in parts.archive.daily.races(room.race.header.commitment)]
+            (field_key,) = redis.keys("field:*")
+            assert 0 < redis.ttl(field_key) <= 3 * 86_400
+        ((_, stored),) = [each async for each in parts.archive.fields.races(room.race.header.commitment)]
         assert stored
         assert (stored.race, stored.deal, stored.started_at) == (room.race.id, room.race.deal, room.race.started_at)
         assert [player for player, _ in stored.racers] == ["player-1"]
 
 
 async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("samedeal_server.live.dailies.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
     async with process(redis_url) as parts:
-        dailies = Dailies(parts.registry.days, parts.clock, parts.registry.deal_finder, STORE_KEY)
+        dailies = Dailies(parts.registry.fields, parts.clock, parts.registry.deal_finder, STORE_KEY)
 
         async def raced(player: int) -> str:
             room = await parts.registry.create(game, {}, None, options, daily=True)
@@ -143,12 +147,12 @@ async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch
         first = await commands()
         assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
         assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
-        parts.archive.daily.hidden = hidden = {await raced(3)}
+        parts.archive.fields.hidden = hidden = {await raced(3)}
         assert (await commands())[0] == ["Name 1", "Name 2"]
         assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
         hidden.clear()
         assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
-        monkeypatch.setattr("samedeal_server.live.dailies.FRESH_S", 3600.0)
+        monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 3600.0)
         assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
         page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
         assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
@@ -163,7 +167,7 @@ async def test_a_result_that_cannot_be_read_does_not_keep_others_from_counting(d
     async with process(redis_url) as parts:
         await parts.archive.add(log.race, log.entries)
         with Redis.from_url(redis_url) as redis:
-            redis.hset(f"daily:{{{commitment}}}", "calm-otter-2", data)
-            found = {race_id: each async for race_id, each in parts.archive.daily.races(commitment)}
-            assert found == {"calm-otter-1": DailyRace.of(log.race), "calm-otter-2": None}
-            assert redis.hget(f"daily:{{{commitment}}}", "calm-otter-2") == data
+            redis.hset(f"field:{{{commitment}}}", "calm-otter-2", data)
+            found = {race_id: each async for race_id, each in parts.archive.fields.races(commitment)}
+            assert found == {"calm-otter-1": FieldRace.of(log.race), "calm-otter-2": None}
+            assert redis.hget(f"field:{{{commitment}}}", "calm-otter-2") == data

@@ -11,7 +11,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Joined, Left, Options
 from samedeal.race.race import OPEN_MS
-from samedeal_server.live.dailies import Days
+from samedeal_server.live.fields import Fields
 from samedeal_server.live.lobby_changes import Change, LobbyChanges
 from samedeal_server.live.opening import Quotas
 from samedeal_server.net.limits import RateLimits
@@ -106,8 +106,9 @@ async def assert_erased(parts: Process, redis: Redis) -> None:
     for unlisted in (False, True):
         assert await parts.archive.players.common([ADA], now, unlisted=unlisted) == []
     assert await parts.archive.players.common([BO], now, unlisted=True) == []
-    days = await Days(parts.archive.daily).results(race_of("x", 1, daily=True).race.header.commitment)
-    assert [(result.name, result.race) for result in days.table] == [("Name 2", None)]
+    field = await Fields(parts.archive.fields).results(race_of("x", 1, daily=True).race.header.commitment)
+    assert [row.name for row in field.table] == ["Name 2"]
+    assert field.unlinked == {row.deals[0].race for row in field.table if row.deals[0]}
     kept = await parts.archive.replay("of-others")
     assert kept is not None
     assert [racer.name for racer in kept.standings] == ["Name 2", "Name 3"]
@@ -211,13 +212,13 @@ async def test_host_of_a_live_race_is_forgotten(parts: Process) -> None:
     host = Guest("0123456789abcdef", "Zadie")
     owners = {f"guest:{host.player}": 5}
     room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), owners=owners, host=host)
-    assert await parts.log.host(room.race.id) == host
+    assert await parts.log.field(room.race.id, "host", Guest) == host
     ((race,), _) = await parts.registry.live.page(RaceFilter())
     assert race.host == host.name
     await erase(parts, host.player)
     assert await parts.registry.live.page(RaceFilter()) == ([], None)
     parts.registry.forget_player(host.player)
-    assert await parts.log.host(room.race.id) is None
+    assert await parts.log.field(room.race.id, "host", Guest) is None
     assert room.view(None).host is None
     await room.submit(seat_for(1))
     await until(lambda: (room._schedule._saved or ())[:2] == ("open", 1))
@@ -231,7 +232,7 @@ async def test_a_lobby_that_was_replaced_has_no_name_of_its_host(parts: Process,
     changes = LobbyChanges(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
     new, is_new = await changes.change(lobby, host, "", Change("gallery"))
     assert (is_new, new.host, lobby.view(None).stage) == (True, host, "cancelled")
-    assert await parts.log.host(new.race.id) == host
+    assert await parts.log.field(new.race.id, "host", Guest) == host
     await erase(parts, host.player)
     parts.registry.forget_player(host.player)
     await until(lambda: (new._schedule._saved or ())[3:4] == (None,))

@@ -10,7 +10,7 @@ from samedeal.race.events import Moved
 from samedeal.wire.views import view
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Search
-from samedeal_server.store.race_log import LINGER_S
+from samedeal_server.store.chained_logs import LINGER_S
 from samedeal_server.work import finished_race
 from support.finished_races import finished as played
 from support.rooms import Later, finished, listed, opened

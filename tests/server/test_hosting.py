@@ -182,7 +182,7 @@ async def test_a_rematch_that_another_process_opens_keeps_its_host(redis_url: st
         rematches = Rematches(other.registry, Quotas(other.registry.opener, RateLimits(Settings()), Settings()))
         rematch, new = await rematches.ask(room.race.id, Guest("player-2", "Bo"), "")
         assert (rematch.race.header, new) == (header, False)
-        assert await parts.log.host(header.race) == host
+        assert await parts.log.field(header.race, "host", Guest) == host
 
 
 async def test_the_host_survives_a_restart_and_a_store_that_lost_the_race(redis_url: str) -> None:
@@ -196,7 +196,7 @@ async def test_the_host_survives_a_restart_and_a_store_that_lost_the_race(redis_
             redis.flushall()
         room._needs_resync = True
         await room.submit(seat_for(2))
-        assert await parts.log.host(room.race.id) == host
+        assert await parts.log.field(room.race.id, "host", Guest) == host
         assert [type(entry.event) for entry in await agrees(room, parts.log)] == [Joined, Joined]
 
 

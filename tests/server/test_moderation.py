@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis import Redis
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
-from samedeal_server.store.admin_log import DAYS, KEY
 from support.http_api import problem
 from support.logged_server import Answer, Line, LoggedServer, request
 from support.servers import Racer, racers
@@ -318,28 +316,6 @@ def test_log_shows_who_did_what_and_why(server: LoggedServer) -> None:
     (next_entry,) = admin(server, "GET", f"log?limit=1&before={first[-1]['id']}").json["entries"]
     assert next_entry["subject"] == "name:nobody 0"
     assert first[0]["at"] >= first[1]["at"] >= next_entry["at"] > 0
-
-
-def test_old_entries_are_deleted_unless_they_are_in_force(redis_url: str, tmp_path: Path) -> None:
-    with Redis.from_url(redis_url) as redis:
-        redis.flushall()
-        seconds, _ = redis.time()
-        old = 1000 * (seconds - (DAYS + 1) * 86_400)
-        actions = [
-            {"by": "key", "command": "ban", "subject": "name:gone", "until": old + 1},
-            {"by": "key", "command": "ban", "subject": "name:kept", "until": 1000 * (seconds + 3600)},
-            {"by": "key", "command": "hide", "subject": "calm-otter-1"},
-            {"by": "key", "command": "hide", "subject": "calm-otter-2"},
-            {"by": "key", "command": "unhide", "subject": "calm-otter-2"},
-            {"by": "key", "command": "later", "field": {"of": "a newer version"}},
-        ]
-        for number, action in enumerate(actions):
-            redis.xadd(KEY, {"action": json.dumps(action)}, id=f"{old}-{number + 1}")
-        redis.xadd(KEY, {"unknown": b"\xff"}, id=f"{old}-99")
-        with LoggedServer(redis_url, tmp_path / "log", emptied=False, admin_key=ADMIN_KEY).start() as server:
-            change(server, "kick", subject="x")
-            kept = [each["subject"] for each in admin(server, "GET", "log").json["entries"]]
-            assert kept == ["name:x", "calm-otter-1", "name:kept"]
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.race.events import Entry, Header, Taken
 from samedeal.race.race import Race
-from samedeal_server.store import race_log
+from samedeal_server.store import chained_logs
+from samedeal_server.store.chained_logs import ChainedLogs, RaceLog
 from samedeal_server.store.connection import Store, Word
-from samedeal_server.store.group_commits import GATHER_S, IN_FLIGHT, Behind, Lost
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.group_commits import GATHER_S, IN_FLIGHT, Behind, GroupCommits
 from support.faulty_proxy import Proxy
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
@@ -30,8 +30,8 @@ RACE = REPLAY.header.race
 @pytest.fixture
 async def log(store: Store) -> RaceLog:
     """The race log, with an empty log for the race of REPLAY."""
-    log = RaceLog(store)
-    assert await log.create(REPLAY.header, before(1))
+    log = RaceLog(GroupCommits(store))
+    assert await log.create(RACE, REPLAY.header, before(1))
     return log
 
 
@@ -64,22 +64,22 @@ async def assert_holds(log: RaceLog, entries: Sequence[Entry]) -> None:
 
 
 async def test_a_new_log_has_its_header_and_no_entries(log: RaceLog) -> None:
-    assert await log.header(RACE) == REPLAY.header
+    assert await log.field(RACE, "header", Header) == REPLAY.header
     await assert_holds(log, [])
 
 
 async def test_a_missing_race_has_no_log(log: RaceLog) -> None:
-    assert await log.header("no-such-race-1") is None
+    assert await log.field("no-such-race-1", "header", Header) is None
     assert await log.head("no-such-race-1") == (-1, "")
     assert await log.read("no-such-race-1") == []
 
 
 async def test_create_is_idempotent_and_refuses_a_taken_id(log: RaceLog) -> None:
     await append(log, 1, 2)
-    assert await log.create(REPLAY.header, before(1))
+    assert await log.create(RACE, REPLAY.header, before(1))
     other = structs.replace(REPLAY.header, salt="11" * 16)
-    assert not await log.create(other, "f" * 64)
-    assert await log.header(RACE) == REPLAY.header
+    assert not await log.create(RACE, other, "f" * 64)
+    assert await log.field(RACE, "header", Header) == REPLAY.header
     await assert_holds(log, ENTRIES[:2])
 
 
@@ -87,7 +87,7 @@ async def test_create_is_idempotent_and_refuses_a_taken_id(log: RaceLog) -> None
 
 
 async def test_appended_entries_are_read_from_any_number_on(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(race_log, "READ_AT_ONCE", 2)
+    monkeypatch.setattr(chained_logs, "READ_AT_ONCE", 2)
     await append(log, 1, 3)
     await append(log, 4, len(ENTRIES))
     await assert_holds(log, ENTRIES)
@@ -108,20 +108,18 @@ async def test_a_wrong_predecessor_is_behind(log: RaceLog) -> None:
     await assert_holds(log, ENTRIES[:3])
 
 
-async def test_a_gap_raises_lost_with_the_last_number(log: RaceLog) -> None:
+async def test_a_gap_is_behind(log: RaceLog) -> None:
     for n in (0, 2):
         if n:
             await append(log, 1, n)
-        with pytest.raises(Lost) as lost:
+        with pytest.raises(Behind):
             await append(log, n + 2, n + 3)
-        assert lost.value.n == n
         await assert_holds(log, ENTRIES[:n])
 
 
-async def test_appending_to_a_missing_race_raises_lost(log: RaceLog) -> None:
-    with pytest.raises(Lost) as lost:
+async def test_appending_to_a_missing_race_is_behind(log: RaceLog) -> None:
+    with pytest.raises(Behind):
         await log.append("no-such-race-1", before(1), ENTRIES[:1])
-    assert lost.value.n == -1
 
 
 async def test_appending_again_changes_nothing(log: RaceLog) -> None:
@@ -145,8 +143,8 @@ async def test_partly_written_entries_are_completed(log: RaceLog) -> None:
 async def test_two_writers_cannot_both_write_the_next_entry(redis_url: str, log: RaceLog) -> None:
     others = [Store(redis_url) for _ in range(4)]
     try:
-        attempts = [RaceLog(other).append(RACE, before(1), otherwise(1)) for other in others[:2]]
-        attempts += [RaceLog(other).append(RACE, before(1), ENTRIES[:1]) for other in others[2:]]
+        attempts = [RaceLog(GroupCommits(other)).append(RACE, before(1), otherwise(1)) for other in others[:2]]
+        attempts += [RaceLog(GroupCommits(other)).append(RACE, before(1), ENTRIES[:1]) for other in others[2:]]
         outcomes = await asyncio.gather(*attempts, return_exceptions=True)
     finally:
         for other in others:
@@ -159,14 +157,14 @@ async def test_two_writers_cannot_both_write_the_next_entry(redis_url: str, log:
 async def test_a_refused_append_does_not_affect_other_races(log: RaceLog) -> None:
     second = finished("corners", moves=3)
     other = structs.replace(second.header, race="other-race-1")
-    assert await log.create(other, "a" * 64)
+    assert await log.create(other.race, other, "a" * 64)
     outcomes = await asyncio.gather(
         log.append(RACE, "f" * 64, ENTRIES[:1]),
         log.append("other-race-1", "a" * 64, second.entries[:2]),
         log.append("no-such-race-1", before(1), ENTRIES[:1]),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [Behind, type(None), Lost]
+    assert [type(outcome) for outcome in outcomes] == [Behind, type(None), Behind]
     await assert_holds(log, [])
     assert await log.read("other-race-1") == list(second.entries[:2])
 
@@ -176,7 +174,7 @@ async def test_entries_of_many_races_in_one_loop_iteration_share_a_commit(
 ) -> None:
     races = [_first_entry(number) for number in range(60)]
     for race in races:
-        assert await log.create(race.race.header, first(race.race.header))
+        assert await log.create(race.race.id, race.race.header, first(race.race.header))
     await append(log, 1, 1)  # loads the script
     redis.config_resetstat()
     await asyncio.gather(*(log.append(race.race.id, first(race.race.header), race.entries) for race in races))
@@ -186,10 +184,29 @@ async def test_entries_of_many_races_in_one_loop_iteration_share_a_commit(
         assert await log.read(race.race.id) == race.entries
 
 
-async def test_entries_that_arrive_during_commits_share_the_next_commit(log: RaceLog, redis: Redis) -> None:
+async def test_logs_of_two_kinds_share_a_commit(store: Store, redis: Redis) -> None:
+    class Others(ChainedLogs[Entry]):
+        kind, entry_type = "other", Entry
+
+    commits = GroupCommits(store)
+    logs: list[ChainedLogs[Entry]] = [RaceLog(commits), Others(commits)]
+    for log in logs:
+        assert await log.create(RACE, REPLAY.header, before(1), note=log.kind)
+    redis.config_resetstat()
+    await asyncio.gather(*(log.append(RACE, before(1), ENTRIES[: 2 + n]) for n, log in enumerate(logs)))
+    assert calls(redis, "evalsha") + calls(redis, "eval") <= 2  # the script may have to be loaded
+    assert calls(redis, "xadd") == 5
+    for n, log in enumerate(logs):
+        assert await log.read(RACE) == list(ENTRIES[: 2 + n])
+        assert await log.field(RACE, "note", str) == log.kind
+        assert await log.field(RACE, "none", str) is None
+        assert await log.follow(lambda: {RACE: 1}) == {RACE: list(ENTRIES[1 : 2 + n])}
+
+
+async def test_entries_that_arrive_duringcommits_share_the_next_commit(log: RaceLog, redis: Redis) -> None:
     races = [_first_entry(number) for number in range(120)]
     for race in races:
-        assert await log.create(race.race.header, first(race.race.header))
+        assert await log.create(race.race.id, race.race.header, first(race.race.header))
     await append(log, 1, 1)
     redis.config_resetstat()
     redis.client_pause(900, all=False)
@@ -211,7 +228,7 @@ async def test_entries_that_arrive_during_commits_share_the_next_commit(log: Rac
 async def test_a_slow_commit_does_not_delay_later_ones(log: RaceLog, redis: Redis) -> None:
     races = [_first_entry(number) for number in range(3)]
     for race in races:
-        assert await log.create(race.race.header, first(race.race.header))
+        assert await log.create(race.race.id, race.race.header, first(race.race.header))
     await append(log, 1, 1)
     redis.config_resetstat()
     redis.client_pause(900, all=False)
@@ -226,12 +243,12 @@ async def test_a_slow_commit_does_not_delay_later_ones(log: RaceLog, redis: Redi
 
 async def test_an_unexpected_reply_is_raised_to_waiting_writers(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
     race = _first_entry(1)
-    assert await log.create(race.race.header, first(race.race.header))
+    assert await log.create(race.race.id, race.race.header, first(race.race.header))
 
     async def nothing(keys: Sequence[str], arguments: Sequence[Word]) -> list[object]:
         return []
 
-    monkeypatch.setattr(log._commits._append, "run", nothing)
+    monkeypatch.setattr(log.commits._append, "run", nothing)
     with pytest.raises(ValueError, match="zip"):
         await log.append(race.race.id, first(race.race.header), race.entries)
 
@@ -241,7 +258,7 @@ async def test_an_unexpected_reply_is_raised_to_waiting_writers(log: RaceLog, mo
 
 async def test_follow_returns_entries_of_another_process(redis_url: str, log: RaceLog) -> None:
     theirs = Store(redis_url)
-    follower, heard = RaceLog(theirs), list[Entry]()
+    follower, heard = RaceLog(GroupCommits(theirs)), list[Entry]()
 
     async def follow() -> None:
         while len(heard) < 9:
@@ -272,9 +289,9 @@ async def test_following_no_races_waits_and_returns_nothing(log: RaceLog) -> Non
 async def test_nothing_is_written_twice_when_a_reply_is_lost(redis_url: str, redis: Redis, race_exists: bool) -> None:
     async with Proxy(redis_url) as proxy:
         store = Store(proxy.url)
-        log = RaceLog(store)
+        log = RaceLog(GroupCommits(store))
         lost = [] if race_exists else [asyncio.create_task(proxy.lose_answer(b"EVALSHA"))]
-        assert await log.create(REPLAY.header, before(1))
+        assert await log.create(RACE, REPLAY.header, before(1))
         await append(log, 1, 2)
         redis.config_resetstat()
         lost.append(asyncio.create_task(proxy.lose_answer(b"EVALSHA")))
@@ -292,11 +309,11 @@ async def test_an_unavailable_store_is_reported_and_works_again_later(
 ) -> None:
     async with Proxy(redis_url) as proxy:
         store = Store(proxy.url)
-        log = RaceLog(store)
-        assert await log.create(REPLAY.header, before(1))
+        log = RaceLog(GroupCommits(store))
+        assert await log.create(RACE, REPLAY.header, before(1))
         await append(log, 1, 2)
         fail(proxy)
-        attempts = [append(log, 3, 3), log.read(RACE), log.head(RACE), log.create(REPLAY.header, before(1))]
+        attempts = [append(log, 3, 3), log.read(RACE), log.head(RACE), log.create(RACE, REPLAY.header, before(1))]
         outcomes = await asyncio.gather(*attempts, return_exceptions=True)
         assert [outcome.code for outcome in outcomes if isinstance(outcome, Refused)] == ["store-unavailable"] * 4
         proxy.mend()
@@ -308,8 +325,8 @@ async def test_an_unavailable_store_is_reported_and_works_again_later(
 async def test_a_short_outage_is_retried(redis_url: str) -> None:
     async with Proxy(redis_url) as proxy:
         store = Store(proxy.url)
-        log = RaceLog(store)
-        assert await log.create(REPLAY.header, before(1))
+        log = RaceLog(GroupCommits(store))
+        assert await log.create(RACE, REPLAY.header, before(1))
         proxy.cut()
         writing = asyncio.create_task(append(log, 1, 3))
         await asyncio.sleep(0.3)  # less than RETRY_S
@@ -322,7 +339,7 @@ async def test_a_short_outage_is_retried(redis_url: str) -> None:
 
 async def test_cancelling_a_writer_cancels_neither_its_write_nor_others(log: RaceLog) -> None:
     other = _first_entry(1)
-    assert await log.create(other.race.header, first(other.race.header))
+    assert await log.create(other.race.id, other.race.header, first(other.race.header))
     writing = asyncio.create_task(append(log, 1, 3))
     others = asyncio.ensure_future(log.append(other.race.id, first(other.race.header), other.entries))
     await asyncio.sleep(0)

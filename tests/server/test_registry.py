@@ -94,7 +94,7 @@ async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
     """A server with the wrong master key refuses the race and writes nothing to its log."""
     async with process(redis_url) as parts:
         foreign = opened_by_hand(race_id="foreign-race-1").race
-        assert await parts.log.create(foreign.header, foreign.digest)
+        assert await parts.log.create(foreign.id, foreign.header, foreign.digest)
         assert await refusal("foreign-race-1", parts.registry) == "bad-replay"
         assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
 

@@ -26,8 +26,8 @@ from samedeal.values import replace
 from samedeal.wire.requests import OPEN_ENTRIES
 from samedeal_server.live.broadcast import MAX_STALENESS_MS
 from samedeal_server.live.room import Room
-from samedeal_server.store.connection import Store
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.chained_logs import RaceLog
+from samedeal_server.store.group_commits import GroupCommits
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
 from support.stores import Heard, calls, process, redis, run, seat_for, that, until
@@ -157,8 +157,8 @@ async def test_concurrent_commands_are_applied_in_order_and_written_together(red
 class Slow(RaceLog):
     """A log that reports when a write starts, and returns from it when the test says so."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(store)
+    def __init__(self, commits: GroupCommits) -> None:
+        super().__init__(commits)
         self.begun, self.go = asyncio.Event(), asyncio.Event()
 
     async def append(self, race: str, before: str, entries: Sequence[Entry]) -> None:

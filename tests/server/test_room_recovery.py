@@ -13,6 +13,7 @@ from samedeal.race.events import (
     AnyEvent,
     Closed,
     Entry,
+    Header,
     Left,
     Moved,
     Readied,
@@ -23,7 +24,7 @@ from samedeal.race.race import Race
 from samedeal.wire import messages as m
 from samedeal.wire.requests import seat_events
 from samedeal_server.live.commands import Outcome
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.chained_logs import RaceLog
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
 from support.stores import Heard, process, redis, run, seat_for, that, until
@@ -215,7 +216,7 @@ async def test_a_lost_race_is_written_again_from_memory(redis_url: str, redis: R
         redis.flushall()
         await room.submit(that(Moved(seat=1, move="draw")))
         assert (await agrees(room, parts.log))[: len(before)] == before
-        assert await parts.log.header(room.race.id) == room.race.header
+        assert await parts.log.field(room.race.id, "header", Header) == room.race.header
 
 
 async def test_a_lost_tail_is_written_again_when_a_room_closes_after_a_failure(redis_url: str, redis: Redis) -> None:

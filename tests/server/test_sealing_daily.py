@@ -122,7 +122,7 @@ async def test_no_url_reveals_a_daily_deal_after_a_race_on_it(timed: TimedServer
     targets += [f"/api/v1/replays/{race.race_id}{suffix.replace('#', '%23')}" for suffix in SUFFIXES]
     targets += [f"/api/v1/replays?before={race.race_id}", f"/api/v1/daily/2027-03-17/{race.header.game}"]
     guess = race.seed.replace(race.seed.partition(".")[0], "a-wrong-guess")
-    for at in (race.header.day_ends_at - 600_000, race.header.reveals_at - 600_000):
+    for at in (race.header.dealt_by - 600_000, race.header.reveals_at - 600_000):
         timed.set_clock(at)
         for target in (target.replace("{race}", race.race_id) for target in targets):
             for headers in HEADERS:

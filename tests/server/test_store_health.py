@@ -129,13 +129,13 @@ async def test_a_failing_script_is_reported(own_url: str, caplog: pytest.LogCapt
     try:
         await one.ask("SET", "head", "not a hash")
         with pytest.raises(Refused):
-            await one.script("create.lua").run(["head"], ["{}", "digest"])
+            await one.script("create.lua").run(["head"], ["header", "{}"])
         [message] = caplog.messages
         assert message.startswith("a script fails in the store (WRONGTYPE")
         with pytest.raises(Refused, match=r"^A script fails in the store\.$"):
             await one.check()  # although it accepts writes
         await one.ask("DEL", "head")
-        await one.script("create.lua").run(["head"], ["{}", "digest"])
+        await one.script("create.lua").run(["head"], ["header", "{}"])
         await one.check()
         assert caplog.messages[1:] == [ANSWERS_AGAIN]
     finally:

@@ -12,9 +12,9 @@ from redis import Redis
 import samedeal_server
 from samedeal.race.events import Moved, Resigned
 from samedeal.wire import messages as m
+from samedeal_server.store.chained_logs import LINGER_S
 from samedeal_server.store.checks import MASTER_KEY
 from samedeal_server.store.connection import PROBE
-from samedeal_server.store.race_log import LINGER_S
 from samedeal_server.store.revocations import KEY as REVOKED
 from support.logged_server import LoggedServer, request
 from support.rooms import opened
@@ -44,7 +44,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"replays|replays:(game|player|unlisted|deal):.*": at_most(3 * DAY_S),
     r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
-    "admin:log": FOREVER,  # entries are deleted after 400 days
+    r"admin:\{log\}:(log|head)": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
     "erased": FOREVER,
     r"reports|report:[0-9a-f]{12}": at_most(90 * DAY_S),

@@ -12,8 +12,9 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.connection import Store
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.group_commits import GroupCommits
 from support.logged_server import Line, LoggedServer, request
 from support.stores import contents, redis
 
@@ -74,7 +75,7 @@ ENTRIES: dict[str, tuple[dict[Any, Any], str]] = {
 @pytest.fixture
 async def log(redis_url: str) -> AsyncIterator[RaceLog]:
     store = Store(redis_url)
-    yield RaceLog(store)
+    yield RaceLog(GroupCommits(store))
     await store.close()
 
 

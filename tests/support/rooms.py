@@ -11,9 +11,9 @@ from samedeal.race.events import (
 )
 from samedeal.race.race import OPEN_MS, Race
 from samedeal_server.live.room import Room
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.live_races import RaceFilter
-from samedeal_server.store.race_log import RaceLog
 from support.stores import Process, run, that, until
 
 

@@ -28,10 +28,11 @@ from samedeal_server.store import clock
 from samedeal_server.store import guest_tokens as guests
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work import worker
 from samedeal_server.work.process import Task
@@ -103,7 +104,7 @@ class Process(Owner):
         self.sessions: list[asyncio.Task[None]] = []
         store = ClientStore(Client(world, self))
         self.archive, self.clock, guests = Archive(store, KEY), Clock(store), Guests(store, SETTINGS.guest_days)
-        self.log = RaceLog(store)
+        self.log = RaceLog(GroupCommits(store))
         races = RaceStore(self.log, self.archive, LiveRaces(store), self.clock, Announcements(store))
         self.registry = Registry(races, KEY, away_s=world.away_s)
         slots: dict[type, asyncio.Semaphore] = {Hello: asyncio.Semaphore(24), Join: asyncio.Semaphore(24)}

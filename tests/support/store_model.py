@@ -233,7 +233,7 @@ def append(
     model: Model, keys: Sequence[bytes], words: Sequence[bytes], *, checked: bool = True, idle: bool = True
 ) -> Any:
     """The model of append.lua, optionally without its check of the predecessor or of repeated calls."""
-    replies, rest = list[list[Any]](), list(words)
+    replies, rest = list[int](), list(words)
     for log, head in zip(keys[::2], keys[1::2], strict=True):
         before, count = rest[0], int(rest[1])
         entries = [rest[2 + 3 * i : 5 + 3 * i] for i in range(count)]
@@ -244,37 +244,29 @@ def append(
 
 def _appended(
     model: Model, log: bytes, head: bytes, before: bytes, entries: list[list[bytes]], *, checked: bool, idle: bool
-) -> list[Any]:
+) -> int:
     n, h = model._hmget(head, b"n", b"h")
-    if n is None:
-        return [b"gone", -1]
-    ends, first, last = int(n), int(entries[0][0]), int(entries[-1][0])
-    if ends < first - 1:
-        return [b"lost", ends]
-    if not idle and ends >= first:
-        return [b"behind", ends]
-    if ends > last:
+    first, last = int(entries[0][0]), int(entries[-1][0])
+    if n is None or int(n) < first - 1 or (not idle and int(n) >= first):
+        return 0
+    if int(n) > last:
         result = model._xrange(log, b"%d-0" % last, b"%d-0" % last)
-        return [b"ok" if result and result[0].fields[b"h"] == entries[-1][2] else b"behind", ends]
-    done = ends - first + 1
+        return int(bool(result) and result[0].fields[b"h"] == entries[-1][2])
+    done = int(n) - first + 1
     if checked and h != (entries[done - 1][2] if done else before):
-        return [b"behind", ends]
+        return 0
     for number, text, digest in entries[done:]:
         model._xadd(log, number + b"-0", b"e", text, b"h", digest)
     model._hset(head, b"n", entries[-1][0], b"h", entries[-1][2])
-    return [b"ok", last]
+    return 1
 
 
 def create(model: Model, keys: Sequence[bytes], words: Sequence[bytes]) -> int:
     """The model of create.lua."""
     header = model._hget(keys[0], b"header")
     if header is not None:
-        return int(header == words[0])
-    model._hset(keys[0], b"header", words[0], b"n", b"0", b"h", words[1])
-    if words[2]:
-        model._hset(keys[0], b"host", words[2])
-    if words[3]:
-        model._hset(keys[0], b"replaces", words[3])
+        return int(header == words[1])
+    model._hset(keys[0], *words)
     return 1
 
 

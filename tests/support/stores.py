@@ -17,10 +17,11 @@ from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.finished_races import nonce
 from support.waiting import until as until
@@ -65,7 +66,7 @@ async def process(
     url: str,
     *,
     started: bool = False,
-    log: Callable[[Store], RaceLog] = RaceLog,
+    log: Callable[[GroupCommits], RaceLog] = RaceLog,
     clock: Callable[[Store], Clock] = Clock,
     replay_days: int | None = None,
     away_s: float = 30.0,
@@ -73,7 +74,7 @@ async def process(
 ) -> AsyncIterator[Process]:
     """Create a server's parts over the store at a URL, with background tasks only if started."""
     store = Store(url)
-    its_log, archive, its_clock = log(store), Archive(store, KEY, replay_days), clock(store)
+    its_log, archive, its_clock = log(GroupCommits(store)), Archive(store, KEY, replay_days), clock(store)
     parts = Process(
         store,
         its_log,

@@ -37,9 +37,9 @@ acknowledges moves before they are written."""
 EARLY = """
 import asyncio
 from samedeal_server import __main__
-from samedeal_server.store import race_log
+from samedeal_server.store.chained_logs import RaceLog
 
-append, under_way = race_log.RaceLog.append, set()
+append, under_way = RaceLog.append, set()
 
 async def appended(its, race, before, entries):
     writing = append(its, race, before, entries)
@@ -48,7 +48,7 @@ async def appended(its, race, before, entries):
     else:
         await writing
 
-race_log.RaceLog.append = appended
+RaceLog.append = appended
 __main__.main()
 """
 """The server with the bug `early`."""

@@ -28,10 +28,10 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal_server.store.archive import Archive, Search
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
-from samedeal_server.store.group_commits import Behind
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.group_commits import Behind, GroupCommits
 from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
@@ -175,14 +175,15 @@ def before(header: Header) -> str:
 async def test_logs_on_all_nodes_are_written_read_and_followed(nodes: ValkeyCluster, store: Store) -> None:
     headers = [numbered(number) for number in range(40)]
     assert {nodes.home(slot_of(header.race)).id for header in headers} == {node.id for node in nodes.nodes}
-    log, theirs = RaceLog(store), store_at(nodes.url)
-    follower, heard = RaceLog(theirs), dict[str, int]()
+    log, theirs = RaceLog(GroupCommits(store)), store_at(nodes.url)
+    follower, heard = RaceLog(GroupCommits(theirs)), dict[str, int]()
 
     def known() -> dict[str, int]:
         return {header.race: heard.get(header.race, 0) for header in headers}
 
     try:
-        assert await asyncio.gather(*(log.create(header, before(header)) for header in headers)) == [True] * 40
+        created = await asyncio.gather(*(log.create(header.race, header, before(header)) for header in headers))
+        assert created == [True] * 40
         writing = [log.append(header.race, before(header), ENTRIES[: 1 + n % 5]) for n, header in enumerate(headers)]
         await asyncio.gather(*writing)
         async with asyncio.timeout(LIMIT_S):
@@ -202,8 +203,8 @@ async def test_logs_on_all_nodes_are_written_read_and_followed(nodes: ValkeyClus
 
 async def test_keys_in_a_moving_slot_are_found(nodes: ValkeyCluster, store: Store) -> None:
     header = numbered(1)
-    race, slot, log = header.race, slot_of(header.race), RaceLog(store)
-    assert await log.create(header, before(header))
+    race, slot, log = header.race, slot_of(header.race), RaceLog(GroupCommits(store))
+    assert await log.create(header.race, header, before(header))
     await log.append(race, before(header), ENTRIES[:3])
 
     async def all_there(count: int) -> None:
@@ -211,7 +212,7 @@ async def test_keys_in_a_moving_slot_are_found(nodes: ValkeyCluster, store: Stor
         heads, reads = log.head(race), log.read(race)
         assert await heads == (count, ENTRIES[count - 1].h)
         assert await reads == list(ENTRIES[:count])
-        assert await asyncio.gather(*(log.header(race) for _ in range(60))) == [header] * 60
+        assert await asyncio.gather(*(log.field(race, "header", Header) for _ in range(60))) == [header] * 60
         assert await log.follow(lambda: {race: count - 1}) == {race: [ENTRIES[count - 1]]}
 
     source = nodes.home(slot)
@@ -319,8 +320,8 @@ async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
             await asyncio.sleep(0.02)
         async with is_persisted(secure, port, certificate, key):
             assert (await store.describe()).startswith("Valkey ")
-            log, header = RaceLog(store), numbered(1)
-            assert await log.create(header, before(header))
+            log, header = RaceLog(GroupCommits(store)), numbered(1)
+            assert await log.create(header.race, header, before(header))
             await log.append(header.race, before(header), ENTRIES[:3])
             assert await log.read(header.race) == list(ENTRIES[:3])
             with pytest.raises(Refused):

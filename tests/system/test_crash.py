@@ -17,10 +17,11 @@ from samedeal.wire import messages as m
 from samedeal_server.live.registry import Registry
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import RaceLog
 from samedeal_server.store.race_store import RaceStore
 from support.campaign import (
     RESTARTING,
@@ -148,7 +149,7 @@ class Deaf(RaceLog):
 
 async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_url: str) -> None:
     store = Store(redis_url)
-    log = Deaf(store)
+    log = Deaf(GroupCommits(store))
     races = RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store), Announcements(store))
     registry = Registry(races, SECRET)
     async with asyncio.timeout(LIMIT_S):

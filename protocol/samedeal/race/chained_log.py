@@ -3,34 +3,21 @@
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import reduce
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from samedeal.digest_chain import next_digest
 from samedeal.errors import Refused
-from samedeal.race.events import Event, entry_bytes
+from samedeal.race.events import E, LogEntry, entry_bytes
 from samedeal.values import AbstractMeta, Value, replace
 
-
-class AnyEntry(Protocol):
-    """An entry of any log; see ``samedeal.race.events.Entry``."""
-
-    @property
-    def n(self) -> int: ...
-    @property
-    def at(self) -> int: ...
-    @property
-    def event(self) -> Any: ...
-
-
-E = TypeVar("E", bound=Event)
-L = TypeVar("L", bound=AnyEntry)
+L = TypeVar("L", bound=LogEntry[Any])
 
 
 class ChainedLog(Value, Generic[E, L], frozen=True, metaclass=AbstractMeta):
     """The state after some part of a log. States are immutable: ``after`` returns the next one."""
 
     entry_type: ClassVar[type]
-    """The type of the entries, L, with the fields n, at, event and h."""
+    """The type of the entries, L."""
 
     secret: bytes
     """Passed in separately: the log does not contain it before its last entry."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, Self, assert_never
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from samedeal.commitments import challenge_root, commitment
 from samedeal.digest_chain import first_digest
@@ -19,6 +19,7 @@ from samedeal.race.events import (
     Header,
     Heat,
     Hex32,
+    LogEntry,
     Options,
     PlayerId,
     RaceId,
@@ -115,13 +116,8 @@ class Revealed(Event, frozen=True):
 AnyChallengeEvent = Opened | HeatOpened | Cancelled | Finished | Revealed
 
 
-class ChallengeEntry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A numbered event of a challenge's log; see ``samedeal.race.events.Entry``."""
-
-    n: NumberOfEntry
-    at: Time
-    event: AnyChallengeEvent
-    h: Hex32
+class ChallengeEntry(LogEntry[AnyChallengeEvent], frozen=True):
+    """An entry of a challenge's log."""
 
 
 class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):

@@ -1,6 +1,6 @@
 """The log of a race: header, events, entries, and the canonical bytes that the digest chain covers."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, json
 
@@ -263,24 +263,31 @@ class Closed(Event, frozen=True):
 AnyEvent = Joined | Left | Readied | Unreadied | Counting | Nonce | Dealt | Moved | Taken | Resigned | Closed
 
 
-class Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+E = TypeVar("E", bound=Struct)
+
+
+class LogEntry(Struct, Generic[E], frozen=True, array_like=True, forbid_unknown_fields=True):
     """A numbered event with its time and the digest of the log up to and including it."""
 
     n: Annotated[int, Meta(ge=1, le=2**53 - 1)]
     at: Time
-    """The time on the race's clock, which never decreases."""
-    event: AnyEvent
+    """The time on the clock of the race, or of the store for other logs. It never decreases."""
+    event: E
     h: Hex32
+
+
+class Entry(LogEntry[AnyEvent], frozen=True):
+    """An entry of a race's log."""
 
 
 _canonical = json.Encoder(order="sorted")
 
 
-def header_bytes(header: Record) -> bytes:
+def header_bytes(header: Struct) -> bytes:
     """Return the canonical bytes of a header: JSON without whitespace and with sorted keys, as in RFC 8785."""
     return _canonical.encode(header)
 
 
-def entry_bytes(n: int, at: int, event: Event) -> bytes:
+def entry_bytes(n: int, at: int, event: Struct) -> bytes:
     """Return the canonical bytes of an entry without its digest: the JSON array of number, time and event."""
     return _canonical.encode((n, at, event))

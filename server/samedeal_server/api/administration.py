@@ -309,5 +309,5 @@ class Administration:
         self, admin: Credential, command: str, subject: str, reason: str = "", until: int | None = None
     ) -> Action:
         action = Action(admin, command, subject, reason, until)
-        await self._log.append(action)
+        await self._log.log(action)
         return action

@@ -96,9 +96,7 @@ def page(path: str, *refuses: str) -> Callable[[H], H]:
 class Page:
     """The endpoints that people open in a browser."""
 
-    def __init__(
-        self, registry: Registry, challenges: Challenges, settings: Settings, page_files: PageFiles
-    ) -> None:
+    def __init__(self, registry: Registry, challenges: Challenges, settings: Settings, page_files: PageFiles) -> None:
         self._registry, self._challenges = registry, challenges
         self._settings, self._files = settings, page_files
         url = settings.source_url

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 
 from samedeal.errors import Refused
+from samedeal.race.events import Header
 from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.rematch_lobbies import RematchLobbies
 from samedeal_server.live.room_parts import RaceState
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work import finished_race
 from samedeal_server.work.pool import JobFailed
@@ -43,9 +45,9 @@ class RaceLoader:
 
         Look in the archive first: a race there is over even if the store has lost the end of its log.
         """
-        if (header := await self._store.log.header(race_id)) is None:
+        if (header := await self._store.log.field(race_id, "header", Header)) is None:
             raise Refused("not-found", "This race was not found.")
-        entries, host = await self._store.log.read(race_id), await self._store.log.host(race_id)
+        entries, host = await self._store.log.read(race_id), await self._store.log.field(race_id, "host", Guest)
         if behind_ms := await self._store.live.behind_ms(race_id):
             await self._store.clock.measure()  # another process may have noticed first that the clock was set
         async with self._folding:
@@ -54,5 +56,6 @@ class RaceLoader:
             return RaceState(race, entries, behind_ms, host=host)
         if replacement := await self._rematch_lobbies.successor(race_id, is_over=False):
             return RaceState(race, entries, behind_ms, rematch=replacement)
-        rejoining = await self._rematch_lobbies.rejoining(header, await self._store.log.replaces(race_id))
+        replaces = await self._store.log.field(race_id, "replaces", str)
+        rejoining = await self._rematch_lobbies.rejoining(header, replaces)
         return RaceState(race, entries, behind_ms, host=host, rejoining=rejoining)

@@ -222,7 +222,7 @@ class RaceOpener:
         race = self.opened(header)
         due = _first_due_at(race)
         await self._store.live.add_to_deal(header)
-        if not await self._store.log.create(header, race.digest, host, replaces):
+        if not await self._store.log.create(race.id, header, race.digest, host=host, replaces=replaces):
             return None
         await self._store.live.update(race, due, None, host)
         return RaceState(race, host=host, due_at=due)
@@ -236,7 +236,7 @@ class RaceOpener:
         return f"address:{hmac.digest(self._master_key, address.encode(), 'sha256')[:16].hex()}"
 
     async def _exists(self, race_id: str) -> bool:
-        return await self._store.archive.has(race_id) or await self._store.log.header(race_id) is not None
+        return await self._store.archive.has(race_id) or (await self._store.log.head(race_id))[0] >= 0
 
 
 class Quotas:

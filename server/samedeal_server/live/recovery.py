@@ -34,7 +34,7 @@ async def reconcile(store: RaceStore, host: Guest | None, race: Race, entries: S
     """Return what the log has beyond the memory, and write again what it has lost.
 
     `host` is the race's, and `entries` are those that lead to `race`; more may be appended during the call. Raises
-    Refused, Behind or Lost; then memory and log may still differ.
+    Refused or Behind; then memory and log may still differ.
     """
     n, digest = await store.log.head(race.id)
     if n < race.n:
@@ -60,7 +60,7 @@ async def _restore_log(
         if replay := await store.archive.replay(race.id):
             news = replay.entries[race.n :]
             return Recovered(race.after_all(news), news)
-        await store.log.create(race.header, initial.digest, host)
+        await store.log.create(race.id, race.header, initial.digest, host=host)
         await store.live.add_to_deal(race.header)
         n, digest = 0, initial.digest
     last_digest = entries[n - 1].h if n else initial.digest

@@ -29,9 +29,10 @@ from samedeal_server.net.limits import RequestLimit
 from samedeal_server.net.logs import about
 from samedeal_server.net.supervised import cancelled, supervised
 from samedeal_server.store.announcements import Announcement
+from samedeal_server.store.chained_logs import BLOCK_S
+from samedeal_server.store.challenge_logs import ChallengeLogs
 from samedeal_server.store.clock import MEASURED_EVERY_S
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.race_log import BLOCK_S
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work.pool import Jobs
 from samedeal_server.work.renderings import Renderings
@@ -74,13 +75,14 @@ class Registry:
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self.challenges = store.challenges
+        self.challenges = ChallengeLogs(store, master_key)
         self.fields = Fields(store.archive.fields)
         self.opener = RaceOpener(store, master_key, open_races)
         self._services = Services(
             store,
             self.deal_finder,
             GhostLoader(store.archive, self.fields, self.renderings, store.clock),
+            self.challenges,
             bot_jobs=Jobs(MAX_MOVES, MAX_MOVES, "Too many bots are choosing their moves.", queue="bots"),
             away_ms=round(1000 * away_s),
             ready_ms=round(1000 * ready_s),
@@ -247,7 +249,7 @@ class Registry:
         """Return the host of a live race, if it has one, if possible without opening a room."""
         if race_id in self._rooms:
             return self._rooms[race_id].host
-        return await self._store.log.host(race_id)
+        return await self._store.log.field(race_id, "host", Guest)
 
     def expel(self, player: str) -> None:
         """Release the seats of a player who is being erased, and let the player resign from running races."""
@@ -369,7 +371,7 @@ class Registry:
             if room.is_archived and await room.is_persisted():
                 # The process that archived the race may have died before the steps that follow.
                 await self.archive.index(room.race)
-                await self._store.remove_live(room.race)
+                await self.challenges.remove_live(room.race)
             elif not (room.is_abandoned and await self.discard(room.race.header)):
                 room.wake()
         except Exception as error:

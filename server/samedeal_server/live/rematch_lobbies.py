@@ -19,6 +19,7 @@ from samedeal_server.live.attendance import Attendance
 from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.room import Room
 from samedeal_server.store.announcements import Announcement
+from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 
 INTERVAL_S: Final = 1.0
@@ -56,7 +57,7 @@ class RematchLobbies:
         """Return how many lobbies were replaced one after the other, the last of them by this race."""
         count, found = -1, race_id
         while found:
-            count, found = count + 1, await self._log.replaces(found) or ""
+            count, found = count + 1, await self._log.field(found, "replaces", str) or ""
         return count
 
     async def successor(self, race_id: str, *, is_over: bool) -> Rematch | None:
@@ -71,7 +72,7 @@ class RematchLobbies:
             return as_rematch(room)
         has_ended = await self._archive.has(successor.header.race)
         rematch = replace(successor.rematch, stage="over" if has_ended else "open")
-        if successor.host is None and (host := await self._log.host(successor.header.race)):
+        if successor.host is None and (host := await self._log.field(successor.header.race, "host", Guest)):
             return replace(rematch, by=host.name)
         return rematch
 

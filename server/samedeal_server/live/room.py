@@ -29,7 +29,7 @@ from samedeal_server.live.schedule import Schedule
 from samedeal_server.net.logs import about
 from samedeal_server.net.waiting import Flag
 from samedeal_server.store.compact_log import CompactLog
-from samedeal_server.store.group_commits import Behind, Lost
+from samedeal_server.store.group_commits import Behind
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +41,9 @@ class Room:
     """A live race with its log so far and its listeners."""
 
     __slots__ = (
-        "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop", "_needs_resync",
-        "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search", "host",
-        "is_archived", "is_writing", "race", "rejoining", "rematch", "watching",
+        "_challenges", "_closed", "_closing", "_commands", "_entries", "_ghosts", "_is_busy", "_is_woken", "_loop",
+        "_needs_resync", "_pins", "_presence", "_schedule", "_store", "_waiting_for", "broadcast", "deal_search",
+        "host", "is_archived", "is_writing", "race", "rejoining", "rematch", "watching",
     )  # fmt: skip
 
     def __init__(self, state: RaceState, services: Services) -> None:
@@ -55,7 +55,7 @@ class Room:
         self.watching = 0
         """The number of connections in all processes that watch the race without a seat."""
         self._store = store = services.store.timed(race, state.behind_ms)
-        self.broadcast = Broadcast(store.clock)
+        self.broadcast, self._challenges = Broadcast(store.clock), services.challenges
         self._ghosts = Ghosts(lambda: self.race, services.ghosts, store.clock, self.broadcast)
         self._entries = CompactLog(race.secret, state.entries)
         self._schedule = Schedule(state, store, services, self.wake, lambda: self.is_replaced, lambda: self.host)
@@ -257,7 +257,7 @@ class Room:
                 if replied:
                     replied.result()
                 step()
-            except (Behind, Lost):
+            except Behind:
                 self._needs_resync = True
                 self._prepare()
         except (Exception, asyncio.CancelledError) as error:
@@ -384,7 +384,7 @@ class Room:
             self.broadcast.publish(race, news)
 
     async def _resync(self) -> None:
-        """Make memory and log agree. Raises Refused, Behind or Lost; then they may still differ."""
+        """Make memory and log agree. Raises Refused or Behind; then they may still differ."""
         recovered = await reconcile(self._store, self.host, self.race, self._entries)
         if recovered.restored:
             self._schedule.forget_saved()
@@ -396,5 +396,5 @@ class Room:
 
     async def _archive_race(self) -> None:
         await self._store.archive.add(self.race, self._entries)
-        await self._store.remove_live(self.race)
+        await self._challenges.remove_live(self.race)
         self.is_archived = True

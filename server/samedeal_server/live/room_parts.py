@@ -9,6 +9,7 @@ from samedeal.wire.messages import Host, Rematch
 from samedeal_server.live.awaited_players import AwaitedPlayers
 from samedeal_server.live.deal_finder import DealFinder
 from samedeal_server.live.ghosts import GhostLoader
+from samedeal_server.store.challenge_logs import ChallengeLogs
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work.pool import Jobs
@@ -37,6 +38,7 @@ class Services(NamedTuple):
     store: RaceStore
     deal_finder: DealFinder
     ghosts: GhostLoader
+    challenges: ChallengeLogs
     bot_jobs: Jobs
     away_ms: int
     """How long a seat is held before the countdown for a player who is disconnected."""

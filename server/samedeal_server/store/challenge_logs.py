@@ -7,6 +7,7 @@ races. At the reveal, whatever a process that died has left behind is settled.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final
 
 from msgspec import Struct
@@ -22,16 +23,16 @@ from samedeal.race.challenge import (
     Finished,
     Revealed,
 )
+from samedeal.race.race import Race
 from samedeal_server.net.limits import too_many
 from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
-from samedeal_server.store.archive import Archive
 from samedeal_server.store.chained_logs import ChainedLogs
-from samedeal_server.store.clock import Clock
-from samedeal_server.store.connection import Store, texts
-from samedeal_server.store.group_commits import Behind, GroupCommits, Lost
+from samedeal_server.store.connection import texts
+from samedeal_server.store.group_commits import Behind
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.live_races import LiveRaces, first_key
+from samedeal_server.store.live_races import first_key
+from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +48,8 @@ RETRY_MS: Final = 10_000
 """How soon a challenge is looked at again whose heats have not all ended."""
 
 
-class _Logs(ChainedLogs[ChallengeHeader, ChallengeEntry]):
-    kind, header_type, entry_type = "challenge", ChallengeHeader, ChallengeEntry
+class _Logs(ChainedLogs[ChallengeEntry]):
+    kind, entry_type = "challenge", ChallengeEntry
 
 
 class _Known(Struct):
@@ -62,13 +63,12 @@ class _Known(Struct):
 class ChallengeLogs:
     """The challenges of a server. All methods raise Refused("store-unavailable")."""
 
-    def __init__(
-        self, store: Store, commits: GroupCommits, archive: Archive, live: LiveRaces, clock: Clock, master_key: bytes
-    ) -> None:
-        self._store, self._logs = store, _Logs(commits)
-        self._archive, self._live, self._clock, self._master_key = archive, live, clock, master_key
+    def __init__(self, races: RaceStore, master_key: bytes) -> None:
+        self._races = races
+        self._logs, self._store = _Logs(races.log.commits), races.log.commits.store
+        self._archive, self._live, self._clock, self._master_key = races.archive, races.live, races.clock, master_key
         self._known = dict[str, _Known]()  # least recently used first
-        self._claim = store.script("claim.lua")
+        self._claim = self._store.script("claim.lua")
 
     def opened(self, header: ChallengeHeader) -> Challenge:
         """Return a challenge that this server opened, before its first entry."""
@@ -116,9 +116,7 @@ class ChallengeLogs:
                 try:
                     await self._logs.append(challenge_id, challenge.digest, [entry])
                 except Behind:
-                    continue
-                except Lost as lost:
-                    await self._restore(known, lost.n)
+                    await self._resync(known)
                     continue
                 if known.challenge is challenge:
                     known.challenge = after
@@ -146,6 +144,12 @@ class ChallengeLogs:
             if refused.code != "not-found":
                 raise
 
+    async def remove_live(self, race: Race) -> None:
+        """Log the end of a race that is archived, if it is a heat, and remove everything about it as a live race."""
+        if race.header.heat:
+            await self.settle(race.id, race.digest if race.stage == "over" else None)
+        await self._races.remove_live(race)
+
     async def settle_left(self, race_id: str) -> None:
         """Log the end of a heat that no process looks after any more."""
         data = await self._archive.data(race_id)
@@ -157,7 +161,7 @@ class ChallengeLogs:
         for challenge_id in texts(
             await self._store.ask("ZRANGEBYSCORE", LISTED, self._clock.now(), "+inf", "LIMIT", 0, limit)
         ):
-            if header := await self._logs.header(challenge_id):
+            if header := await self._logs.field(challenge_id, "header", ChallengeHeader):
                 found.append((header, await self.host(challenge_id)))
         return found
 
@@ -165,7 +169,7 @@ class ChallengeLogs:
         """Return for each deal the first heat in which a player was dealt cards, as far as there is one."""
         fields = [f"{number}:{player}" for number in range(1, len(challenge.header.deals) + 1)]
         found: list[bytes | None] = await self._store.ask("HMGET", first_key(challenge.header.commitment), *fields)
-        return [race and race.decode() for race in found]
+        return [race.decode() if race else None for race in found]
 
     async def sweep(self) -> None:
         """Delete openings that have expired, and reveal the challenges that are over."""
@@ -217,7 +221,7 @@ class ChallengeLogs:
         """Return what this process knows, after reading what is new in the log."""
         known = self._known.pop(challenge_id, None)
         if known is None:
-            if (header := await self._logs.header(challenge_id)) is None:
+            if (header := await self._logs.field(challenge_id, "header", ChallengeHeader)) is None:
                 raise Refused("not-found", "This challenge was not found.")
             known = _Known(self.opened(header), [], asyncio.Lock())
         self._known[challenge_id] = known
@@ -240,23 +244,24 @@ class ChallengeLogs:
                 return known
         return await self._read(challenge_id)
 
-    async def _restore(self, known: _Known, n: int) -> None:
-        """Write entries again that the store has lost, after entry `n`; -1 if it has lost the whole log."""
+    async def _resync(self, known: _Known) -> None:
+        """Forget a log that has another past than the memory, and write entries again that the store has lost."""
         challenge, first = known.challenge, self.opened(known.challenge.header)
-        if n < 0 and not challenge.n:
-            self._known.pop(challenge.id, None)  # the opening has expired
-            raise Refused("not-found", "This challenge was not found.")
-        logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=challenge.id))
-        if n < 0:
-            await self._logs.create(challenge.id, challenge.header, first.digest)
-        digest = known.entries[n - 1].h if n > 0 else first.digest
-        try:
-            await self._logs.append(challenge.id, digest, known.entries[max(n, 0) :])
-        except Behind:
+        n, digest = await self._logs.head(challenge.id)
+        if n > challenge.n:
+            return
+        before = known.entries[n - 1].h if n > 0 else first.digest
+        if n < challenge.n and (digest == before or n < 0):
+            logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=challenge.id))
+            if n < 0:
+                await self._logs.create(challenge.id, challenge.header, first.digest)
+            with suppress(Behind):
+                await self._logs.append(challenge.id, before, known.entries[max(n, 0) :])
+        else:
             self._known.pop(challenge.id, None)
 
     def _keys(self, challenge_id: str) -> tuple[str, str]:
-        return self._logs.log_key(challenge_id), self._logs.head_key(challenge_id)
+        return self._logs.key(challenge_id, "log"), self._logs.key(challenge_id, "head")
 
 
 def _owner_key(owner: str) -> str:

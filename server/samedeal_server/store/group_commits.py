@@ -1,12 +1,13 @@
-"""Group commits: what rooms append to the logs of races at the same time is written to the store in one call."""
+"""Group commits: what is appended to chained logs at the same time is written to the store in one call."""
 
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from samedeal.race.events import Entry, entry_bytes
+from samedeal.race.events import LogEntry, entry_bytes
 from samedeal_server.net import metrics
 from samedeal_server.store.connection import Store, Word
 
@@ -18,48 +19,40 @@ IN_FLIGHT = 4
 
 
 class Behind(Exception):
-    """The log has other entries after the writer's last known one."""
-
-
-class Lost(Exception):
-    """The log has lost acknowledged entries: `n` is its last number, -1 if the race is missing."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__(n)
-        self.n = n
+    """The log does not end where the writer expects: others have written to it, or it has lost entries."""
 
 
 class _Append(Struct):
-    """Entries that a room appends, and the future that it waits for."""
+    """Entries that a writer appends, and the future that it waits for."""
 
-    race_id: str
+    keys: tuple[str, str]
     before: str
-    entries: Sequence[Entry]
+    entries: Sequence[LogEntry[Any]]
     written: "asyncio.Future[None]"
 
 
 class GroupCommits:
-    """Appends to the logs of all races. Those of one iteration of the event loop are sent together.
+    """Appends to logs of all kinds. Those of one iteration of the event loop are sent together.
 
-    In a cluster, each race is written separately, so that races on other nodes continue when one node is down.
+    In a cluster, each log is written separately, so that logs on other nodes continue when one node is down.
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._append = store.script("append.lua")
         self._queue: list[_Append] = []
         self._commits: set[asyncio.Task[None]] = set()
         self._next_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
-    def append(self, race_id: str, before: str, entries: Sequence[Entry]) -> "asyncio.Future[None]":
+    def append(self, keys: tuple[str, str], before: str, entries: Sequence[LogEntry[Any]]) -> "asyncio.Future[None]":
         """Append entries after the one with the digest `before`. The returned future is done when the log has them.
 
-        It raises what ``RaceLog.append`` raises.
+        `keys` are those of the log and of its head. It raises what ``ChainedLogs.append`` raises.
         """
         loop = asyncio.get_running_loop()
-        append = _Append(race_id, before, entries, loop.create_future())
-        if self._store.whole:
+        append = _Append(keys, before, entries, loop.create_future())
+        if self.store.whole:
             if not self._queue:
                 loop.call_soon(self._commit)
             self._queue.append(append)
@@ -96,7 +89,7 @@ class GroupCommits:
         keys: list[str] = []
         arguments: list[Word] = []
         for append in appends:
-            keys += (log_key(append.race_id), head_key(append.race_id))
+            keys += append.keys
             arguments += (append.before, len(append.entries))
             for entry in append.entries:
                 arguments += (entry.n, entry_bytes(entry.n, entry.at, entry.event), entry.h)
@@ -104,9 +97,9 @@ class GroupCommits:
         try:
             replies = await self._append.run(keys, arguments)
             metrics.APPENDS.observe(time.perf_counter() - started)
-            for append, (status, n) in zip(appends, replies, strict=True):
-                _settle(append, {b"ok": None, b"behind": Behind(), b"lost": Lost(n), b"gone": Lost(-1)}[status])
-        except Exception as error:  # the waiting rooms must not hang
+            for append, written in zip(appends, replies, strict=True):
+                _settle(append, None if written else Behind())
+        except Exception as error:  # the waiting writers must not hang
             for append in appends:
                 _settle(append, error)
 
@@ -118,13 +111,3 @@ def _settle(append: _Append, failure: Exception | None) -> None:
         append.written.set_result(None)
     else:
         append.written.set_exception(failure)
-
-
-def log_key(race_id: str) -> str:
-    """Return the key of the stream with a race's entries."""
-    return f"race:{{{race_id}}}:log"
-
-
-def head_key(race_id: str) -> str:
-    """Return the key of a race's header, host, and last number and digest."""
-    return f"race:{{{race_id}}}:head"

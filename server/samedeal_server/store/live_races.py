@@ -13,8 +13,8 @@ from samedeal.wire.documents import Listed
 from samedeal_server.net.limits import Limit, too_many
 from samedeal_server.store import stored_replays
 from samedeal_server.store.bans import ending
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.connection import Store, Word, texts
-from samedeal_server.store.group_commits import head_key
 from samedeal_server.store.guest_tokens import Guest
 
 DUE, INDEX, SUMMARIES, BEHIND = "races:due", "races:index", "races:summaries", "races:behind"
@@ -73,7 +73,7 @@ class LiveRaces:
     async def release(self, header: Header, owners: Iterable[str]) -> None:
         """Forget who opened a race, its owners and its open deal, because another race replaces it."""
         race_id = header.race
-        await self._store.retry("HDEL", head_key(race_id), "host")
+        await self._store.retry("HDEL", RaceLog.key(race_id, "head"), "host")
         await self._store.retry_all(*(("ZREM", _owner_key(owner), race_id) for owner in owners))
         await self.remove_from_deal(header)
 

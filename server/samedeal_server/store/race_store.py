@@ -6,10 +6,9 @@ from typing import NamedTuple, Self
 from samedeal.race.race import Race
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
-from samedeal_server.store.challenge_logs import ChallengeLogs
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock, RaceClock
 from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_log import RaceLog
 
 
 class RaceStore(NamedTuple):
@@ -20,7 +19,6 @@ class RaceStore(NamedTuple):
     live: LiveRaces
     clock: Clock
     announcements: Announcements
-    challenges: ChallengeLogs
     closed: Container[str] = ()
     """Races that administrators have closed."""
 
@@ -32,8 +30,6 @@ class RaceStore(NamedTuple):
 
     async def remove_live(self, race: Race) -> None:
         """Remove everything about a live race, once it is archived and indexed. Raises Refused("store-unavailable")."""
-        if race.header.heat:
-            await self.challenges.settle(race.id, race.digest if race.stage == "over" else None)
         await self.log.discard(race.id)
         await self.live.remove_from_deal(race.header)
         await self.live.forget(race.id)

@@ -2,13 +2,14 @@
 
 1 to 4   development versions, which stored finished races in other formats
 5        finished races are in the format of ``stored_replays``
+6        the admin log is a chained log
 """
 
 from typing import Final
 
 from samedeal_server.store.connection import Store, UnfitStoreError
 
-SCHEMA: Final = 5
+SCHEMA: Final = 6
 UNFINISHED: Final = "unfinished-restore"
 """Stored in place of the schema number until a restore is complete, so that no server starts on half of the data."""
 KEY: Final = "samedeal:schema"

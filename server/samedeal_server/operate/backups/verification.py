@@ -8,14 +8,15 @@ from typing import Final
 from msgspec import Struct, msgpack
 
 from samedeal.errors import Refused
+from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal_server.live.opening import secret_of
 from samedeal_server.net.supervised import cancelled
 from samedeal_server.store import stored_replays
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.checks import fingerprint, used_master_key
 from samedeal_server.store.connection import Store
-from samedeal_server.store.group_commits import head_key
-from samedeal_server.store.race_log import RaceLog
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.work.pool import JobFailed, Jobs
 
 MOST_PROCESSES: Final = 4
@@ -42,12 +43,14 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
         [stored_replays.race_of(key) async for keys in store.keys(stored_replays.key("*")) for key in keys]
     )
     logs = {
-        key.decode().partition("{")[2].partition("}")[0] async for keys in store.keys(head_key("*")) for key in keys
+        key.decode().partition("{")[2].partition("}")[0]
+        async for keys in store.keys(RaceLog.key("*", "head"))
+        for key in keys
     }
     live = sorted(logs.difference(replays))  # logs of finished races remain for a while
     if master_key and fingerprint(master_key) != await used_master_key(store):
         master_key = None
-    failures, log = dict[str, str](), RaceLog(store)
+    failures, log = dict[str, str](), RaceLog(GroupCommits(store))
     pending = [(race_id, True) for race_id in reversed(replays)] + [(race_id, False) for race_id in reversed(live)]
     total = len(pending)
 
@@ -95,7 +98,8 @@ async def _wrong_with_replay(jobs: Jobs, race_id: str, data: bytes | None) -> st
 async def _wrong_with_log(log: RaceLog, race_id: str, master_key: bytes | None) -> str:
     """Return what is wrong with the log of a live race, or an empty text. The rules are checked only with the key."""
     try:
-        header, head, entries = await log.header(race_id), await log.head(race_id), await log.read(race_id)
+        header, head = await log.field(race_id, "header", Header), await log.head(race_id)
+        entries = await log.read(race_id)
         if header is None:
             return "the log has no header"
         if [entry.n for entry in entries] != list(range(1, head[0] + 1)):
