@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from bench import machine, report
 from bench.busy_core import busy_core
+from bench.challenges import challenges
 from bench.fanout import fanout
 from bench.finished import finished
 from bench.instructions import instructions
@@ -27,6 +28,7 @@ EVERY_ROUND: dict[str, Part] = {"echo": echo, "moves": moves, "fanout": fanout, 
 ONCE: dict[str, Part] = {
     "instructions": instructions,
     "finished": finished,
+    "challenges": challenges,
     "memory": memory,
     "restoring": restoring,
     "busy-core": busy_core,

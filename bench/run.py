@@ -39,6 +39,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Numbers of races whose memory is measured. For all games but the first, this is only the first number."""
     live_plies: int = 50
     """Moves of each racer in these races."""
+    challenges: tuple[int, int] = (2_000, 10_000)
+    """How many challenges are open, and how many results one of them has."""
 
 
 QUICK = Plan(pace=Pace(0.6, 0.2), racers=(50,), sizes=(10, 100), idle=(100, 1000), live=(20,))
@@ -53,6 +55,7 @@ TINY = Plan(
     idle=(5, 20),
     live=(2,),
     live_plies=5,
+    challenges=(3, 5),
 )
 """Minimal numbers, to check that everything runs."""
 

@@ -107,8 +107,8 @@ async def assert_erased(parts: Process, redis: Redis) -> None:
         assert await parts.archive.players.common([ADA], now, unlisted=unlisted) == []
     assert await parts.archive.players.common([BO], now, unlisted=True) == []
     field = await Fields(parts.archive.fields).results(race_of("x", 1, daily=True).race.header.commitment)
-    assert [row.name for row in field.table] == ["Name 2"]
-    assert field.unlinked == {row.deals[0].race for row in field.table if row.deals[0]}
+    assert [row.name for row in field.table()] == ["Name 2"]
+    assert field.unlinked == {row.deals[0].race for row in field.table() if row.deals[0]}
     kept = await parts.archive.replay("of-others")
     assert kept is not None
     assert [racer.name for racer in kept.standings] == ["Name 2", "Name 3"]

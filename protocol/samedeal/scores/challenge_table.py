@@ -60,7 +60,7 @@ class ChallengeTable(Struct, frozen=True, kw_only=True):
             faults.insert(0, f"signed by {len(keys)} different keys")
         return cls(
             challenge=log.header.challenge,
-            table=field.table,
+            table=field.table(),
             outcome="refused" if faults else outcome,
             faults=tuple(faults),
             keys=keys,

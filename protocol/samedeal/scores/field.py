@@ -3,10 +3,9 @@
 A daily deal is scored in the same way.
 """
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from heapq import nsmallest
-from itertools import groupby
+from itertools import islice
 from math import lcm
 from typing import Final, Self
 
@@ -77,7 +76,7 @@ class FieldRace(Struct, frozen=True):
         return replace(self, racers=tuple(each for each in self.racers if each[0] not in players), unlisted=True)
 
 
-class DealResult(Struct, frozen=True):
+class DealResult(Struct, frozen=True, gc=False):
     """A player's result on one deal: their standing in the race that counts."""
 
     place: int
@@ -114,6 +113,22 @@ Counted = tuple[Standing, FieldRace]
 """A standing that counts for a player, and the race that it is from."""
 
 
+class _Total(Struct, gc=False):
+    """What is added up for a player."""
+
+    newest: Counted
+    deals: list[DealResult | None]
+    points: int = 0
+    """In units of which all matchpoints are multiples."""
+    solved: int = 0
+    ms: int = 0
+    place: int = 0
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        return -self.points, -self.solved, self.ms
+
+
 class Field:
     """The races of a field, added up in any order. Only the race that was dealt first counts for a player."""
 
@@ -124,13 +139,13 @@ class Field:
         self.unlinked = set[str]()
         """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]
-        self._table: tuple[FieldRow, ...] | None = ()
-        self._names: tuple[str, ...] | None = ()
-        self._by_player = dict[str, FieldRow]()
+        self._unit = 1
+        self._totals: dict[str, _Total] | None = {}
+        self._names: tuple[str, ...] = ()
 
     def add(self, race: FieldRace) -> None:
         """Add a race. In later races on a deal, a player has already seen the cards."""
-        first, self._table, self._names = self._first[race.number - 1], None, None
+        first, self._totals = self._first[race.number - 1], None
         self.codes[race.number - 1] = race.deal
         if race.unlisted:
             self.unlinked.add(race.race)
@@ -139,77 +154,81 @@ class Field:
             if (race.started_at, race.race) <= (before.started_at, before.race):
                 first[player] = standing, race
 
+    def __len__(self) -> int:
+        """Return the number of players."""
+        return len(self._ranked())
+
     @property
     def played(self) -> tuple[int, ...]:
         """How many players have played each deal."""
         return tuple(len(first) for first in self._first)
 
     @property
-    def table(self) -> tuple[FieldRow, ...]:
-        """All players, best first."""
-        if self._table is None:
-            self._table = self._ranked()
-            self._by_player = {row.player: row for row in self._table}
-        return self._table
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The names of all players in alphabetical order, at most MAX_NAMES."""
-        if self._names is None:
-            self._names = tuple(nsmallest(MAX_NAMES, (row.name for row in self.table)))
+        self._ranked()
         return self._names
+
+    def table(self, skip: int = 0, limit: int | None = None) -> tuple[FieldRow, ...]:
+        """Return the rows of all players, best first, or a page of them."""
+        end = None if limit is None else skip + limit
+        return tuple([self._row(player) for player in islice(self._ranked(), skip, end)])
 
     def of(self, player: str) -> FieldRow | None:
         """Return the row of a player, or None if the player has not played."""
-        return self._by_player.get(player) if self.table else None
+        return self._row(player) if player in self._ranked() else None
 
     def ranked(self, number: int = 1) -> list[Counted]:
         """Return what counts on a deal, best first. Ties are in the order of the deals, identically everywhere."""
-        return sorted(self._first[number - 1].values(), key=lambda counted: (*_rank(counted), *_dealt(counted)))
+        return sorted(self._first[number - 1].values(), key=_order)
 
-    def _ranked(self) -> tuple[FieldRow, ...]:
+    def _ranked(self) -> dict[str, _Total]:
+        """Return the totals of all players, best first."""
+        if self._totals is not None:
+            return self._totals
         most = [2 * (len(first) - 1) for first in self._first]
-        unit = lcm(*filter(None, most))
-        totals, results = Counter[str](), dict[str, list[DealResult | None]]()
-        newest = dict[str, Counted]()
+        self._unit, totals = lcm(*(each for each in most if each > 0)), dict[str, _Total]()
         for at, first in enumerate(self._first):
-            ranked = sorted(first.items(), key=lambda item: (*_rank(item[1]), *_dealt(item[1])))
-            places = _places([_rank(counted) for _, counted in ranked])
-            for (player, counted), place, score in zip(ranked, places, matchpoints(places), strict=True):
-                totals[player] += score * (unit // most[at]) if most[at] else 0
-                row = results.setdefault(player, [None] * len(most))
-                row[at] = _result(place, score / most[at] if most[at] else 0.0, *counted)
-                if player not in newest or _dealt(newest[player]) < _dealt(counted):
-                    newest[player] = counted
-        rows = []
-        for player, deals in results.items():
-            played, (standing, _) = [deal for deal in deals if deal], newest[player]
-            rows.append(
-                FieldRow(
-                    place=0,
-                    player=player,
-                    name=standing.name,
-                    bot=standing.bot,
-                    points=float(totals[player]) / float(unit),
-                    solved=sum(deal.outcome == "won" for deal in played),
-                    ms=sum(deal.ms for deal in played),
-                    deals=tuple(deals),
-                )
-            )
-
-        def key(row: FieldRow) -> tuple[int, ...]:
-            return -totals[row.player], -row.solved, row.ms
-
+            players = sorted(first, key=lambda player: _order(first[player]))
+            places = _places([_rank(first[player]) for player in players])
+            for player, place, score in zip(players, places, matchpoints(places), strict=True):
+                counted = standing, race = first[player]
+                if (total := totals.get(player)) is None:
+                    total = totals[player] = _Total(counted, [None] * len(most))
+                elif _dealt(total.newest) < _dealt(counted):
+                    total.newest = counted
+                total.deals[at] = _result(place, score / (most[at] or 1), standing, race)
+                total.points += score * (self._unit // (most[at] or 1))
+                total.solved += standing.outcome == "won"
+                total.ms += standing.ms
         # Sorting is stable: players who are tied stay in the order of the first deal.
-        rows.sort(key=key)
-        return tuple([replace(row, place=place) for row, place in zip(rows, _places([*map(key, rows)]), strict=True)])
+        ranked = sorted(totals.items(), key=lambda item: item[1].rank)
+        for (_, total), place in zip(ranked, _places([total.rank for _, total in ranked]), strict=True):
+            total.place = place
+        self._names = tuple(nsmallest(MAX_NAMES, (total.newest[0].name for total in totals.values())))
+        self._totals = dict(ranked)
+        return self._totals
+
+    def _row(self, player: str) -> FieldRow:
+        total = self._ranked()[player]
+        standing, _ = total.newest
+        return FieldRow(
+            place=total.place,
+            player=player,
+            name=standing.name,
+            bot=standing.bot,
+            points=float(total.points) / float(self._unit),
+            solved=total.solved,
+            ms=total.ms,
+            deals=tuple(total.deals),
+        )
 
 
 def _places(ranks: Sequence[tuple[int, ...]]) -> list[int]:
     """Return the places of ranks in ascending order. Equal ranks share a place."""
     places = list[int]()
-    for _, equals in groupby(ranks):
-        places += [len(places) + 1] * len([*equals])
+    for at, rank in enumerate(ranks):
+        places.append(places[-1] if at and rank == ranks[at - 1] else at + 1)
     return places
 
 
@@ -230,6 +249,10 @@ def _rank(counted: Counted) -> tuple[int, int, int]:
     standing, _ = counted
     won = standing.outcome == "won"
     return not won, 0 if won else -standing.home, standing.ms
+
+
+def _order(counted: Counted) -> tuple[int, int, int, int, str, int]:
+    return (*_rank(counted), *_dealt(counted))
 
 
 def _dealt(counted: Counted) -> tuple[int, str, int]:

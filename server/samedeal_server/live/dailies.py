@@ -42,7 +42,7 @@ class Dailies:
         secret = commitments.daily_secret(self._master_key, game.slug, day.date)
         commitment = commitments.daily_commitment(game.slug, day.date, secret)
         field = await self._fields.results(commitment)
-        table, after = field.table, page.skip + page.limit
+        after = page.skip + page.limit
         revealed, root = now >= reveals_at, commitments.root(secret, ())
         yours = field.of(viewer.player) if viewer else None
         return Daily(
@@ -55,9 +55,9 @@ class Dailies:
             if revealed
             else None,
             secret=secret.hex() if revealed else None,
-            results=tuple(_result(row, field.unlinked) for row in table[page.skip : after]),
-            players=len(table),
-            next=after if after < len(table) else None,
+            results=tuple(_result(row, field.unlinked) for row in field.table(page.skip, page.limit)),
+            players=len(field),
+            next=after if after < len(field) else None,
             yours=_result(yours) if yours else None,
         )
 

@@ -6,7 +6,7 @@ races. At the reveal, whatever a process that died has left behind is settled.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -74,15 +74,15 @@ class ChallengeLogs:
         """Return a challenge that this server opened, before its first entry."""
         return Challenge.opened(header, commitments.secret(self._master_key, header.challenge, header.salt))
 
-    async def create(self, header: ChallengeHeader, host: Guest, owners: Iterable[str]) -> bool:
+    async def create(self, header: ChallengeHeader, host: Guest, owners: Mapping[str, int]) -> bool:
         """Create the log of a challenge, and return whether its id was free. `owners` are as for races.
 
-        Raises Refused("too-many") if one of them has MAX_OPEN challenges.
+        Raises Refused("too-many") if one of them has MAX_OPEN challenges and also has a limit of open races.
         """
-        for owner in owners:
+        for owner, limit in owners.items():
             key = _owner_key(owner)
             await self._store.retry("ZREMRANGEBYSCORE", key, "-inf", self._clock.now())
-            if not await self._claim.run([key], [MAX_OPEN, header.until, header.challenge, 60 * 86_400]):
+            if not await self._claim.run([key], [limit and MAX_OPEN, header.until, header.challenge, 60 * 86_400]):
                 raise too_many("open_challenges", f"You have {MAX_OPEN} open challenges. Wait until one has ended.")
         challenge = self.opened(header)
         await self._store.retry("ZADD", DUE, challenge.due_at(), challenge.id)
