@@ -42,8 +42,12 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"removed:\{.*\}": at_most(2 * DAY_S),
     r"replay:\{.*\}": at_most(3 * DAY_S),
     r"replays|replays:(game|player|unlisted|deal):.*": at_most(3 * DAY_S),
-    r"daily:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
+    r"field:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
+    r"challenge:\{.*\}:(log|head)": FOREVER,  # until some time after the reveal
+    "challenges:due|challenges:listed": FOREVER,  # each challenge until its reveal
+    r"challenges:of:(address:[0-9a-f]{32}|guest:[0-9a-f]{16})": at_most(60 * DAY_S),
+    r"first:\{[0-9a-f]{64}\}": at_most(33 * DAY_S),
     r"admin:\{log\}:(log|head)": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
     "erased": FOREVER,
@@ -138,7 +142,7 @@ async def daily_race(server: LoggedServer) -> str:
         await cy.until(lambda view: view.stage == "over")
         assert isinstance(await cy.ask(m.Again), m.View)
     with Redis.from_url(server._env["REDIS_URL"]) as redis:
-        await until(lambda: redis.keys("daily:*") and redis.zscore("races:due", race_id) is None)
+        await until(lambda: redis.keys("field:*") and redis.zscore("races:due", race_id) is None)
     return race_id
 
 

@@ -267,17 +267,17 @@ E = TypeVar("E", bound=Struct)
 
 
 class LogEntry(Struct, Generic[E], frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A numbered event with its time and the digest of the log up to and including it."""
+    """An entry of a log, a race's or another one."""
 
     n: Annotated[int, Meta(ge=1, le=2**53 - 1)]
     at: Time
-    """The time on the clock of the race, or of the store for other logs. It never decreases."""
+    """The time on the log's clock, which never decreases."""
     event: E
     h: Hex32
 
 
 class Entry(LogEntry[AnyEvent], frozen=True):
-    """An entry of a race's log."""
+    """A numbered event with its time and the digest of the log up to and including it."""
 
 
 _canonical = json.Encoder(order="sorted")

@@ -119,12 +119,10 @@ class AdminLog(ChainedLogs[_Entry]):
                 self._end = self._start  # the store has lost entries, and may have others instead
             if n <= self._end.n:
                 return
-            altered = list[int]()
             async for lines in self.lines(ID, self._end.n, n):
-                altered += [number_of(line) for line in lines if not self._follow(line)]
+                if altered := [number_of(line) for line in lines if not self._follow(line)]:
+                    logger.error("entries of the admin log were altered, or have another master key: %s", altered[:9])
             self._end = replace(self._end, n=n, digest=digest)
-            if altered:
-                logger.error("entries of the admin log were altered, or have another master key: %s", altered[:9])
 
     async def page(self, query: LogPage) -> list[Logged]:
         """Return entries, newest first. Raises Refused("store-unavailable")."""
