@@ -20,7 +20,7 @@ BLOCK_S = 0.2
 READ_AT_ONCE = 500
 """How many entries are decoded before other tasks run, which takes about 5 ms."""
 LINGER_S = 600
-"""How long a discarded log is kept for other processes that still follow it."""
+"""How long the log of an archived race is kept for other processes that still follow it."""
 
 
 class ChainedLogs(Generic[L]):
@@ -111,10 +111,10 @@ class ChainedLogs(Generic[L]):
         news = ((key[start:end].decode(), lines) for key, lines in streams)
         return {id_: self._readable(lines, known_now[id_]) if id_ in known_now else [] for id_, lines in news}
 
-    async def discard(self, log_id: str) -> None:
-        """Expire a log that is no longer needed after LINGER_S."""
+    async def discard(self, log_id: str, after_s: int = LINGER_S) -> None:
+        """Expire a log that is no longer needed."""
         for key in (self.key(log_id, "log"), self.key(log_id, "head")):
-            await self._store.ask("EXPIRE", key, LINGER_S)
+            await self._store.ask("EXPIRE", key, after_s)
 
     async def delete_empty(self, log_id: str) -> bool:
         """Delete a log if it is empty, and return whether it was deleted."""

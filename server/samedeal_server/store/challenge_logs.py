@@ -191,8 +191,8 @@ class ChallengeLogs:
             await self._list(challenge)
             return
         if challenge.nonce is None:
-            await self._store.retry_all(*(("DEL", key) for key in self._keys(challenge.id)))
-            await self._store.retry("ZREM", DUE, challenge.id)
+            if await self._logs.delete_empty(challenge.id):
+                await self._store.retry("ZREM", DUE, challenge.id)
             return
         for heat in challenge.heats:
             if not await self._live.live([race_id := f"{challenge.id}-{heat}"]):
@@ -213,7 +213,7 @@ class ChallengeLogs:
                 await self._store.retry("ZADD", LISTED, challenge.header.until, challenge.id)
             return
         if (expire_s := self._archive.expire_s) is not None:
-            await self._store.retry_all(*(("EXPIRE", key, expire_s) for key in self._keys(challenge.id)))
+            await self._logs.discard(challenge.id, expire_s)
         await self._store.retry("ZREM", LISTED, challenge.id)
         await self._store.retry("ZREM", DUE, challenge.id)
 
@@ -259,9 +259,6 @@ class ChallengeLogs:
                 await self._logs.append(challenge.id, before, known.entries[max(n, 0) :])
         else:
             self._known.pop(challenge.id, None)
-
-    def _keys(self, challenge_id: str) -> tuple[str, str]:
-        return self._logs.key(challenge_id, "log"), self._logs.key(challenge_id, "head")
 
 
 def _owner_key(owner: str) -> str:

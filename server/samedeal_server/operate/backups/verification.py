@@ -42,11 +42,8 @@ async def verify_store(store: Store, master_key: bytes | None, on_progress: OnPr
     replays = sorted(
         [stored_replays.race_of(key) async for keys in store.keys(stored_replays.key("*")) for key in keys]
     )
-    logs = {
-        key.decode().partition("{")[2].partition("}")[0]
-        async for keys in store.keys(RaceLog.key("*", "head"))
-        for key in keys
-    }
+    heads = store.keys(RaceLog.key("*", "head"))
+    logs = {key.decode().partition("{")[2].partition("}")[0] async for keys in heads for key in keys}
     live = sorted(logs.difference(replays))  # logs of finished races remain for a while
     if master_key and fingerprint(master_key) != await used_master_key(store):
         master_key = None
