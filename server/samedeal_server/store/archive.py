@@ -96,7 +96,7 @@ class Archive:
 
     async def _withdraw_if_erased(self, race: Race) -> bool:
         """Withdraw a stored race if one of its players has been erased, and return whether one has."""
-        erased = await self.withdrawals.erased_among({seat.player for seat in race.seats})
+        erased = await self.withdrawals.erased_among(sorted({seat.player for seat in race.seats}))
         if erased:
             if race.stage == "over" and race.header.is_common:
                 await self.fields.add(race, without=erased)
