@@ -40,9 +40,9 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"raced:[a-z-]+:.*": at_most(2 * DAY_S),
     r"seen:\{.*\}": at_most(120),
     r"removed:\{.*\}": at_most(2 * DAY_S),
-    r"replay:\{.*\}": at_most(3 * DAY_S),
+    r"replay:\{.*\}": at_most(5 * DAY_S),  # of a daily deal from its reveal on
     r"replays|replays:(game|player|unlisted|deal):.*": at_most(3 * DAY_S),
-    r"field:\{[0-9a-f]{64}\}": at_most(3 * DAY_S),
+    r"field:\{[0-9a-f]{64}\}": at_most(5 * DAY_S),
     r"successor:\{.*\}": at_most(3 * DAY_S),
     r"challenge:\{.*\}:(log|head)": FOREVER,  # until some time after the reveal
     "challenges:due|challenges:listed": FOREVER,  # each challenge until its reveal
@@ -97,6 +97,7 @@ async def test_keys_have_their_documented_lifetimes(redis_url: str, tmp_path: Pa
         kick = json.dumps({"subject": "nobody"}).encode()
         assert request(server, "POST", "/api/v1/admin/kick", kick, Authorization=f"Bearer {ADMIN_KEY}").status == 200
         daily = await daily_race(server)
+        await begin_heat(server)
         await moderated(server, rooms[0].race.id)
         for method, target, body in (
             ("GET", "/api/v1/deals/corners%3Apar/par", None),
@@ -146,12 +147,29 @@ async def daily_race(server: LoggedServer) -> str:
     return race_id
 
 
+async def begin_heat(server: LoggedServer) -> None:
+    """Open a listed challenge, and begin to race its deal."""
+    async with racers(server, "di") as (di,):
+        token = {"Authorization": f"Bearer {di.token}"}
+        opening = json.dumps({"deals": [{"game": "corners"}], "unlisted": False}).encode()
+        challenge = request(server, "POST", "/api/v1/challenges", opening, **token).json["challenge"]
+        nonce = json.dumps({"nonce": "0" * 64}).encode()
+        assert request(server, "PUT", f"/api/v1/challenges/{challenge}/nonce", nonce, **token).status == 200
+        heat = {"challenge": challenge, "options": {"max_racers": 1, "start_delay_ms": 0}}
+        opened = request(server, "POST", "/api/v1/races", json.dumps(heat).encode(), **token)
+        await di.begin(opened.json["race"])
+
+
 def test_documented_keys_are_known() -> None:
     page = (Path(__file__).parents[2] / "docs" / "contribute" / "architecture.md").read_text()
     table = page.partition("## What the store keeps")[2].partition("\n## ")[0]
     documented = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^\| (.*?) \|", table, re.MULTILINE)))
     for name in documented:
-        example = name.replace("{R}", "{calm-otter-42}").replace("{COMMITMENT}", "{" + "0" * 64 + "}")
+        example = (
+            name.replace("{R}", "{calm-otter-42}")
+            .replace("{C}", "{calm-otter-42}")
+            .replace("{COMMITMENT}", "{" + "0" * 64 + "}")
+        )
         example = (
             example.replace("OWNER", "guest:" + "0" * 16)
             .replace("PLAYER", "0" * 16)
