@@ -83,8 +83,8 @@ async def _open(address: str, game: str, count: int) -> list[ChallengeHeader]:
                 until=now + 24 * HOUR_MS,
             )
         )
-        await logs.create(headers[-1], Guest("0" * 16, "ada"), {})
-        await logs.append(name, lambda _: Opened(nonce="0" * 64))
+        await logs.create(headers[-1], Guest("0" * 16, "ada"))
+        await logs.append(name, lambda challenge, at: Opened(nonce="0" * 64))
     await store.close()
     return headers
 

@@ -140,6 +140,7 @@ def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> Non
         "sealed": False,
         "daily": False,
         "host": None,
+        "challenge": None,
     }
     assert races[1]["sealed"] is True
     assert unlisted not in [race["race"] for race in races]

@@ -81,9 +81,11 @@ class ChallengesOfServer:
         refuses=("not-found", "not-allowed", "untimely", *STORE_REFUSALS),
         cost=5,
     )
-    async def contribute(self, challenge: str, body: Contribution, guest: Guest, base: str) -> ChallengePage:
+    async def contribute(
+        self, challenge: str, body: Contribution, guest: Guest, base: str, client: str
+    ) -> ChallengePage:
         """Contribute to the deals of a challenge as its creator. Safe to repeat."""
-        await self._challenges.contribute(challenge, body.nonce, guest)
+        await self._challenges.contribute(challenge, body.nonce, guest, client)
         return await self._challenges.page(challenge, FIRST_PAGE, guest, base)
 
     @route("GET", f"{V1}/challenges/{{challenge}}", refuses=("not-found", *STORE_REFUSALS), cost=5)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
@@ -22,12 +21,12 @@ from samedeal.race.challenge import (
     HeatOpened,
     Opened,
 )
-from samedeal.race.events import MAX_DEALS, Header, Options
+from samedeal.race.events import MAX_DEALS, Header
 from samedeal.replays.challenge_log import ChallengeLog
 from samedeal.scores.field import DealResult
 from samedeal.wire.documents import ChallengePage, ListedChallenge
 from samedeal_server.live.fields import Page
-from samedeal_server.live.opening import Quotas, checked_game, race_options
+from samedeal_server.live.opening import Quotas, checked_game, checked_options, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
 from samedeal_server.store.guest_tokens import Guest
@@ -73,7 +72,7 @@ class Challenges:
         if not 1 <= len(deals) <= MAX_DEALS:
             raise Refused("bad-request", f"A challenge has 1 to {MAX_DEALS} deals.")
         chosen = tuple([_deal(deal, common) for deal in deals])
-        owners = self._quotas.take(client, guest.player)
+        self._quotas.take(client, guest.player)
         while True:
             challenge_id, salt = await self._registry.opener.new_id(unlisted=bool(common["unlisted"])), token_hex(16)
             secret, opened_at = self._registry.opener.secret(challenge_id, salt), self._clock.now()
@@ -86,59 +85,54 @@ class Challenges:
                 opened_at=opened_at,
                 until=opened_at + until_ms,
             )
-            if await self._logs.create(header, guest, owners):
+            if await self._logs.create(header, guest):
                 return header
 
-    async def contribute(self, challenge_id: str, nonce: str, guest: Guest) -> None:
+    async def contribute(self, challenge_id: str, nonce: str, guest: Guest, client: str) -> None:
         """Complete the opening of a challenge with its creator's contribution. Safe to repeat. Raises Refused."""
+        header = await self._logs.header(challenge_id)
+        if header.creator != guest.player:
+            raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
+        await self._logs.claim(header, self._quotas.owners(client, guest.player))
 
-        def opened(challenge: Challenge) -> AnyChallengeEvent | None:
-            if challenge.header.creator != guest.player:
-                raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
+        def opened(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
             return None if challenge.nonce == nonce else Opened(nonce=nonce)
 
         await self._logs.append(challenge_id, opened)
 
     async def open_heat(
-        self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest | None, client: str
+        self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest, client: str
     ) -> Room:
         """Open a heat on a deal of a challenge, hosted by the guest, with the options `chosen`. Raises Refused."""
-        challenge = await self.get(challenge_id)
+        challenge = await self._logs.get(challenge_id)
         if others := sorted(chosen.keys() - HEAT_OPTIONS):
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
             raise Refused("too-many", "This challenge takes no more races.")
-        owners = self._quotas.take(client, guest.player if guest else None)
+        owners = self._quotas.take(client, guest.player)
+        await self._logs.count_heat(challenge.header, owners)
         headers = list[Header]()
 
-        def heat_opened(challenge: Challenge) -> AnyChallengeEvent:
+        def heat_opened(challenge: Challenge, at: int) -> AnyChallengeEvent:
             if deal > len(challenge.header.deals):
                 raise Refused("not-found", f"The challenge has {len(challenge.header.deals)} deals.")
-            headers.append(_heat_header(challenge, deal, chosen, self._clock.now()))
+            headers.append(_heat_header(challenge, deal, chosen, at))
             return HeatOpened(deal=deal)
 
         await self._logs.append(challenge_id, heat_opened)
         header = headers[-1]
         try:
             await self._registry.claim(header, owners=owners)
-            room = await self._registry.open(header, guest)
         except Refused:
             await self._logs.settle(header.race, None)
             raise
-        if room is None:
+        if (room := await self._registry.open(header, guest)) is None:
             raise Refused("store-unavailable")
         return room
 
-    async def get(self, challenge_id: str) -> Challenge:
-        """Return a challenge whose opening is complete. Raises Refused("not-found")."""
-        challenge = await self._logs.get(challenge_id)
-        if challenge.nonce is None:
-            raise Refused("not-found", "This challenge was not found.")
-        return challenge
-
     async def page(self, challenge_id: str, page: Page, viewer: Guest | None, base: str) -> ChallengePage:
         """Return what a viewer may see of a challenge, with a page of the results. Raises Refused("not-found")."""
-        challenge = await self.get(challenge_id)
+        challenge = await self._logs.get(challenge_id)
         header, registry = challenge.header, self._registry
         field = await registry.fields.results(header.commitment, len(header.deals))
         row = field.of(viewer.player) if viewer else None
@@ -146,7 +140,7 @@ class Challenges:
         yours = [_own(result, race) for result, race in zip(row.deals if row else counts, counts, strict=True)]
         is_visible = challenge.revealed or header.shows_results or all(yours)
         host, after = await self._logs.host(challenge_id), page.skip + page.limit
-        heats = [f"{challenge_id}-{heat}" for heat in sorted(challenge.heats)[-SHOWN:]]
+        heats = await registry.live.summaries([f"{challenge_id}-{heat}" for heat in sorted(challenge.heats)[-SHOWN:]])
         return ChallengePage(
             challenge=challenge_id,
             link=f"{base}/c/{challenge_id}",
@@ -158,7 +152,7 @@ class Challenges:
             names=field.names,
             players=len(field),
             played=field.played,
-            heats=[heat for heat in await registry.live.summaries(heats) if heat],
+            heats=[heat for heat in heats if heat and heat.stage == "open" and heat.max_racers > 1],
             counts=counts,
             yours=yours if is_visible else [result and replace(result, place=0, points=0.0) for result in yours],
             results=field.table(page.skip, page.limit) if is_visible else None,
@@ -182,7 +176,7 @@ class Challenges:
 
     async def log(self, challenge_id: str) -> bytes:
         """Return the log of a challenge as JSON. Raises Refused("replay-sealed") before the reveal."""
-        challenge = await self.get(challenge_id)
+        challenge = await self._logs.get(challenge_id)
         if not challenge.revealed:
             raise Refused("replay-sealed", "The log is available when the deals of the challenge are public.")
         entries = await self._logs.entries(challenge_id)
@@ -193,7 +187,7 @@ class Challenges:
         """Return the codes of the deals of a revealed challenge; of those that nobody has played as far as found."""
         codes = list[str | None]()
         for number, (deal, code) in enumerate(zip(challenge.header.deals, known, strict=True), start=1):
-            if code is None and deal.game in GAMES:
+            if code is None and deal.game in GAMES and (number == 1 or codes[-1]):
                 root = challenge.root(number)
                 code = await self._registry.deal_finder.code(GAMES[deal.game], root, deal.options.filter, deal.variant)
             codes.append(code)
@@ -211,14 +205,11 @@ def _deal(deal: NewDeal, common: Mapping[str, Any]) -> ChallengeDeal:
     return ChallengeDeal(game=game.slug, rules=game.rules, variant=variant, options=checked)
 
 
-def _heat_header(challenge: Challenge, number: int, chosen: Mapping[str, Any], now: int) -> Header:
-    """Return the header of the next heat. Raises Refused("bad-request")."""
+def _heat_header(challenge: Challenge, number: int, chosen: Mapping[str, Any], at: int) -> Header:
+    """Return the header of the next heat, whose entry has the time `at`. Raises Refused("bad-request")."""
     race_id, heat = challenge.heat(number)
     deal, options = challenge.header.deals[number - 1], to_builtins(challenge.header.deals[number - 1].options)
-    try:
-        checked = msgspec.convert(options | chosen, Options)
-    except msgspec.ValidationError as error:
-        raise Refused("bad-request", f"{error}.") from error
+    checked = checked_options(options | chosen)
     return Header(
         race=race_id,
         game=deal.game,
@@ -226,7 +217,7 @@ def _heat_header(challenge: Challenge, number: int, chosen: Mapping[str, Any], n
         variant=deal.variant,
         commitment=challenge.header.commitment,
         salt=challenge.header.salt,
-        opened_at=max(now, challenge.at),
+        opened_at=at,
         options=checked,
         heat=heat,
     )

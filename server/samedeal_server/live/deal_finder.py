@@ -87,7 +87,7 @@ class DealFinder:
     async def _common_number(self, game: type[Game], root: str, name: str, variant: Variant) -> int:
         if not has_filter(game, name):
             return 0
-        with self.jobs.turns.place("", always=True) as place:
+        with self.jobs.turns.place(root, always=True) as place:
             return await self._search(place, game.slug, root, variant, name)
 
     async def _search(

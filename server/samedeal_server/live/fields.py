@@ -72,5 +72,6 @@ class Fields:
                         field.races.add(race_id)
                         if race:
                             field.add(race)
+                    await asyncio.to_thread(len, field)  # ranking thousands of players takes long
                 field.checked_at_s = now_s()
         return field

@@ -73,11 +73,8 @@ def race_options(
 ) -> tuple[dict[str, str | bool], Options]:
     """Return the variant and the options that a client requests for a race. Raises Refused("bad-request")."""
     values = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if seed is None else "any"}
-    values |= {name: _integer(value) for name, value in options.items()}
-    try:
-        checked = msgspec.convert({"options": values}, _Checked).options
-    except msgspec.ValidationError as error:
-        raise Refused("bad-request", f"{error}.") from error
+    values |= options
+    checked = checked_options(values)
     if checked.filter in GRADES and not has_grades(game):
         raise Refused("bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
     if seed is not None and checked.filter != "any":
@@ -87,6 +84,15 @@ def race_options(
     if daily:
         _check_daily(seed, variant, options)
     return chosen_variant(game, variant), _without_defaults(checked)
+
+
+def checked_options(values: Mapping[str, Any]) -> Options:
+    """Return options as a client requests them. Raises Refused("bad-request")."""
+    try:
+        converted = {name: _integer(value) for name, value in values.items()}
+        return msgspec.convert({"options": converted}, _Checked).options
+    except msgspec.ValidationError as error:
+        raise Refused("bad-request", f"{error}.") from error
 
 
 def check_visible(seed: str) -> None:
@@ -251,6 +257,10 @@ class Quotas:
         The result maps names to limits, as for ``Registry.create``. Raises Refused("too-many").
         """
         self._rate_limits.races.take(client)
+        return self.owners(client, player)
+
+    def owners(self, client: str, player: str | None) -> Mapping[str, int]:
+        """Return whose open races a new one counts towards, with the limit of each."""
         owners = {self._opener.address_owner(client): self._settings.open_races_per_address}
         if player is not None:
             owners[f"guest:{player}"] = self._settings.open_races_per_guest

@@ -145,6 +145,7 @@ class Schedule:
                 is_behind_saved = behind_ms == (self._saved[2] if self._saved else 0)
                 behind_ms_or_none = None if is_behind_saved else behind_ms
                 await self._store.live.update(race, due_at, behind_ms_or_none, host, is_replaced=self._is_replaced())
+                await self._store.archive.fields.add_dealt(race)
             self._saved = state
 
     def forget_saved(self) -> None:

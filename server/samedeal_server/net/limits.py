@@ -50,6 +50,7 @@ Threshold = Literal[
     "fragments_per_message",
     "guests_per_minute",
     "header_bytes",
+    "heats",
     "http_connections_per_address",
     "message_bytes",
     "open_challenges",

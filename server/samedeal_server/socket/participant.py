@@ -86,8 +86,10 @@ class Participant:
             return
         is_expected = self.leaving or self.room.is_replaced or not entries
         if self.seat is not None and race.seats[self.seat - 1].left and not is_expected:
-            # Another process released it, assuming that this one had died.
-            self._outbox.close(CloseCode.TRY_AGAIN_LATER, "the seat was released; join again")
+            # Another process released it, assuming that this one had died. In a heat, the player may have taken a seat
+            # in another one, and must not return by itself.
+            again = CloseCode.TRY_AGAIN_LATER, "the seat was released; join again"
+            self._outbox.close(*(REPLACED if race.header.heat else again))
             return
         if update := update_after(race, entries, self.seat):
             self._outbox.update(update)

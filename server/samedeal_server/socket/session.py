@@ -21,6 +21,7 @@ from samedeal.wire.requests import join_events
 from samedeal_server.addresses import network
 from samedeal_server.live.broadcast import Update
 from samedeal_server.live.commands import Outcome
+from samedeal_server.live.heats import join_alone
 from samedeal_server.live.hosting import submit_as_host, submit_join, unseat
 from samedeal_server.live.lobby_changes import Change, check_not_replaced
 from samedeal_server.live.registry import Registry
@@ -261,7 +262,8 @@ class Session:
         with room.pinned():
             await check_not_replaced(room, registry)
             await self._login.keep()
-            race = await submit_join(room, guest, partial(self._join_events, request, guest), registry.live)
+            join = partial(submit_join, room, guest, partial(self._join_events, request, guest), registry.live)
+            race = await join_alone(room, guest.player, registry, join)
             await bring_bots(room, registry)
             if (seat := race.seat_of(guest.player)) is None:
                 raise Refused("not-seated")

@@ -92,7 +92,8 @@ class Archive:
             for summary in found.values():
                 if isinstance(summary, Summary) and summary.header.is_sealed_heat:
                     players = [player for player, standing in summary.racers if standing.attempts]
-                    await self._add_to_lists(summary.header, summary.deal, summary.ended_at, players)
+                    listed_at = max(summary.ended_at, summary.header.reveals_at)  # or it may have expired there
+                    await self._add_to_lists(summary.header, summary.deal, listed_at, players)
 
     async def _withdraw_if_erased(self, race: Race) -> bool:
         """Withdraw a stored race if one of its players has been erased, and return whether one has."""

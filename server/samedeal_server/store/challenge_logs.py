@@ -29,9 +29,9 @@ from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.chained_logs import ChainedLogs
 from samedeal_server.store.connection import texts
+from samedeal_server.store.field_results import first_key
 from samedeal_server.store.group_commits import Behind
 from samedeal_server.store.guest_tokens import Guest
-from samedeal_server.store.live_races import first_key
 from samedeal_server.store.race_store import RaceStore
 
 logger = logging.getLogger(__name__)
@@ -39,13 +39,24 @@ logger = logging.getLogger(__name__)
 DUE: Final = "challenges:due"
 LISTED: Final = "challenges:listed"
 MAX_OPEN: Final = 20
-"""How many challenges an address or a guest can have open at a time."""
+"""How many challenges a guest can have open at a time."""
+MAX_OPEN_PER_ADDRESS: Final = 5 * MAX_OPEN
+KEPT_MS: Final = 60 * 86_400_000
+"""How long challenges are found by who opened them after their deadline (ms)."""
+NOT_FOUND: Final = "This challenge was not found."
+MAX_HEATS: Final = 200
+MAX_HEATS_PER_ADDRESS: Final = 20 * MAX_HEATS
+"""How many heats a guest or an address can open in a challenge."""
 MAX_CACHED: Final = 256
 """Maximum number of challenges in memory."""
 LONG: Final = 1_000
 """The number of entries from which a log is folded in a thread."""
 RETRY_MS: Final = 10_000
-"""How soon a challenge is looked at again whose heats have not all ended."""
+"""How soon a challenge is looked at again that cannot end yet."""
+LATE_MS: Final = 86_400_000
+"""How long after the reveal is due a heat that cannot be read, and so cannot end, delays it."""
+SEAT_MS: Final = 3_600_000
+"""How long after the reveal is due the seats of players are remembered."""
 
 
 class _Logs(ChainedLogs[ChallengeEntry]):
@@ -64,33 +75,58 @@ class ChallengeLogs:
     """The challenges of a server. All methods raise Refused("store-unavailable")."""
 
     def __init__(self, races: RaceStore, master_key: bytes) -> None:
-        self._races = races
+        self._races, self._hidden = races, races.archive.fields.hidden
         self._logs, self._store = _Logs(races.log.commits), races.log.commits.store
         self._archive, self._live, self._clock, self._master_key = races.archive, races.live, races.clock, master_key
         self._known = dict[str, _Known]()  # least recently used first
-        self._claim = self._store.script("claim.lua")
 
     def opened(self, header: ChallengeHeader) -> Challenge:
         """Return a challenge that this server opened, before its first entry."""
         return Challenge.opened(header, commitments.secret(self._master_key, header.challenge, header.salt))
 
-    async def create(self, header: ChallengeHeader, host: Guest, owners: Mapping[str, int]) -> bool:
-        """Create the log of a challenge, and return whether its id was free. `owners` are as for races.
-
-        Raises Refused("too-many") if one of them has MAX_OPEN challenges and also has a limit of open races.
-        """
-        for owner, limit in owners.items():
-            key = _owner_key(owner)
-            await self._store.retry("ZREMRANGEBYSCORE", key, "-inf", self._clock.now())
-            if not await self._claim.run([key], [limit and MAX_OPEN, header.until, header.challenge, 60 * 86_400]):
-                raise too_many("open_challenges", f"You have {MAX_OPEN} open challenges. Wait until one has ended.")
+    async def create(self, header: ChallengeHeader, host: Guest) -> bool:
+        """Create the log of a challenge, which is deleted if it stays empty, and return whether its id was free."""
         challenge = self.opened(header)
-        await self._store.retry("ZADD", DUE, challenge.due_at(), challenge.id)
+        await self._store.retry("ZADD", DUE, "NX", challenge.due_at(), challenge.id)
         return await self._logs.create(header.challenge, header, challenge.digest, host=host)
 
+    async def claim(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
+        """Count an open challenge for its owners, who are as for races. Safe to repeat.
+
+        Raises Refused("too-many") if one of them has too many, unless the limit of open races is lifted as well.
+        """
+        for owner, limit in owners.items():
+            key, most = f"challenges:of:{owner}", MAX_OPEN if owner.startswith("guest:") else MAX_OPEN_PER_ADDRESS
+            now = self._clock.now()
+            await self._store.retry("ZREMRANGEBYSCORE", key, "-inf", now - KEPT_MS)
+            is_full = limit and int(await self._store.ask("ZCOUNT", key, now, "+inf")) >= most
+            if is_full and await self._store.ask("ZSCORE", key, header.challenge) is None:
+                raise too_many("open_challenges", f"You have {most} open challenges. Wait until one has ended.")
+        keys = [f"challenges:of:{owner}" for owner in owners]
+        await self._store.retry_all(*(("ZADD", key, header.until, header.challenge) for key in keys))
+        await self._store.retry_all(*(("EXPIRE", key, 2 * KEPT_MS // 1_000) for key in keys))
+
+    async def header(self, challenge_id: str) -> ChallengeHeader:
+        """Return the header of a challenge, even while it is being opened. Raises Refused("not-found")."""
+        return (await self._read(challenge_id)).challenge.header
+
+    async def count_heat(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
+        """Count a heat that is about to be opened for its owners, who are as for races.
+
+        Raises Refused("too-many"): nobody can fill the log of a challenge alone.
+        """
+        for owner, limit in owners.items():
+            most = MAX_HEATS if owner.startswith("guest:") else MAX_HEATS_PER_ADDRESS
+            opened = await self._store.ask("HINCRBY", first_key(header.commitment), owner, 1)
+            if limit and int(opened) > most:
+                raise too_many("heats", f"You have opened {most} races in this challenge, its limit.")
+
     async def get(self, challenge_id: str) -> Challenge:
-        """Return a challenge as it is now. Raises Refused("not-found")."""
-        return (await self._read(challenge_id)).challenge
+        """Return a challenge whose opening is complete, as it is now. Raises Refused("not-found")."""
+        challenge = (await self._read(challenge_id)).challenge
+        if challenge.nonce is None:
+            raise Refused("not-found", NOT_FOUND)
+        return challenge
 
     async def entries(self, challenge_id: str) -> tuple[ChallengeEntry, ...]:
         """Return the log of a challenge. Raises Refused("not-found")."""
@@ -98,10 +134,14 @@ class ChallengeLogs:
 
     async def host(self, challenge_id: str) -> Guest | None:
         """Return the guest who opened a challenge, or None if that guest was erased."""
-        return await self._logs.field(challenge_id, "host", Guest)
+        host = await self._logs.field(challenge_id, "host", Guest)
+        return None if host and await self._archive.withdrawals.erased_among([host.player]) else host
 
-    async def append(self, challenge_id: str, proposal: Callable[[Challenge], AnyChallengeEvent | None]) -> Challenge:
-        """Return a challenge after the event that is proposed given its current state, once the log has it.
+    async def append(
+        self, challenge_id: str, proposal: Callable[[Challenge, int], AnyChallengeEvent | None], not_before: int = 0
+    ) -> Challenge:
+        """Return a challenge after the event that is proposed given its current state and the time of the entry, which
+        is `not_before` some time, once the log has it.
 
         The proposal is called again if another process was faster. It returns None if nothing is to be logged, and may
         raise Refused. Raises Refused("not-found").
@@ -110,22 +150,22 @@ class ChallengeLogs:
             known = await self._read(challenge_id)
             async with known.lock:
                 challenge = known.challenge
-                if (event := proposal(challenge)) is None:
+                at = max(self._clock.now(), challenge.at, not_before)
+                if (event := proposal(challenge, at)) is None:
                     return challenge
-                after, entry = challenge.extended(max(self._clock.now(), challenge.at), event)
+                after, entry = challenge.extended(at, event)
                 try:
                     await self._logs.append(challenge_id, challenge.digest, [entry])
                 except Behind:
                     await self._resync(known)
                     continue
-                if known.challenge is challenge:
-                    known.challenge = after
-                    known.entries.append(entry)
+                known.challenge = after
+                known.entries.append(entry)
                 if (challenge.nonce, challenge.revealed) != (after.nonce, after.revealed):
                     await self._list(after)
                 return after
 
-    async def settle(self, race_id: str, digest: str | None) -> None:
+    async def settle(self, race_id: str, digest: str | None, ended_at: int = 0) -> None:
         """Log the end of a heat: the last digest of its log, or None if it was cancelled. Safe to repeat.
 
         Does nothing for a race that is no open heat.
@@ -133,13 +173,13 @@ class ChallengeLogs:
         challenge_id, _, number = race_id.rpartition("-")
         heat = int(number) if number.isdecimal() else 0
 
-        def end(challenge: Challenge) -> AnyChallengeEvent | None:
+        def end(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
             if heat not in challenge.heats:
                 return None
             return Cancelled(heat=heat) if digest is None else Finished(heat=heat, digest=digest)
 
         try:
-            await self.append(challenge_id, end)
+            await self.append(challenge_id, end, ended_at)
         except Refused as refused:
             if refused.code != "not-found":
                 raise
@@ -147,7 +187,7 @@ class ChallengeLogs:
     async def remove_live(self, race: Race) -> None:
         """Log the end of a race that is archived, if it is a heat, and remove everything about it as a live race."""
         if race.header.heat:
-            await self.settle(race.id, race.digest if race.stage == "over" else None)
+            await self.settle(race.id, race.digest if race.stage == "over" else None, race.at)
         await self._races.remove_live(race)
 
     async def settle_left(self, race_id: str) -> None:
@@ -158,12 +198,24 @@ class ChallengeLogs:
     async def listed(self, limit: int) -> list[tuple[ChallengeHeader, Guest | None]]:
         """Return the listed challenges that are open, the one that ends first at the start, with their hosts."""
         found = list[tuple[ChallengeHeader, Guest | None]]()
-        for challenge_id in texts(
-            await self._store.ask("ZRANGEBYSCORE", LISTED, self._clock.now(), "+inf", "LIMIT", 0, limit)
-        ):
+        words = LISTED, self._clock.now(), "+inf", "LIMIT", 0, limit
+        for challenge_id in texts(await self._store.ask("ZRANGEBYSCORE", *words)):
+            if challenge_id in self._hidden:
+                continue
             if header := await self._logs.field(challenge_id, "header", ChallengeHeader):
                 found.append((header, await self.host(challenge_id)))
         return found
+
+    async def seat(self, race: Race, player: str) -> str | None:
+        """Return the heat on the deal of a heat in which a player has taken a seat last."""
+        found: bytes | None = await self._store.ask("GET", _seat_key(race, player))
+        return found.decode() if found else None
+
+    async def take_seat(self, race: Race, player: str) -> str | None:
+        """Make a heat that of ``seat``, and return the one before."""
+        words = _seat_key(race, player), race.id, "PXAT", race.header.reveals_at + SEAT_MS, "GET"
+        found: bytes | None = await self._store.ask("SET", *words)
+        return found.decode() if found else None
 
     async def first_races(self, challenge: Challenge, player: str) -> list[str | None]:
         """Return for each deal the first heat in which a player was dealt cards, as far as there is one."""
@@ -173,17 +225,19 @@ class ChallengeLogs:
 
     async def sweep(self) -> None:
         """Delete openings that have expired, and reveal the challenges that are over."""
-        for challenge_id in texts(
-            await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", self._clock.now(), "LIMIT", 0, 10)
-        ):
+        now = self._clock.now()
+        for challenge_id in texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, 10)):
             try:
-                await self._end(await self.get(challenge_id))
-            except Refused as refused:
-                if refused.code == "store-unavailable":
+                await self._end((await self._read(challenge_id)).challenge)
+            except Exception as error:  # it must not block others
+                code = error.code if isinstance(error, Refused) else "internal"
+                if code == "store-unavailable":
                     raise
-                if refused.code != "not-found":
-                    logger.error("the challenge is due: %s", refused.text, extra=about(race=challenge_id))
-                await self._store.retry("ZREM", DUE, challenge_id)
+                if code == "not-found":
+                    await self._store.retry("ZREM", DUE, challenge_id)
+                else:
+                    logger.error("the challenge cannot end yet: %s", error, extra=about(race=challenge_id))
+                    await self._store.retry("ZADD", DUE, now + RETRY_MS, challenge_id)
 
     async def _end(self, challenge: Challenge) -> None:
         """Do what is due in a challenge."""
@@ -194,16 +248,17 @@ class ChallengeLogs:
             if await self._logs.delete_empty(challenge.id):
                 await self._store.retry("ZREM", DUE, challenge.id)
             return
+        is_late = self._clock.now() > challenge.header.reveals_at + LATE_MS
         for heat in challenge.heats:
-            if not await self._live.live([race_id := f"{challenge.id}-{heat}"]):
-                await self.settle_left(race_id)
+            if is_late or not await self._live.live([f"{challenge.id}-{heat}"]):
+                await self.settle_left(f"{challenge.id}-{heat}")
         if (challenge := await self.get(challenge.id)).heats:
             await self._store.retry("ZADD", DUE, self._clock.now() + RETRY_MS, challenge.id)
             return
         finished = [entry.event.heat for entry in await self.entries(challenge.id) if isinstance(entry.event, Finished)]
         await self._archive.add_revealed([f"{challenge.id}-{heat}" for heat in finished])
         revealed = Revealed(secret=challenge.secret.hex())
-        await self.append(challenge.id, lambda now: None if now.revealed else revealed)
+        await self.append(challenge.id, lambda challenge, at: None if challenge.revealed else revealed)
 
     async def _list(self, challenge: Challenge) -> None:
         """Update the lists with a challenge that was opened or revealed."""
@@ -222,7 +277,7 @@ class ChallengeLogs:
         known = self._known.pop(challenge_id, None)
         if known is None:
             if (header := await self._logs.field(challenge_id, "header", ChallengeHeader)) is None:
-                raise Refused("not-found", "This challenge was not found.")
+                raise Refused("not-found", NOT_FOUND)
             known = _Known(self.opened(header), [], asyncio.Lock())
         self._known[challenge_id] = known
         if len(self._known) > MAX_CACHED:
@@ -251,7 +306,7 @@ class ChallengeLogs:
         if n > challenge.n:
             return
         before = known.entries[n - 1].h if n > 0 else first.digest
-        if n < challenge.n and (digest == before or n < 0):
+        if n < challenge.n and (digest == before or n < 0) and challenge.n:
             logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=challenge.id))
             if n < 0:
                 await self._logs.create(challenge.id, challenge.header, first.digest)
@@ -261,5 +316,6 @@ class ChallengeLogs:
             self._known.pop(challenge.id, None)
 
 
-def _owner_key(owner: str) -> str:
-    return f"challenges:of:{owner}"
+def _seat_key(race: Race, player: str) -> str:
+    deal = race.header.heat.deal if race.header.heat else 0
+    return f"seat:{{{race.header.commitment}}}:{deal}:{player}"

@@ -32,7 +32,19 @@ class FieldResults:
         key, result = _key(race.header.commitment), FieldRace.of(race).without(without)
         if not result.racers:
             return
+        await self.add_dealt(race)
         await self._store.retry("HSET", key, race.id, stored_replays.encode_record(result))
+        await self._expire(key, race)
+
+    async def add_dealt(self, race: Race) -> None:
+        """Record who was dealt cards in a heat: it counts for those who had not been dealt the same deal before."""
+        if race.header.heat and race.started_at is not None:
+            key, number = first_key(race.header.commitment), race.header.heat.deal
+            players = [seat.player for seat in race.roster if seat.run]
+            await self._store.retry_all(*(("HSETNX", key, f"{number}:{player}", race.id) for player in players))
+            await self._expire(key, race)
+
+    async def _expire(self, key: str, race: Race) -> None:
         if self._expire_s is not None:
             sealed_s = max(0, race.header.reveals_at - race.at) // 1000
             await self._store.retry("EXPIRE", key, self._expire_s + sealed_s)
@@ -64,6 +76,11 @@ class FieldResults:
                 except Refused as refused:
                     yield race_id, None
                     logger.error("the result of a race cannot be read: %s", refused.text, extra=about(race=race_id))
+
+
+def first_key(commitment: str) -> str:
+    """Return the key of the first heat in which each player was dealt each deal of a challenge."""
+    return f"first:{{{commitment}}}"
 
 
 def _key(commitment: str) -> str:

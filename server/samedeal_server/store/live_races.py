@@ -157,11 +157,6 @@ class LiveRaces:
             ("ZADD", DUE, due_at, race.id),
             ("HSET", SUMMARIES, race.id, json.encode(summary)),
         ]
-        if race.header.heat and race.started_at is not None:
-            key = first_key(race.header.commitment)
-            players = [seat.player for seat in race.roster if seat.run]
-            commands += [("HSETNX", key, f"{race.header.heat.deal}:{player}", race.id) for player in players]
-            commands.append(("EXPIREAT", key, race.header.reveals_at // 1_000 + LIFETIME_S))
         if behind_ms is not None:
             commands.append(("HSET", BEHIND, race.id, behind_ms))
         if not race.options.unlisted:
@@ -261,11 +256,6 @@ def _decoded(text: bytes | None) -> Listed | None:
         return None if text is None else json.decode(text, type=Listed)
     except (DecodeError, UnicodeError):
         return None
-
-
-def first_key(commitment: str) -> str:
-    """Return the key of the first heat in which each player was dealt each deal of a challenge."""
-    return f"first:{{{commitment}}}"
 
 
 def _owner_key(owner: str) -> str:
