@@ -136,10 +136,10 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
         """Return the challenge before its first entry. Raises Refused if the header is not valid for this secret."""
         if commitment(header.challenge, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment of the challenge.")
-        if not SHORTEST_MS <= header.until - header.opened_at <= LONGEST_MS:
-            raise Refused("bad-replay", "The deadline of a challenge is an hour to 30 days after its opening.")
-        if len({(deal.options.unlisted, deal.options.spectators) for deal in header.deals}) > 1:
-            raise Refused("bad-replay", "The deals of a challenge differ in who sees them.")
+        seen_by = {(deal.options.unlisted, deal.options.spectators) for deal in header.deals}
+        if not SHORTEST_MS <= header.until - header.opened_at <= LONGEST_MS or len(seen_by) > 1:
+            text = "A challenge lasts an hour to 30 days, and the same people see all of its deals."
+            raise Refused("bad-replay", text)
         return cls(secret, first_digest(secret, header_bytes(header)), 0, header.opened_at, header)
 
     @property

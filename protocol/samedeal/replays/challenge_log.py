@@ -43,9 +43,15 @@ class ChallengeLog(Record, frozen=True, kw_only=True):
         """
         if not self.entries or not isinstance(last := self.entries[-1].event, Revealed):
             raise Refused("bad-replay", "The log of the challenge does not end with the secret.")
-        challenge = Challenge.opened(self.header, bytes.fromhex(last.secret)).after_all(self.entries)
-        if challenge.digest != self.digest:
+        if self.entries[-1].h != self.digest:
             raise Refused("bad-replay", "The last digest of the challenge does not match its log.")
+        challenge = Challenge.opened(self.header, bytes.fromhex(last.secret))
+        for number, entry in enumerate(self.entries, start=1):
+            try:
+                challenge = challenge.after(entry)
+            except Refused as refused:
+                text = f"Entry {number} does not match the log of the challenge."
+                raise Refused("bad-replay", text) from refused
         if not holds(self.signature, _signed_name(challenge.id), self.digest):
             raise Refused("bad-replay", f"The signature of the challenge is not valid for {self.signature.key}.")
         if keys and self.signature.key not in keys:

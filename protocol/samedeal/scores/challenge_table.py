@@ -72,10 +72,11 @@ def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[st
     given.
     """
     ends = {entry.event.heat: entry.event for entry in log.entries if isinstance(entry.event, Finished | Cancelled)}
-    nonce = next((entry.event.nonce for entry in log.entries if isinstance(entry.event, Opened)), "")
-    digest = ""
+    nonce, digest = "", ""
     for entry in log.entries:
-        if isinstance(heat := entry.event, HeatOpened):
+        if isinstance(entry.event, Opened):
+            nonce = entry.event.nonce
+        elif isinstance(heat := entry.event, HeatOpened):
             race = f"{log.header.challenge}-{entry.n}"
             replay, end = given.pop(race, None), ends[entry.n]
             if isinstance(end, Cancelled):

@@ -57,9 +57,9 @@ class FieldRace(Struct, frozen=True):
                 players[entry.event.seat] = entry.event.player  # a later player can get an abandoned seat
             elif isinstance(entry.event, Dealt):
                 started_at = entry.at
-        racers = [standing for standing in log.standings if standing.outcome not in WITHOUT_CARDS]
-        if missing := [standing.seat for standing in racers if standing.seat not in players]:
+        if missing := [standing.seat for standing in log.standings if standing.seat not in players]:
             raise Refused("bad-replay", f"Nobody took seat {missing[0]}, which the standings name.")
+        racers = [standing for standing in log.standings if standing.outcome not in WITHOUT_CARDS]
         return cls(
             race=log.header.race,
             unlisted=log.header.options.unlisted,
@@ -186,8 +186,8 @@ class Field:
         """Return the totals of all players, best first."""
         if self._totals is not None:
             return self._totals
-        most = [2 * (len(first) - 1) for first in self._first]
-        self._unit, totals = lcm(*(each for each in most if each > 0)), dict[str, _Total]()
+        most = [max(1, 2 * (len(first) - 1)) for first in self._first]
+        self._unit, totals = lcm(*most), dict[str, _Total]()
         for at, first in enumerate(self._first):
             players = sorted(first, key=lambda player: _order(first[player]))
             places = _places([_rank(first[player]) for player in players])
@@ -197,8 +197,8 @@ class Field:
                     total = totals[player] = _Total(counted, [None] * len(most))
                 elif _dealt(total.newest) < _dealt(counted):
                     total.newest = counted
-                total.deals[at] = _result(place, score / (most[at] or 1), standing, race)
-                total.points += score * (self._unit // (most[at] or 1))
+                total.deals[at] = _result(place, score / most[at], standing, race)
+                total.points += score * (self._unit // most[at])
                 total.solved += standing.outcome == "won"
                 total.ms += standing.ms
         # Sorting is stable: players who are tied stay in the order of the first deal.
