@@ -2,13 +2,13 @@
 
 import { FormatError, canonical, decodeUtf8, parseJson, utf8Length } from "./encoding.mjs";
 
-const FORMATS = ["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3"];
+const FORMATS = ["samedeal.replay/1", "samedeal.replay/2", "samedeal.replay/3", "samedeal.replay/4"];
 const FILTERS_2 = ["certified/1", "easy/1", "medium/1", "hard/1", "brutal/1"]; // those of the second format
 export const MAX_LINE = 65_536;
-const MAX_BYTES = 64 * 2 ** 20;
+const MIB = 2 ** 20;
 const MAX_ENTRIES = 2 ** 19;
 
-function expect(holds, what) {
+export function expect(holds, what) {
   if (!holds) throw new FormatError(what);
 }
 
@@ -56,6 +56,9 @@ const OPTIONS = {
   end_when_stuck: isTrue,
 };
 
+const options = (value) => hasFields(value, OPTIONS, "options");
+const deal = integer(1, 24);
+const HEAT = { challenge: raceId, deal, nonce: hex32, until: time, reveals_at: time, h: hex32 };
 const HEAD_START = { player: characters(64), ms: integer(1, 600_000) };
 
 const HEADER = {
@@ -68,14 +71,16 @@ const HEADER = {
   commitment: hex32,
   salt: optional(matches(/^[0-9a-f]{32}$/)),
   opened_at: time,
-  options: (value) => hasFields(value, OPTIONS, "options"),
+  options,
   follows: optional(raceId),
   ghosts: optional((value) => Array.isArray(value) && integer(1, 8)(value.length) && value.every(raceId)),
   head_start: optional((value) => hasFields(value, HEAD_START, "head_start")),
+  heat: optional((value) => hasFields(value, HEAT, "heat")),
 };
 
 /** The format that a header needs: the newest one of which it has any field or value. */
 const formatFor = ({ options, ...header }) => {
+  if ("heat" in header) return FORMATS[3];
   if ("head_start" in header || "end_when_stuck" in options) return FORMATS[2];
   const isNew = ["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options;
   return FORMATS[Number(isNew || FILTERS_2.includes(options.filter))];
@@ -102,12 +107,28 @@ const STANDING = {
 };
 
 const HEAD = { format: oneOf(...FORMATS), header: (value) => hasFields(value, HEADER, "header") };
+const SIGNED = { digest: hex32, signature: (value) => hasFields(value, { key: hex32, value: hex64 }, "signature") };
 const FOOT = {
-  digest: hex32,
-  signature: (value) => hasFields(value, { key: hex32, value: hex64 }, "signature"),
+  ...SIGNED,
   standings: (value) => Array.isArray(value) && value.every((one, i) => hasFields(one, STANDING, `standing ${i + 1}`)),
 };
-const REPLAY = { ...HEAD, entries: (value) => Array.isArray(value) && value.every(isEntry), ...FOOT };
+const entriesOf = (events) => (value) => Array.isArray(value) && value.every((entry, i) => isEntry(entry, i, events));
+const REPLAY = { ...HEAD, entries: entriesOf(EVENTS), ...FOOT };
+
+const DEAL = { game: text, rules: text, variant: optional(isVariant), options };
+const isDeal = (value, i) => hasFields(value, DEAL, `deal ${i + 1}`);
+const CHALLENGE_HEADER = {
+  ...{ challenge: raceId, creator: characters(64), commitment: hex32, salt: HEADER.salt.form, opened_at: time, until: time },
+  deals: (value) => Array.isArray(value) && deal(value.length) && value.every(isDeal),
+};
+const CHALLENGE_EVENTS = {
+  ...{ opened: { nonce: hex32 }, heat: { deal }, cancelled: { heat: integer(1) } },
+  ...{ finished: { heat: integer(1), digest: hex32 }, revealed: { secret: hex32 } },
+};
+const CHALLENGE = {
+  ...{ format: oneOf("samedeal.challenge/1"), header: (value) => hasFields(value, CHALLENGE_HEADER, "header") },
+  ...{ entries: entriesOf(CHALLENGE_EVENTS), ...SIGNED },
+};
 
 /** Throws unless an object has these fields and no others, each in its form. */
 function hasFields(object, fields, where) {
@@ -122,13 +143,13 @@ function hasFields(object, fields, where) {
   return true;
 }
 
-function isEntry(entry, i) {
+function isEntry(entry, i, events) {
   const where = `entry ${i + 1}`;
   expect(Array.isArray(entry) && entry.length === 4, `${where} is not an array of four`);
   const [n, at, event, h] = entry;
   expect(integer(1)(n) && time(at) && hex32(h), `${where}: its number, time or digest is not valid`);
-  expect(isObject(event) && Object.hasOwn(EVENTS, event.t), `${where}: the event is unknown`);
-  return hasFields(event, { t: text, ...EVENTS[event.t] }, where);
+  expect(isObject(event) && Object.hasOwn(events, event.t), `${where}: the event is unknown`);
+  return hasFields(event, { t: text, ...events[event.t] }, where);
 }
 
 function expectHead(head, fields, where) {
@@ -169,15 +190,19 @@ function expectFormat(json) {
   expect(!other, `the replay is in the format ${format}, and this program reads ${FORMATS.join(", ")}`);
 }
 
+function textOf(bytes) {
+  expect(bytes[0] !== 0x86, "MessagePack is not read here"); // a map of six fields
+  return decodeUtf8(bytes);
+}
+
 /** Returns the replay in a file, or throws a FormatError. */
 export function readReplay(bytes) {
-  expect(bytes[0] !== 0x86, "MessagePack is not read here"); // a map of six fields
-  const content = decodeUtf8(bytes);
+  const content = textOf(bytes);
   const [first] = content.split("\n", 1);
   try {
     const inLines = Object.keys(fieldsIn(first)).sort().join() === "format,header";
     expect(inLines || /^[ \t\r\n]*\{/.test(content), "neither JSON nor NDJSON");
-    expect(inLines || bytes.length <= MAX_BYTES, "the file has more than 64 MiB");
+    expect(inLines || bytes.length <= 64 * MIB, "the file has more than 64 MiB");
     const replay = inLines ? readLines(content) : parseJson(content);
     expectHead(replay, REPLAY, "the file");
     return replay;
@@ -185,6 +210,16 @@ export function readReplay(bytes) {
     if (error instanceof FormatError) for (const json of [first, content]) expectFormat(json);
     throw error;
   }
+}
+
+/** Returns the log of a challenge in a file, or null if the file does not state that it is one. Throws a FormatError. */
+export function readChallenge(bytes) {
+  const content = textOf(bytes);
+  if (!`${fieldsIn(content).format}`.startsWith("samedeal.challenge/")) return null;
+  expect(bytes.length <= 32 * MIB, "the file has more than 32 MiB");
+  const log = parseJson(content);
+  hasFields(log, CHALLENGE, "the log");
+  return log;
 }
 
 /** Returns the lines of a file of receipts, or throws a FormatError. */

@@ -37,14 +37,23 @@ function checkComplete(entries) {
   return unless("complete", closing === entries.length - 1 ? -1 : closing, "entries follow the closing");
 }
 
+/** Whether a race can be a heat with this header, as far as that follows without the log of its challenge. */
+function isHeat({ heat, race, options, ...header }) {
+  const isNamed = new RegExp(`^${heat.challenge}-[1-9][0-9]{0,8}$`).test(race);
+  const isPlain = !["seed", "daily", "follows", "ghosts", "head_start"].some((field) => field in header);
+  const isSealed = options.finishers === "none" && options.spectators !== "open" && !("best_of" in options);
+  return isNamed && isPlain && isSealed && heat.reveals_at >= heat.until + options.limit_ms;
+}
+
 function checkCommitment({ header, entries }, secret) {
   const fails = (note) => failedAt("commitment", entries.length, note);
-  const { options, head_start: headStart } = header;
+  const { options, head_start: headStart, heat } = header;
   const isSpecial = ["seed", "variant", "head_start"].some((field) => field in header) || "end_when_stuck" in options;
   if ("daily" in header && isSpecial) return fails("a daily deal has no seed, variant, head start or early end");
   if (headStart?.ms >= options.limit_ms) return fails("the head start is not shorter than the race");
+  if (heat && !isHeat(header)) return fails("a heat has no seed, head start, ghosts or rematch, and is sealed");
   const day = new Date(header.opened_at).toISOString().slice(0, 10);
-  const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${header.race}`;
+  const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${heat?.challenge ?? header.race}`;
   const holds = hexHash(`samedeal/1/${subject}|${secret}`) === header.commitment;
   return holds ? fact("commitment", true) : fails("the secret is another one");
 }
@@ -63,12 +72,11 @@ function pacer(total, onProgress) {
   };
 }
 
-/** Folds the entries, and compares their digests, until one is refused. Returns the race, the refusal with its index,
- *  and the index of the first digest that is wrong; -1 is none. The numbers and times that the chain needs are those that
- *  are due: an entry with others breaks it. */
-async function fold({ header, entries, digest }, secret, pace) {
-  const race = new Race(header, GAMES.get(header.game), secret);
-  const keyed = hmac(secret);
+/** Folds the entries of a race or challenge, and compares their digests, until one is refused. Returns the race, the
+ *  refusal with its index, and the index of the first digest that is wrong; -1 is none. The numbers and times that the
+ *  chain needs are those that are due: an entry with others breaks it. */
+export async function fold({ header, entries, digest }, race, pace) {
+  const keyed = hmac(race.secret);
   let previous = keyed(`samedeal/1/log|${canonical(header)}`);
   let latest = header.opened_at;
   let broken = -1;
@@ -116,7 +124,7 @@ function isWeak(key) {
   return y >= PRIME || SMALL_ORDER.includes(y);
 }
 
-async function checkSignature({ header, digest, signature }, keys) {
+export async function checkSignature({ header, digest, signature }, keys) {
   const { key, value } = signature;
   if (isWeak(key)) return fact("signature", false, `anybody can sign with the weak key ${key}`);
   const sign = (what) => isSigned(`samedeal/1/${what}|${header.race}|${digest}`, key, value);
@@ -143,7 +151,8 @@ export async function verify(replay, { keys = [], receipts, onProgress = () => {
   const commitment = rules.holds ? checkCommitment(replay, secret) : fact("commitment", null);
   const { k = 0 } = entries.find(([, , event]) => event.t === "dealt")?.[2] ?? {};
   const pace = pacer(entries.length + k * DEAL_STEPS, onProgress);
-  const folded = commitment.holds ? await fold(replay, secret, pace) : null;
+  const race = commitment.holds && new Race(header, GAMES.get(header.game), secret);
+  const folded = race ? await fold(replay, race, pace) : null;
   const filterHolds = await folded?.race.passesFilter(() => pace(DEAL_STEPS));
   const facts = [
     rules,

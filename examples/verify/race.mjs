@@ -40,9 +40,10 @@ export class Race {
     this.secret = secret;
     this.options = { max_racers: 8, start_delay_ms: 5000, filter: "any", ...header.options };
     this.isPublic = "seed" in header;
-    this.isDaily = "daily" in header;
-    this.isSealed = !this.isPublic && !this.isDaily;
-    this.dayEnd = (Math.floor(header.opened_at / DAY) + 1) * DAY;
+    this.isCommon = "daily" in header || "heat" in header; // other races have the same deal
+    this.isSealed = !this.isPublic && !this.isCommon;
+    const dayEnd = (Math.floor(header.opened_at / DAY) + 1) * DAY;
+    this.dealtBy = header.heat?.until ?? ("daily" in header ? dayEnd : Infinity);
   }
 
   /** Applies an entry, or throws a Refusal. */
@@ -67,6 +68,7 @@ export class Race {
     allow(seat === this.#numberFor(player), "another seat is next");
     if (this.isSealed && commitment === undefined) throw new Refusal("nonces", "no commitment to a nonce");
     const isServers = by === SERVER;
+    allow(!isServers || !this.header.heat, "server bots do not take part in challenges");
     if (isServers && this.isSealed && commitment !== this.#serverCommitment(seat))
       throw new Refusal("nonces", "the nonce of a server bot does not follow from the secret");
     this.holders[seat] = player;
@@ -117,14 +119,16 @@ export class Race {
 
   dealt({ k = 0 }, at, allow) {
     allow(at >= this.countingAt + this.options.start_delay_ms, "the countdown is not over");
-    allow(!this.isDaily || at < this.dayEnd, "the day is over");
+    allow(at < this.dealtBy, "the time for this deal is over");
     const isMissing = ({ isServers, nonce }) => isServers && nonce === undefined;
     if (this.isSealed && [...this.seats.values()].some(isMissing))
       throw new Refusal("nonces", "the nonce of a server bot is missing");
     allow(!this.isPublic || k === 0, "a public deal has no number");
     const racers = this.#inOrder().filter(([, seat]) => !this.isSealed || seat.nonce !== undefined);
-    const nonces = this.isDaily ? [] : racers.map(([, seat]) => seat.nonce);
-    this.root = hexHash(`samedeal/1/root|${this.secret}|${nonces}`); // arrays convert to text with commas
+    const nonces = this.isCommon ? [] : racers.map(([, seat]) => seat.nonce);
+    const { challenge, nonce, deal: number } = this.header.heat ?? {};
+    const ofHeat = `challenge|${this.secret}|${challenge}|${nonce}|${number}`;
+    this.root = hexHash(`samedeal/1/${challenge ? ofHeat : `root|${this.secret}|${nonces}`}`); // joined by commas
     this.k = k;
     this.seed = this.isPublic ? this.header.seed : `${this.root}.${k}`;
     const { state } = deal(this.game, this.seed, this.header.variant);
@@ -184,8 +188,8 @@ export class Race {
       const endsAt = Math.min(this.dealtAt + this.options.limit_ms, this.#endsEarlyAt());
       allow(allStopped || at >= endsAt, "somebody could still play");
     } else {
-      const cancelled = this.isDaily ? at >= this.dayEnd : this.stage === "open" && at >= this.header.opened_at + DAY;
-      allow(cancelled, "too early to cancel the race");
+      const expiresAt = this.stage === "open" ? this.header.opened_at + DAY : Infinity;
+      allow(at >= Math.min(expiresAt, this.dealtBy), "too early to cancel the race");
     }
     this.stage = "closed";
   }
@@ -195,21 +199,8 @@ export class Race {
   }
 
   standings() {
-    const rows = this.#inOrder().map(([number, seat]) => ({ rank: this.#rank(seat), row: this.#row(number, seat) }));
-    // Array.prototype.sort is stable: racers who are equal stay in the order of their seats.
-    rows.sort((one, other) => compare(one.rank, other.rank));
-    rows.forEach(({ rank, row }, i) => {
-      const tied = i > 0 && compare(rows[i - 1].rank, rank) === 0;
-      row.place = tied ? rows[i - 1].row.place : i + 1;
-    });
-    return rows.map(({ row }) => row);
-  }
-
-  /** Numbers that are compared one after another; less is better. */
-  #rank({ racer }) {
-    if (racer === undefined) return [2, 0, 0];
-    const { home, ms } = racer.best;
-    return racer.outcome === "won" ? [0, 0, ms] : [1, -home, ms];
+    const rows = this.#inOrder().map(([number, seat]) => this.#row(number, seat));
+    return place(rows, (row) => (this.seats.get(row.seat).racer === undefined ? [2] : rank(row)));
   }
 
   #row(number, { name, bot, ready, racer }) {
@@ -232,7 +223,23 @@ export class Race {
   }
 }
 
-function compare(one, other) {
+/** What a racer's result is compared by, one value after another; less is better. */
+export const rank = ({ outcome, home, ms }) => (outcome === "won" ? [0, 0, ms] : [1, -home, ms]);
+
+/** Compares arrays by the first values that differ. */
+export function compare(one, other) {
   const at = one.findIndex((value, i) => value !== other[i]);
-  return at < 0 ? 0 : one[at] - other[at];
+  if (at < 0) return 0;
+  return one[at] < other[at] ? -1 : 1;
+}
+
+/** Returns rows sorted by what `rankOf` returns, with their places. Those who are equal share one, in the order given. */
+export function place(rows, rankOf) {
+  const ranked = rows.map((row) => ({ row, rank: rankOf(row) }));
+  ranked.sort((one, other) => compare(one.rank, other.rank)); // it is stable
+  ranked.forEach(({ row, rank }, i) => {
+    const isTied = i > 0 && compare(ranked[i - 1].rank, rank) === 0;
+    row.place = isTied ? ranked[i - 1].row.place : i + 1;
+  });
+  return ranked.map(({ row }) => row);
 }

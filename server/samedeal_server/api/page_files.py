@@ -32,8 +32,8 @@ HEADERS: Final = {
 IMMUTABLE: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 VERIFIER: Final = "verify"
 """The directory below the page's with the modules that verify replays in the browser."""
-NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "printing.mjs")
-"""The modules next to them that run only in Node.js."""
+NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "challenge.mjs", "scores.mjs", "printing.mjs")
+"""The modules next to them that the page does not use."""
 SERVICE_WORKER: Final = "sw.js"
 ALL_FILES: Final = "all.json"
 """The file with the version, and the media types and contents of all files except pictures, for the service worker."""
