@@ -12,10 +12,8 @@ DEFAULT_SERVER = "http://127.0.0.1:8640"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _AROUND = " \t\r\n\u200b\u2060\ufeff<>()[]{}\"'`.,;:!?"
 """What chats and mails put around links, and people around what they copy."""
-_RACE = re.compile(
-    r"(?:(.+?)(?:/api/v1)?/(?:r|w|o|replays?|solution)/)?([a-z0-9][a-z0-9-]{0,63})(?(1)(?:\.\w+)?/?)", re.IGNORECASE
-)
-"""A race id, or the link of a page or a file of a race."""
+_LINK = r"(?:(.+?)(?:/api/v1)?/(?:{kinds})/)?([a-z0-9][a-z0-9-]{{0,63}})(?(1)(?:\.\w+)?/?)"
+"""An id, or the link of a page or a file of some kinds."""
 
 
 def server_address(text: str) -> str:
@@ -34,10 +32,16 @@ def unwrapped(link: str) -> str:
     return link.strip(_AROUND)
 
 
-def race_link(text: str) -> tuple[str | None, str] | None:
+def race_link(text: str, kinds: str = "r|w|o|replays?|solution") -> tuple[str | None, str] | None:
     """Return the server, None without one, and the race id of a link or an id; None for other texts."""
-    match = _RACE.fullmatch(unwrapped(text).partition("#")[0].partition("?")[0])
+    link = unwrapped(text).partition("#")[0].partition("?")[0]
+    match = re.fullmatch(_LINK.format(kinds=kinds), link, re.IGNORECASE)
     return (match[1], match[2].lower()) if match else None
+
+
+def challenge_link(text: str) -> tuple[str | None, str] | None:
+    """Return the same for a challenge."""
+    return race_link(text, "c|challenges")
 
 
 def is_local(server: str) -> bool:

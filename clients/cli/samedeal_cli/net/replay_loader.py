@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of, verify
+from samedeal.replays.challenge_log import MAX_CHALLENGE_BYTES, ChallengeLog, is_challenge, read_challenge
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
-from samedeal_cli.addresses import race_link, server_address
+from samedeal_cli.addresses import challenge_link, race_link, server_address
 from samedeal_cli.failure import Declined, Failure, Misused
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings
@@ -36,11 +37,22 @@ _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 
 @contextmanager
 def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
-    """Open the replay named on the command line. A replay with one entry per line is read lazily.
+    """Open the replay named on the command line. Raises the same errors as ``open_log``, also for a challenge."""
+    with open_log(settings, replay) as log:
+        if isinstance(log, ChallengeLog):
+            text = "This is the log of a challenge. To verify it with the replays of its heats, use samedeal table."
+            raise Refused("bad-replay", text)
+        yield log
 
-    Raises Refused("bad-replay"), also while it is read; Misused for an unreadable file; and the errors of Api.
+
+@contextmanager
+def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog]:
+    """Open the replay or the log of a challenge named on the command line.
+
+    A replay with one entry per line is read lazily. Raises Refused("bad-replay"), also while it is read; Misused for an
+    unreadable file; and the errors of Api.
     """
-    with _source(settings, replay) as file:
+    with _source(settings, name) as file:
         start = file.read(MAX_LINE_BYTES)
         if not start:
             raise Refused("bad-replay", "This is not a replay: the file is empty.")
@@ -48,7 +60,7 @@ def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
             data = start + file.read(MAX_BYTES + 1 - len(start))
             if len(data) <= MAX_BYTES and not _START.match(data):
                 raise Refused("bad-replay", "This is not a replay: the file has another format.")
-            yield read(data)
+            yield read_challenge(data) if is_challenge(data) else read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
             raise Refused("bad-replay", f"A replay in lines can have at most {MAX_BYTES_IN_LINES} bytes.")
         else:
@@ -84,15 +96,24 @@ def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:
     return (server_address(server), race_id) if race_id and "://" in server else None
 
 
+def server_and_challenge(link: str) -> tuple[str, str] | None:
+    """Return the server and the id of the link of a challenge, or None if an argument is something else."""
+    server, challenge = challenge_link(link) or (None, "")
+    return (server_address(server), challenge) if server and "://" in server else None
+
+
 def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
-    """Return the public keys of the server that a replay comes from; none for a file."""
-    source = server_and_race(settings, replay)
+    """Return the public keys of the server that a replay or a challenge comes from; none for a file."""
+    source = server_and_challenge(replay) or server_and_race(settings, replay)
     return Api(source[0]).keys() if source else ()
 
 
 @contextmanager
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
-    """Open the replay as a seekable file."""
+    """Open the replay or the log of a challenge as a seekable file."""
+    if link := server_and_challenge(replay):
+        yield BytesIO(Api(link[0]).download(f"/challenges/{link[1]}/log", most_bytes=MAX_CHALLENGE_BYTES))
+        return
     if source := server_and_race(settings, replay):
         yield BytesIO(Api(source[0]).download(f"/replays/{source[1]}.msgpack", most_bytes=MAX_BYTES))
         return
