@@ -18,17 +18,17 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import RACE_FORMAT, Header
 from samedeal.replays.replay import FORMATS, ReplayLines, in_lines, read
 from samedeal.replays.signature import public_key
-from support import format_3_replays
+from support import open_formats
 from support.finished_races import finished
 from support.forged_replays import under_header
 from support.node import NODE, needs_node
-from support.saved_replays import FORMS, replay_file, replayed_races, saved_replays
+from support.saved_replays import CHALLENGE, FORMS, replay_file, replayed_races, saved_replays
 from support.servers import SIGNING_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
 
 VERIFIER = Path(__file__).parents[2] / "examples" / "verify" / "verify.mjs"
-NEW_FIELDS = {2: {"follows", "ghosts", "finishers", "best_of"}, 3: {"head_start", "end_when_stuck"}}
+NEW_FIELDS = {2: {"follows", "ghosts", "finishers", "best_of"}, 3: {"head_start", "end_when_stuck"}, 4: {"heat"}}
 """What each format added to headers and options."""
 KEY = public_key(bytes.fromhex(SIGNING_KEY))
 SAVED = pytest.mark.parametrize(("number", "race"), saved_replays())
@@ -81,13 +81,14 @@ def test_saved_replays_use_every_new_field(number: int) -> None:
     assert {key for header in headers for key in header.keys() | header["options"].keys()} >= NEW_FIELDS[number]
 
 
-def test_saved_replays_of_the_open_format_are_current() -> None:
-    """If not, the format has changed: see ``support.format_3_replays``."""
-    replays = format_3_replays.replays()
-    assert sorted(replays) == replayed_races(3)
-    for race, replay in replays.items():
-        for form, data in format_3_replays.texts(replay).items():
-            assert replay_file(3, race, form).read_bytes() == data
+def test_saved_replays_of_the_open_formats_are_current() -> None:
+    """If not, a format has changed: see ``support.open_formats``."""
+    replays = open_formats.replays()
+    assert sorted(replays) == [(number, race) for number in (3, 4) for race in replayed_races(number)]
+    for (number, race), replay in replays.items():
+        for form, data in open_formats.texts(replay).items():
+            assert replay_file(number, race, form).read_bytes() == data
+    assert codec.encode(open_formats.challenge().log(open_formats.KEY), "json") == CHALLENGE.read_bytes()
 
 
 def test_saved_replays_have_every_value_of_finishers() -> None:
@@ -113,7 +114,7 @@ def test_new_fields_need_the_format_that_has_them(number: int, fields: dict[str,
     header = convert(to_builtins(old.header) | fields, Header)
     replay = under_header(old, header)
     data = codec.encode(replay, "json")
-    stated, less, more = (f"samedeal.replay/{each}".encode() for each in (number, number - 1, number % 3 + 1))
+    stated, less, more = (f"samedeal.replay/{each}".encode() for each in (number, number - 1, number % 4 + 1))
     assert replay.format == stated.decode()
     assert read(data) == replay
     assert all(fact.holds for fact in verify(read(data)))
@@ -131,7 +132,7 @@ def test_new_fields_need_the_format_that_has_them(number: int, fields: dict[str,
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("stated", ["samedeal.replay/4", "samedeal.replay/x"])
+@pytest.mark.parametrize("stated", ["samedeal.replay/5", "samedeal.replay/x"])
 def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server: Server) -> None:
     data = stating(form, stated)
     with pytest.raises(Refused) as refused:
@@ -153,10 +154,10 @@ def test_a_newer_format_is_refused_with_its_name(form: str, stated: str, server:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_newer_format_is_named_whatever_else_is_new(form: str) -> None:
     if form == "msgpack":
-        data = stating(form, "samedeal.replay/4").replace(b"\xa4game", b"\xa4gang")
+        data = stating(form, "samedeal.replay/5").replace(b"\xa4game", b"\xa4gang")
     else:
-        data = stating(form, "samedeal.replay/4").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
-    with pytest.raises(Refused, match=r"samedeal\.replay/4") as refused:
+        data = stating(form, "samedeal.replay/5").replace(b'"rules":', b'"teams":[{"seats":[1]}],"rules":')
+    with pytest.raises(Refused, match=r"samedeal\.replay/5") as refused:
         read(data)
     assert refused.value.code == "unsupported-version"
 
@@ -192,9 +193,9 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
 @needs_node
 @pytest.mark.parametrize("form", ["json", "ndjson"])
 def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path) -> None:
-    code, output = verified(stating(form, "samedeal.replay/4"), tmp_path)
+    code, output = verified(stating(form, "samedeal.replay/5"), tmp_path)
     assert code == 5
-    assert f"in the format samedeal.replay/4, and this program reads {', '.join(FORMATS.values())}\n" in output
+    assert f"in the format samedeal.replay/5, and this program reads {', '.join(FORMATS.values())}\n" in output
 
 
 @needs_node

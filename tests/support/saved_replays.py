@@ -2,16 +2,18 @@
 
 ``saved/replays-1`` has the first race format; its ``stated-default`` states an option with its default, as servers then
 wrote it. ``saved/replays-2`` has races with what came with the second format. These files never change. Those in
-``saved/replays-3`` follow the third format, which is open until 1.0: ``format_3_replays`` writes them. The keys of the
-service are those of ``servers.Server``.
+``saved/replays-3`` and ``saved/replays-4`` follow formats that are open until 1.0: ``open_formats`` writes them. The
+replays of the fourth format are the heats of the challenge in ``saved/challenge-1.json``. The keys of the service are
+those of ``servers.Server``.
 """
 
 from pathlib import Path
 
 FORMS = ("json", "ndjson", "msgpack")
-NUMBERS = (1, 2, 3)
+NUMBERS = (1, 2, 3, 4)
 """The race formats."""
 HERE = Path(__file__).parents[1] / "saved"
+CHALLENGE = HERE / "challenge-1.json"
 
 
 def replay_file(number: int, race: str, form: str) -> Path:

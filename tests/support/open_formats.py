@@ -1,4 +1,4 @@
-"""Writes the saved replays of the third format, which is open until 1.0: ``python -m support.format_3_replays``."""
+"""Writes the saved replays of formats that are open until 1.0, and a challenge: ``python -m support.open_formats``."""
 
 from collections.abc import Iterator
 from random import Random
@@ -10,20 +10,35 @@ from samedeal.race.events import Closed, HeadStart
 from samedeal.race.race import OPEN_MS, Race
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import signed
+from support.challenges import LoggedChallenge, deal, raced
 from support.finished_races import SECRET, Logged
 from support.format_3_races import early_end, head_start
 from support.races_by_hand import opened
-from support.saved_replays import replay_file
+from support.saved_replays import CHALLENGE, replay_file
 from support.servers import SIGNING_KEY
 
+KEY = bytes.fromhex(SIGNING_KEY)
+"""The key of the servers of the tests."""
 
-def replays() -> dict[str, Replay]:
-    """Return the replays by name, signed by the servers of the tests."""
-    key = bytes.fromhex(SIGNING_KEY)
+
+def replays() -> dict[tuple[int, str], Replay]:
+    """Return the replays by format and name."""
+    races = {(3, name): replay for name, replay in _races()}
+    heats = challenge().replays
+    races |= {(4, f"heat-{replay.header.race.rpartition('-')[2]}"): replay for replay in heats}
     return {
-        name: structs.replace(replay, signature=signed(key, replay.header.race, replay.digest))
-        for name, replay in _races()
+        key: structs.replace(replay, signature=signed(KEY, replay.header.race, replay.digest))
+        for key, replay in races.items()
     }
+
+
+def challenge() -> LoggedChallenge:
+    """Return a challenge over two deals with heats of a player alone, of several, again, and without any."""
+    logged, random = LoggedChallenge.open(deal("corners", variant=True), deal("the-edge", 60_000)), Random(4)
+    for number, players in ((1, [1]), (2, [1, 2, 3]), (1, [2, 1]), (2, [])):
+        logged.finish(raced(logged.heat(number, max_racers=max(1, len(players))), players, random))
+    logged.reveal()
+    return logged
 
 
 def texts(replay: Replay) -> dict[str, bytes]:
@@ -53,7 +68,8 @@ def _with_header(replay: Replay, **changes: object) -> Replay:
 
 
 if __name__ == "__main__":
-    for name, replay in replays().items():
+    for (number, name), replay in replays().items():
         for form, data in texts(replay).items():
-            replay_file(3, name, form).parent.mkdir(exist_ok=True)
-            replay_file(3, name, form).write_bytes(data)
+            replay_file(number, name, form).parent.mkdir(exist_ok=True)
+            replay_file(number, name, form).write_bytes(data)
+    CHALLENGE.write_bytes(codec.encode(challenge().log(KEY), "json"))
