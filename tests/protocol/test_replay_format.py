@@ -15,8 +15,10 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.proof import receipts
 from samedeal.proof.verification import FACTS, RECEIPTS, verify
-from samedeal.race.events import Header, Options
+from samedeal.race.challenge import ChallengeDeal, ChallengeHeader
+from samedeal.race.events import Header, Heat, Options
 from samedeal.replays import replay as replays
+from samedeal.replays.challenge_log import ChallengeLog
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, ReplayLines, read
 from support.finished_races import finished
 from support.replay_writing import canonical, in_lines
@@ -136,7 +138,8 @@ def test_the_documentation_names_every_fact_and_field() -> None:
     text = PAGE.read_text()
     replay = json.loads(example())
     fields = {*replay, *replay["standings"][0], *replay["signature"], *FACTS, *RECEIPTS}
-    fields |= {*Header.__struct_fields__, *Options.__struct_fields__}
+    fields |= {*Header.__struct_fields__, *Options.__struct_fields__, *Heat.__struct_fields__}
+    fields |= {*ChallengeLog.__struct_fields__, *ChallengeHeader.__struct_fields__, *ChallengeDeal.__struct_fields__}
     assert [field for field in sorted(fields) if f"`{field}`" not in text] == []
 
 

@@ -1,0 +1,110 @@
+"""The log of a challenge as a file: reading is strict, and nothing in it can be altered."""
+
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from samedeal import codec
+from samedeal.errors import Refused
+from samedeal.replays import challenge_log
+from samedeal.replays.challenge_log import ChallengeLog, is_challenge, read_challenge
+from samedeal.replays.signature import Signature, public_key, signed
+from support.challenges import ID, LoggedChallenge
+from support.finished_races import SIGNING_KEY, finished
+from support.open_formats import KEY
+from support.saved_replays import CHALLENGE
+
+SIGNER = public_key(SIGNING_KEY)
+
+
+def revealed() -> ChallengeLog:
+    logged = LoggedChallenge.open()
+    logged.finish_unraced()
+    logged.reveal()
+    return logged.log()
+
+
+def in_json(log: ChallengeLog) -> bytes:
+    return codec.encode(log, "json")
+
+
+def refusal(log: ChallengeLog, *keys: str) -> str:
+    """Return why a log does not hold."""
+    with pytest.raises(Refused) as refused:
+        log.verified(keys)
+    assert refused.value.code == "bad-replay"
+    return refused.value.text
+
+
+def test_a_log_round_trips_and_holds() -> None:
+    log = revealed()
+    assert read_challenge(in_json(log)) == log
+    assert read_challenge(json.dumps(json.loads(in_json(log)), indent=1).encode()) == log
+    assert log.verified().revealed
+    assert log.verified((SIGNER,)).digest == log.digest
+    assert log.signature == signed(SIGNING_KEY, f"challenge/{ID}", log.digest)
+
+
+def test_the_saved_log_holds() -> None:
+    log = read_challenge(CHALLENGE.read_bytes())
+    assert log.verified((public_key(KEY),)).revealed
+    assert in_json(log) == CHALLENGE.read_bytes()
+
+
+def test_files_state_that_they_are_the_log_of_a_challenge() -> None:
+    assert is_challenge(in_json(revealed()))
+    assert is_challenge(b'{"format":"samedeal.challenge/2","teams":[]}')
+    for other in (codec.encode(finished("corners"), "json"), b"{}", b'{"format":1}', b"text", b""):
+        assert not is_challenge(other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"x":1,', '{"digest":"' + "0" * 64 + '",', '{"format":"samedeal.challenge/1",'],
+    ids=["an unknown field", "another digest", "the same again"],
+)
+def test_unknown_and_duplicate_fields_are_refused(text: str) -> None:
+    with pytest.raises(Refused, match="not the log of a challenge") as refused:
+        read_challenge(in_json(revealed()).replace(b"{", text.encode(), 1))
+    assert refused.value.code == "bad-replay"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"text", b'{"format":"samedeal.challenge/2"}'])
+def test_other_files_are_refused(data: bytes) -> None:
+    with pytest.raises(Refused, match="not the log of a challenge"):
+        read_challenge(data)
+
+
+def test_long_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = in_json(revealed())
+    monkeypatch.setattr(challenge_log, "MAX_CHALLENGE_BYTES", len(data) - 1)
+    with pytest.raises(Refused, match="at most"):
+        read_challenge(data)
+
+
+@pytest.mark.parametrize("field", ["n", "at", "event", "h"])
+def test_an_altered_entry_is_named(field: str) -> None:
+    log = revealed()
+    other: dict[str, Any] = {"n": 9, "at": log.entries[1].at + 1, "event": log.entries[2].event, "h": "0" * 64}
+    entries = (log.entries[0], replace(log.entries[1], **{field: other[field]}), *log.entries[2:])
+    assert refusal(replace(log, entries=entries)) == "Entry 2 does not match the log of the challenge."
+
+
+def test_what_does_not_hold_is_named() -> None:
+    log = revealed()
+    last = "The log of the challenge does not end with the secret."
+    assert refusal(replace(log, entries=())) == refusal(replace(log, entries=log.entries[:-1])) == last
+    assert refusal(replace(log, digest="0" * 64)) == "The last digest of the challenge does not match its log."
+    other = replace(log.header, commitment="0" * 64)
+    assert refusal(replace(log, header=other)) == "The secret does not match the commitment of the challenge."
+    swapped = (log.entries[0], log.entries[2], log.entries[1], *log.entries[3:])
+    assert refusal(replace(log, entries=swapped)) == "Entry 2 does not match the log of the challenge."
+    key = public_key(bytes(32))
+    expected = f"The challenge is signed by {SIGNER}, which is not one of the expected keys."
+    assert refusal(log, key) == expected
+    of_a_race = signed(SIGNING_KEY, ID, log.digest)
+    for signature in (of_a_race, Signature(key=key, value=log.signature.value)):
+        text = f"The signature of the challenge is not valid for {signature.key}."
+        assert refusal(replace(log, signature=signature)) == text

@@ -1,0 +1,136 @@
+"""The table of a challenge from its log and the replays of its heats, and what contradicts the log."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from samedeal import codec
+from samedeal.errors import Refused
+from samedeal.proof.outcomes import Outcome
+from samedeal.race.events import Header
+from samedeal.replays.replay import Replay
+from samedeal.replays.signature import public_key, signed
+from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
+from support.challenges import ID, LoggedChallenge, deal, raced
+from support.finished_races import SIGNING_KEY
+
+KEY = public_key(SIGNING_KEY)
+Forge = Callable[[int, Header], Header]
+
+
+def challenge(forge: Forge = lambda _, made: made, hidden: int = 0) -> LoggedChallenge:
+    """Return a challenge over two deals with four heats, the last of which is cancelled."""
+    logged = LoggedChallenge.open(deal(), deal("gallery"))
+    for number, players in ((1, [1, 2]), (2, [1]), (1, [3]), (2, [])):
+        heat = logged.heat(number, forge, max_racers=max(1, len(players)))
+        logged.finish(raced(heat, players, Random(1)), hidden=heat.race.id == f"{ID}-{hidden}")
+    logged.reveal()
+    return logged
+
+
+def table(
+    logged: LoggedChallenge, replays: Sequence[Replay] | None = None, outcome: Outcome = "verified"
+) -> ChallengeTable:
+    given = logged.replays if replays is None else replays
+    return ChallengeTable.of(logged.log(), map(HeatReplay.of, given), outcome)
+
+
+def forged(**changes: object) -> Forge:
+    """Return what changes the header of the second heat."""
+    return lambda n, made: replace(made, **changes) if n == 4 else made
+
+
+def with_heat(**changes: object) -> Forge:
+    return lambda n, made: replace(made, heat=replace(made.heat, **changes)) if n == 4 and made.heat else made
+
+
+def test_a_table_has_everybody_who_played_a_deal() -> None:
+    logged = challenge()
+    scores = table(logged)
+    assert (scores.challenge, scores.outcome, scores.faults) == (ID, "verified", ())
+    assert scores.keys == {KEY: (ID, f"{ID}-2", f"{ID}-4", f"{ID}-6")}
+    assert {row.player: [each and each.race for each in row.deals] for row in scores.table} == {
+        "player-1": [f"{ID}-2", f"{ID}-4"],
+        "player-2": [f"{ID}-2", None],
+        "player-3": [f"{ID}-6", None],
+    }
+    shuffled = table(logged, logged.replays[::-1])
+    assert codec.encode(shuffled, "json") == codec.encode(scores, "json")
+    assert table(logged, logged.replays[:3]) == scores  # a cancelled heat needs no replay
+
+
+def test_every_heat_that_was_not_cancelled_must_be_there() -> None:
+    logged = challenge()
+    scores = table(logged, logged.replays[:2])
+    assert (scores.outcome, scores.faults) == ("refused", (f"{ID}-6 is missing",))
+    assert sorted(row.player for row in scores.table) == ["player-1", "player-2"]
+
+
+def test_heats_that_are_not_in_the_log_are_named_last() -> None:
+    logged = challenge()
+    first, *others = logged.replays
+    unknown = [replace(first, header=replace(first.header, race=race)) for race in ("calm-otter-42", f"{ID}-99")]
+    scores = table(logged, [*unknown, *others])
+    missing, *rest = scores.faults
+    assert missing == f"{ID}-2 is missing"
+    assert rest == [f"{race} is not in the log of the challenge" for race in (f"{ID}-99", "calm-otter-42")]
+
+
+def test_a_cancelled_heat_must_not_have_been_dealt() -> None:
+    logged = challenge(hidden=4)
+    assert table(logged).faults == (f"{ID}-4 was dealt, although the log says that it was cancelled",)
+    assert table(logged, logged.replays[:1] + logged.replays[2:]).faults == ()
+
+
+def test_a_heat_must_end_as_in_the_log() -> None:
+    logged = challenge()
+    first, *others = logged.replays
+    assert table(logged, [replace(first, digest="0" * 64), *others]).faults == (
+        f"{ID}-2 has another end than in the log",
+    )
+
+
+OPENING = f"{ID}-4 does not follow from the opening of the challenge"
+OPTIONS = deal("gallery").options
+
+
+@pytest.mark.parametrize(
+    ("forge", "fault"),
+    [
+        (with_heat(h="0" * 64), f"{ID}-4 names another head of the log"),
+        (with_heat(nonce="0" * 64), OPENING),
+        (with_heat(deal=1), OPENING),
+        (with_heat(until=1_700_000_000_000 + 7_200_000), OPENING),
+        (forged(salt="1" * 32), OPENING),
+        (forged(game="corners", rules="corners/1"), OPENING),
+        (forged(variant={"cap": False}), OPENING),
+        (forged(options=replace(OPTIONS, max_racers=1, attempts=3)), OPENING),
+        (forged(options=replace(OPTIONS, max_racers=1, start_delay_ms=0)), ""),
+    ],
+    ids=["head", "nonce", "deal", "deadline", "salt", "game", "variant", "options", "countdown"],
+)
+def test_the_header_of_a_heat_follows_from_the_challenge(forge: Forge, fault: str) -> None:
+    scores = table(challenge(forge))
+    assert scores.faults == ((fault,) if fault else ())
+    assert scores.outcome == ("refused" if fault else "verified")
+    assert sum(row.deals[1] is not None for row in scores.table) == (0 if fault else 1)
+
+
+def test_several_signers_are_a_fault_unless_all_are_known() -> None:
+    logged, other = challenge(), bytes(32)
+    first, *others = logged.replays
+    replays = [replace(first, signature=signed(other, first.header.race, first.digest)), *others]
+    scores = table(logged, replays, "key-unknown")
+    assert (scores.outcome, scores.faults) == ("refused", ("signed by 2 different keys",))
+    assert scores.keys == {KEY: (ID, f"{ID}-4", f"{ID}-6"), public_key(other): (f"{ID}-2",)}
+    assert table(logged, replays).faults == ()
+    assert table(logged, outcome="key-unknown").outcome == "key-unknown"
+
+
+def test_standings_of_a_seat_that_nobody_took_are_refused() -> None:
+    replay = challenge().replays[0]
+    standings = (replace(replay.standings[0], seat=9), *replay.standings[1:])
+    with pytest.raises(Refused, match="Nobody took seat 9"):
+        HeatReplay.of(replace(replay, standings=standings))
