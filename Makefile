@@ -28,6 +28,7 @@ PLAYS ?= 10000
 REPLAYS ?= 5000
 DEALS ?= 100
 RACES ?= 2000
+CHALLENGES ?= 1000
 HISTORIES ?= 2000
 SEED ?= $(shell date +%s)
 TYPESCRIPT := 7.0.2
@@ -97,6 +98,7 @@ simulate: $(VENV)/has-all,dev
 
 agree: $(VENV)/has-all,dev
 	AGREE_PLAYS=$(PLAYS) AGREE_REPLAYS=$(REPLAYS) AGREE_DEALS=$(DEALS) AGREE_RACES=$(RACES) \
+		AGREE_CHALLENGES=$(CHALLENGES) \
 		$(BIN)/pytest -n 2 --timeout 0 tests/protocol/test_verifiers_agree_on_*.py $(ARGS)
 
 weakened: $(VENV)/has-all,dev

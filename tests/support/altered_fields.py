@@ -47,6 +47,10 @@ HEX: Final = (other_digit, other_last_digit, lambda text: "0" * len(text))
 NOT_HEX: Final = (str.upper, lambda text: text[2:], lambda text: text + "\n", lambda text: "g" + text[1:], "")
 
 
+_TIMES: Final = {"until": 1_800_000_000_000, "reveals_at": 1_900_000_000_000}
+HEAT: Final = {"challenge": "calm-otter", "deal": 1, "nonce": "0" * 64, "h": "0" * 64, **_TIMES}
+
+
 class Field(NamedTuple):
     """A field: the facts of which one fails if the value is another valid one, and values. Functions return one for
     the value that was there.
@@ -61,7 +65,7 @@ class Field(NamedTuple):
 
 FIELDS: Final = {
     "replay format": Field(
-        "", (), (*(f"samedeal.replay/{number}" for number in (1, 2, 3, 4)), "samedeal.replay", "other", "", 1)
+        "", (), (*(f"samedeal.replay/{number}" for number in range(1, 6)), "samedeal.replay", "other", "", 1)
     ),
     "replay header": Field(""),
     "replay entries": Field(""),
@@ -98,9 +102,9 @@ FIELDS: Final = {
         (-1, LATEST + 1),
     ),
     "header options": Field(""),
-    "header follows": Field("chain", ("first-race", "x" * 64), ("", "A", "x" * 65, None, 1), optional=True),
+    "header follows": Field("chain commitment", ("first-race", "x" * 64), ("", "A", "x" * 65, None, 1), optional=True),
     "header ghosts": Field(
-        "chain", (["a"], ["a", "a"], ["a"] * 8), ([], ["a"] * 9, ["A"], "a", {"a": 1}, [1]), optional=True
+        "chain commitment", (["a"], ["a", "a"], ["a"] * 8), ([], ["a"] * 9, ["A"], "a", {"a": 1}, [1]), optional=True
     ),
     "header head_start": Field(
         "chain commitment moves",
@@ -108,6 +112,13 @@ FIELDS: Final = {
         (None, {}, [], True, {"player": "player-1"}, {"ms": 1}, {"player": "player-1", "ms": 1, "seat": 1}),
         optional=True,
     ),
+    "header heat": Field("chain commitment", (HEAT,), (None, {}, [], True, {**HEAT, "seat": 1}), optional=True),
+    "heat challenge": Field("commitment", ("brave-otter-4", "x" * 64), ("A", "", "x" * 65)),
+    "heat deal": Field("chain", (1, 2, 24), (0, 25, "1")),
+    "heat nonce": Field("chain", HEX, NOT_HEX),
+    "heat until": Field("chain commitment order", (more, less, lambda at: at - DAY_MS, 0, LATEST), (-1, LATEST + 1)),
+    "heat reveals_at": Field("chain commitment", (more, less, 0, LATEST), (-1, LATEST + 1)),
+    "heat h": Field("chain", HEX, NOT_HEX),
     "head_start player": Field("chain moves", ("player-1", "player-3", "🂡" * 64), ("", "x" * 65, None)),
     "head_start ms": Field("chain moves commitment", (more, less, 1, 600_000), (0, -1, 600_001, "1")),
     "options limit_ms": Field("chain commitment", (other_limit, 1000, 60_000, 7_200_000), (0, 999, 7_200_001, "1000")),
@@ -115,11 +126,11 @@ FIELDS: Final = {
     "options start_delay_ms": Field("chain", (0, 1, 4999, 5000, 60_000), (-1, 60_001), optional=True),
     "options undo": Field("chain", (False,), (True, 0), optional=True),
     "options attempts": Field("chain", (1, 2, 1000), (-1, 0, 1001), optional=True),
-    "options spectators": Field("chain", ("after", "open"), ("progress", "nobody"), optional=True),
+    "options spectators": Field("chain commitment", ("after", "open"), ("progress", "nobody"), optional=True),
     "options filter": Field("chain filter", ("friendly/1", *FILTERS_2), ("any", "friendly/2", ""), optional=True),
     "options unlisted": Field("chain", (True,), (False, 1), optional=True),
-    "options finishers": Field("chain", ("none", "all"), ("won", "some", True), optional=True),
-    "options best_of": Field("chain", (3, 5, 7), (0, 1, 2, 9, "3"), optional=True),
+    "options finishers": Field("chain commitment", ("none", "all"), ("won", "some", True), optional=True),
+    "options best_of": Field("chain commitment", (3, 5, 7), (0, 1, 2, 9, "3"), optional=True),
     "options end_when_stuck": Field("chain commitment", (True,), (False, 1), optional=True),
     # Entries.
     "entry 0": Field("numbers", (1, more, 2**53 - 1), (0, -1, 2**53)),
@@ -174,7 +185,7 @@ def holders(content: Content, name: str) -> list[Any]:
     """Return the objects, or entries, with a name in FIELDS."""
     header, entries = content["header"], content["entries"]
     single = {"replay": content, "header": header, "options": header["options"], "signature": content["signature"]}
-    if name == "head_start":
+    if name in ("head_start", "heat"):
         return [header[name]] if name in header else []
     if name in single:
         return [single[name]]

@@ -1,6 +1,6 @@
 """Replays of many kinds of races, to be altered: of each game, sealed, public and daily; won, lost, resigned, timed out
 and cancelled; with undo, restarts and variants, one or several racers, and scratched seats; with a head start, and
-ended early.
+ended early; and heats of challenges.
 """
 
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
+from support.challenges import random_challenge
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.format_3_races import early_end, head_start
 from support.race_steps import play
@@ -52,6 +53,9 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
         yield f"early end {slug}", early_end(slug, Random(f"{seed} {slug}"))
         yield f"head start {slug}", head_start(slug, Random(f"{seed} {slug}"))
         yield f"bot's {slug}", replay_of(game, str(seed), 0, SIGNING_KEY)
+    for number in range(4):
+        heats = random_challenge(Random(f"{seed} {number}")).replays
+        yield from ((f"heat {number} {replay.header.race}", replay) for replay in heats)
     yield "certified corners", _closed(running(filter="certified/1"))
     for slug, variant in VARIANTS:
         log = raced(slug, Random(f"{seed} {slug}"), tries=60, variant=variant)

@@ -22,9 +22,9 @@ _msgpack: Any = import_module("msgpack")  # it has no type hints
 _ORDER = re.findall(
     r"\w+",
     "t format header entries digest signature standings key value race game rules variant place seat player name bot "
-    "seed daily commitment by salt opened_at options follows ghosts head_start outcome done home goal progress "
+    "seed daily commitment by salt opened_at options follows ghosts head_start heat outcome done home goal progress "
     "limit_ms max_racers start_delay_ms undo attempts ms spectators filter unlisted finishers best_of end_when_stuck "
-    "nonce k move secret",
+    "challenge deal nonce until reveals_at h k move secret",
 )
 """The fields of all maps in the order of MessagePack."""
 
@@ -87,12 +87,14 @@ def commitment(header: dict[str, Any], secret: str) -> str:
     if "daily" in header:
         date = datetime.fromtimestamp(header["opened_at"] // 1000, UTC).date().isoformat()
         return tagged_hash("daily", header["game"], date, secret)
-    return tagged_hash("commit", header["race"], secret)
+    return tagged_hash("commit", header.get("heat", {}).get("challenge", header["race"]), secret)
 
 
 def format_for(header: dict[str, Any]) -> str:
     """Return the format that a header needs."""
     options = header["options"]
+    if "heat" in header:
+        return "samedeal.replay/4"
     if "head_start" in header or "end_when_stuck" in options:
         return "samedeal.replay/3"
     new = {"follows", "ghosts"} & set(header) or {"finishers", "best_of"} & set(options)

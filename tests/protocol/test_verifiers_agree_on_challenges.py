@@ -1,0 +1,57 @@
+"""The library and the JavaScript verifier agree on challenges: on their tables to the byte, and on what is wrong.
+
+``make agree`` compares 1,000 challenges of each kind.
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from random import Random
+
+import pytest
+
+from support.agreement_of_challenges import of_javascript, of_library
+from support.forged_challenges import KINDS
+from support.node import needs_node
+
+pytestmark = pytest.mark.tier(2)
+
+CHALLENGES, SEED = int(os.environ.get("AGREE_CHALLENGES") or 12), os.environ.get("AGREE_SEED") or "1"
+"""The number of challenges of each kind, and what decides them."""
+BATCH = 100
+FOUND = {
+    "valid": "",
+    "standings that are not checked": "",
+    "a heat is left out of the files": "is missing",
+    "a heat is left out of the log": "is not in the log of the challenge",
+    "the header of a heat": "names another head of the log|does not follow from the opening of the challenge",
+    "a cancelled heat was dealt": "was dealt, although the log says that it was cancelled",
+    "another end": "has another end than in the log",
+    "several keys": r"signed by 2 different keys|The challenge is signed by \w+, which is not one of the expected keys",
+    "other events": r"Entry \d+ does not match the log of the challenge|A challenge lasts|does not end with the secret",
+    "altered": r"Entry \d+ does not match the log of the challenge\.|last digest|The signature of the challenge is not",
+    "unreadable": "unreadable",
+}
+"""What is found in challenges of each kind, as a pattern."""
+
+
+@needs_node
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_verifiers_agree_on_challenges(kind: str) -> None:
+    """And what is wrong with them is named."""
+    seen = Counter[str]()
+    for start in range(0, CHALLENGES, BATCH):
+        numbers = range(start, min(start + BATCH, CHALLENGES))
+        cases = [KINDS[kind](Random(f"{SEED} {kind} {number}")) for number in numbers]
+        for number, case, theirs in zip(numbers, cases, of_javascript(cases), strict=True):
+            ours = of_library(case)
+            assert theirs == ours, (kind, number, SEED)
+            is_table = ours.said.startswith("{")
+            faults = "\n".join(json.loads(ours.said)["faults"]) if is_table else ours.said
+            seen["found"] += bool(FOUND[kind] and re.search(FOUND[kind], faults))
+            seen["sound"] += not faults
+    if FOUND[kind]:
+        assert seen["found"] >= CHALLENGES / 4, seen
+    else:
+        assert seen["sound"] == CHALLENGES
