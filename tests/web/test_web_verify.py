@@ -18,6 +18,7 @@ from support.finished_races import SIGNING_KEY, finished
 from support.forged_replays import altered, forged, played, prolonged
 from support.races_by_hand import closed, revealed, running
 from support.receipt_files import keep, told
+from support.saved_replays import replay_file
 from support.servers import SIGNING_KEY as SERVER_KEY
 from support.servers import Server
 
@@ -56,6 +57,12 @@ async def expect_verdict(page: Page, label: str) -> None:
 def write(file: Path, content: Any) -> Path:
     file.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     return file
+
+
+async def test_a_heat_of_a_challenge_is_verified_offline(server: Server, page: Page) -> None:
+    await open_verifier(page, server)
+    await drop(page, replay_file(4, "heat-4", "json"))
+    await expect_verdict(page, "genuine, signed by this server")
 
 
 @pytest.mark.parametrize("slug", sorted(GAMES))
