@@ -60,15 +60,16 @@ export async function verifyChallenge(log, keys) {
 }
 
 /** What the headers of all heats on a deal have in common: they choose two options themselves. */
-function common({ game, rules, variant, heat, commitment, salt, options }) {
-  return canonical({ game, rules, variant, heat, commitment, salt, ...options, max_racers: 0, start_delay_ms: 0 });
+function common({ game, rules, variant, heat, commitment, salt, opened_at, options }) {
+  const fixed = { ...options, max_racers: 0, start_delay_ms: 0 };
+  return canonical({ game, rules, variant, heat, commitment, salt, opened_at, ...fixed });
 }
 
 /** Returns what is wrong with the result of a heat, or nothing. */
-function faultOf(end, result, expected) {
+function faultOf([, endedAt, end], result, expected) {
   if (end.t === "cancelled") return result?.dealtAt ? "was dealt, although the log says that it was cancelled" : "";
   if (!result) return "is missing";
-  if (result.digest !== end.digest) return "has another end than in the log";
+  if (result.digest !== end.digest || result.dealtAt > endedAt) return "has another end than in the log";
   const { heat } = result.header;
   if (heat && heat.h !== expected.heat.h) return "names another head of the log";
   return common(result.header) === common(expected) ? "" : "does not follow from the opening of the challenge";
@@ -78,18 +79,18 @@ function faultOf(end, result, expected) {
 export function challengeTable({ header, entries, signature }, results, outcome) {
   const { challenge, deals, until } = header;
   const given = new Map(results.map((result) => [result.race, result]));
-  const ends = new Map(entries.map(([, , event]) => [event.heat, event]));
+  const ends = new Map(entries.map((entry) => [entry[2].heat, entry]));
   const { nonce } = entries[0][2];
   const { revealsAt } = new Challenge(header);
   const faults = [];
   const counted = [];
-  for (const [i, [n, , event]] of entries.entries()) {
+  for (const [i, [n, at, event]] of entries.entries()) {
     if (event.t !== "heat") continue;
     const race = `${challenge}-${n}`;
     const heat = { challenge, deal: event.deal, nonce, until, reveals_at: revealsAt, h: entries[i - 1][3] };
-    const fault = faultOf(ends.get(n), given.get(race), { ...header, ...deals[event.deal - 1], heat });
+    const fault = faultOf(ends.get(n), given.get(race), { ...header, ...deals[event.deal - 1], heat, opened_at: at });
     if (fault) faults.push(`${race} ${fault}`);
-    else if (ends.get(n).t === "finished") counted.push(given.get(race));
+    else if (ends.get(n)[2].t === "finished") counted.push(given.get(race));
     given.delete(race);
   }
   for (const race of [...given.keys()].sort()) faults.push(`${race} is not in the log of the challenge`);

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import Outcome
-from samedeal.race.events import Header
+from samedeal.race.events import Entry, Header
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key, signed
 from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
@@ -90,6 +90,12 @@ def test_a_heat_must_end_as_in_the_log() -> None:
     assert table(logged, [replace(first, digest="0" * 64), *others]).faults == (
         f"{ID}-2 has another end than in the log",
     )
+    late = replace(first, entries=tuple(entry_late(entry) for entry in first.entries))
+    assert table(logged, [late, *others]).faults == (f"{ID}-2 has another end than in the log",)
+
+
+def entry_late(entry: Entry) -> Entry:
+    return Entry(entry.n, entry.at + 30 * 86_400_000, entry.event, entry.h)
 
 
 OPENING = f"{ID}-4 does not follow from the opening of the challenge"
@@ -104,12 +110,13 @@ OPTIONS = deal("gallery").options
         (with_heat(deal=1), OPENING),
         (with_heat(until=1_700_000_000_000 + 7_200_000), OPENING),
         (forged(salt="1" * 32), OPENING),
+        (forged(opened_at=1_700_000_000_000), OPENING),
         (forged(game="corners", rules="corners/1"), OPENING),
         (forged(variant={"cap": False}), OPENING),
         (forged(options=replace(OPTIONS, max_racers=1, attempts=3)), OPENING),
         (forged(options=replace(OPTIONS, max_racers=1, start_delay_ms=0)), ""),
     ],
-    ids=["head", "nonce", "deal", "deadline", "salt", "game", "variant", "options", "countdown"],
+    ids=["head", "nonce", "deal", "deadline", "salt", "time", "game", "variant", "options", "countdown"],
 )
 def test_the_header_of_a_heat_follows_from_the_challenge(forge: Forge, fault: str) -> None:
     scores = table(challenge(forge))

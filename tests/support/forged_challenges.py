@@ -62,6 +62,7 @@ def header(random: Random, made: Header) -> Header:
             replace(made, heat=replace(heat, reveals_at=heat.reveals_at + 1)),
             replace(made, heat=None, seed="1", commitment=commitment(made.race, SECRET)),
             replace(made, salt="1" * 32),
+            replace(made, opened_at=made.opened_at - 1),
             replace(made, game=slug, rules=GAMES[slug].rules, variant={}),
             replace(made, variant={"cap": False} if made.game == "gallery" and not made.variant else {}),
             replace(made, options=replace(options, attempts=3)),

@@ -204,18 +204,16 @@ def heat_of(header: ChallengeHeader, nonce: str, deal: int, digest: str) -> Heat
     )
 
 
-def wrong_with_heat(header: Header, challenge: ChallengeHeader, nonce: str, deal: int, digest: str) -> str:
-    """Return what distinguishes a race's header from that of the heat on a deal whose entry follows the digest, as text
-    after its id; "" if nothing does.
+def wrong_with_heat(header: Header, challenge: ChallengeHeader, nonce: str, deal: int, digest: str, at: int) -> str:
+    """Return what distinguishes a race's header from that of the heat on a deal whose entry follows the digest at the
+    time ``at``, as text after its id; "" if nothing does.
     """
     of, expected = challenge.deals[deal - 1], heat_of(challenge, nonce, deal, digest)
     chosen = {"max_racers": of.options.max_racers, "start_delay_ms": of.options.start_delay_ms}
     if header.heat and header.heat.h != digest:
         return "names another head of the log"
-    is_same_deal = header.heat == expected and (header.commitment, header.salt) == (
-        challenge.commitment,
-        challenge.salt,
-    )
+    common = header.heat, header.commitment, header.salt, header.opened_at
+    is_same_deal = common == (expected, challenge.commitment, challenge.salt, at)
     is_same_game = (header.game, header.rules, header.variant) == (of.game, of.rules, of.variant)
     if is_same_deal and is_same_game and replace(header.options, **chosen) == of.options:
         return ""
