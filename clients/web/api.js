@@ -69,10 +69,10 @@ export async function keepTrying(request, onProblem, { onWait = () => {}, isWant
 
 /** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError.
  *  @param {string} path
- *  @param {{ body?: any, token?: string }} [options] */
-export async function fetchJson(path, { body, token } = {}) {
+ *  @param {{ body?: any, token?: string, method?: string }} [options] */
+export async function fetchJson(path, { body, token, method = body === undefined ? "GET" : "POST" } = {}) {
   const response = await send(`/api/v1${path}`, {
-    method: body === undefined ? "GET" : "POST",
+    method,
     headers: token ? { Authorization: `Bearer ${token}` } : {},
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
   });
@@ -179,11 +179,11 @@ export async function isOutdated() {
 /** Loads a module of the page that only some visitors need. Throws ApiError. */
 export const loadModule = (path) => import(path).catch(({ message }) => failLoading(message));
 
-/** Creates a part of the page that opens. Whenever it does, `load()` returns its content. */
+/** Creates a part of the page that opens. Whenever it does, `load()` returns its content, which is gone when it closes. */
 export function lazyDetails(title, load, attributes = {}) {
   const content = h("div", {}, "Loading…");
   const onProblem = ({ message }) => fill(content, `${message} Trying again…`);
-  const ontoggle = async () => details.open && fill(content, await keepTrying(load, onProblem));
+  const ontoggle = async () => fill(content, details.open ? await keepTrying(load, onProblem) : null);
   const details = h("details", { ...attributes, ontoggle }, h("summary", {}, title), content);
   return details;
 }

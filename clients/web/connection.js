@@ -8,7 +8,7 @@ import { hexHash } from "./verify/encoding.mjs";
 
 const CLIENT = "samedeal-web/1";
 const FEATURES = ["reactions", "guidance"];
-const FORMAT = 3; // the newest race format that this page reads
+const FORMAT = 4; // the newest race format that this page reads
 const BACKOFF_MS = [250, 500, 1000, 2000, 4000, 8000];
 const HANDSHAKE_MS = 15_000;
 const NONCE_RETRY_MS = 300;
@@ -35,14 +35,14 @@ const FINAL_CODES = {
 export class Connection {
   me; // the player or spectator, as the server knows them
 
-  constructor(raceId, { watch = false, name = null, onChange, onReaction }) {
+  constructor(raceId, { watch = false, name = null, header = null, onChange, onReaction }) {
     this.raceId = raceId;
     this.watch = watch;
     this.name = name;
     this.onChange = onChange;
     this.onReaction = onReaction;
     this.view = null;
-    this.header = null;
+    this.header = header;
     this.standings = [];
     this.ghosts = [];
     this.watching = 0;
@@ -206,7 +206,7 @@ export class Connection {
     if (this.watch) return this.send({ t: "watch", id: this.entryId, race: this.raceId }, true);
     const known = nonces(this.raceId, this.me.player);
     saveNonces(this.raceId, this.me.player, known);
-    const commitment = hexHash(`samedeal/1/nonce|${this.raceId}|${known.next}`);
+    const commitment = this.header?.heat ? null : hexHash(`samedeal/1/nonce|${this.raceId}|${known.next}`);
     return this.send({ t: "join", id: this.entryId, race: this.raceId, commitment }, true);
   }
 
@@ -316,7 +316,7 @@ export class Connection {
     const { stage, seat } = this.view;
     if (stage === "open") this.wasOpen = true;
     if (stage !== "countdown" || !seat || this.nonceSent || !this.header) return;
-    if (this.header.seed !== undefined || this.header.daily) return;
+    if (this.header.seed !== undefined || this.header.daily || this.header.heat) return;
     let known = nonces(this.raceId, this.me.player);
     // After a reload, the nonce may have been sent already: send the same one again.
     if (this.wasOpen || !known.opened) known = markOpened(this.raceId, this.me.player, known);

@@ -1,22 +1,28 @@
-// The form with all options of a new race, or of one that replaces a race before its countdown.
+// The form with all options of a new race, of one that replaces a race before its countdown, or of a challenge.
 
-import { button, checkbox, fill, form, h, labelled, refusalText, select } from "./dom.js";
-import { createRace, SOLO } from "./opening.js";
+import { fetchJson, keepTrying } from "./api.js";
+import { button, checkbox, fill, form, goTo, h, labelled, refusalText, select } from "./dom.js";
+import { createRace, enter, postAsHost, SOLO } from "./opening.js";
 import { GRADES, SPECTATORS, capitalized, optionText } from "./phrases.js";
+import { guest, randomHex } from "./storage.js";
 
 const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", open: "Choose your own seed" };
+const RESULTS = { after: "For those who have played", progress: "For everyone at once" };
+const HOUR_MS = 3_600_000;
+const EVENING = 20; // the hour at which a challenge ends in the evening
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };
 
 export class CustomRace {
   /** `settings` are values by the ids of fields. With the `header` of a race, the form shows what can change before its
-   *  countdown, also a head start for one of `players` (pairs of a seat and a name), and calls `change(request)`.
+   *  countdown, also a head start for one of `players` (pairs of a seat and a name), and calls `change(request)`. For a
+   *  `challenge`, it has more `fields`, and calls `open(request)`.
    *  @param {Map<string, any>} games
-   *  @param {{ settings?: any, header?: any, players?: any[], change?: (request: any) => any }} [race] */
-  constructor(games, { settings = {}, header = null, players = [], change } = {}) {
+   *  @param {{ settings?: any, header?: any, players?: any[], change?: (request: any) => any, challenge?: any }} [race] */
+  constructor(games, { settings = {}, header = null, players = [], change, challenge = null } = {}) {
     this.games = games;
     this.header = header;
     this.problem = refusalText();
-    this.element = this.createForm(change, [["", "nobody"], ...players]);
+    this.element = this.createForm(change, [["", "nobody"], ...players], challenge);
     const values = { ...(header && settingsOf(header)), ...settings };
     this.setFields(values);
     this.updateForm();
@@ -32,9 +38,9 @@ export class CustomRace {
     }
   }
 
-  createForm(change, players) {
+  createForm(change, players, challenge) {
     const games = [...this.games.values()].map(({ slug, title }) => [slug, title]);
-    const spectators = Object.entries(SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
+    const spectators = Object.entries(challenge ? RESULTS : SPECTATORS).map(([value, text]) => [value, capitalized(text)]);
     const onchange = () => this.updateForm();
     const number = (text, id, attributes) => labelled(text, h("input", { id, type: "number", ...attributes }));
     const box = (text, id, checked) => checkbox(text, h("input", { id, type: "checkbox", checked }));
@@ -42,13 +48,15 @@ export class CustomRace {
     this.difficulty = h("div", {});
     this.seedField = labelled("Seed", h("input", { id: "seed", maxlength: "128", placeholder: "any word" }));
     const dealField = labelled("Deal", select({ id: "deal", onchange }, Object.entries(DEALS)));
-    dealField.hidden = this.variants.hidden = Boolean(this.header); // they stay, unless the game changes
-    const deal = [labelled("Game", select({ id: "game", onchange }, games)), dealField];
+    this.variants.hidden = Boolean(this.header); // they stay, unless the game changes
+    dealField.hidden = Boolean(this.header || challenge);
+    const deal = [labelled("Game", select({ id: "game", onchange }, games)), dealField, challenge?.fields];
     this.raceOptions = h("fieldset", { class: "options" }, [
       h("legend", { class: "sr" }, "Race options"),
+      this.difficulty,
       number("Minutes", "limit", { min: "1", max: "120" }),
       number("Attempts", "attempts", { min: "0", max: "1000", placeholder: "unlimited" }),
-      labelled("Spectators", select({ id: "spectators" }, spectators)),
+      labelled(challenge ? "Results" : "Spectators", select({ id: "spectators" }, spectators)),
       this.variants,
       box("Undo", "undo", true),
     ]);
@@ -56,19 +64,24 @@ export class CustomRace {
       labelled("Head start for", select({ id: "ahead" }, players)),
       number("Seconds ahead", "seconds", { min: "1", max: "600" }),
     ];
+    const unlisted = box("Unlisted", "unlisted", false);
     const others = [
       number("Maximum racers", "max_racers", { min: "1", max: "32", placeholder: "8" }),
       labelled("Match", select({ id: "best_of" }, Object.entries(MATCHES))),
-      box("Unlisted", "unlisted", false),
     ];
+    for (const field of others) field.hidden = Boolean(challenge);
     const open = (options = {}) => createRace(this.requestBody(options), this.problem);
-    const submit = () => (change ? change(this.changes()) : open());
-    const create = h("button", { class: "first" }, this.header ? "Change the race" : "Create a race");
-    const alone = this.header ? null : button("Play this alone", () => open({ solo: true }));
-    return form(submit, {}, [
-      h("div", { class: "options" }, deal, this.difficulty, this.seedField),
+    const submit = () => (change ? change(this.changes()) : challenge ? challenge.open(this.requestBody()) : open());
+    const verb = challenge ? "Open the challenge" : this.header ? "Change the race" : "Create a race";
+    const create = h("button", { class: "first" }, verb);
+    const alone = this.header || challenge ? challenge?.cancel : button("Play this alone", () => open({ solo: true }));
+    const options = [
       this.raceOptions,
-      h("div", { class: "options" }, others, this.header && !this.header.daily && handicap),
+      h("div", { class: "options" }, others, unlisted, this.header && !this.header.daily && handicap),
+    ];
+    return form(submit, {}, [
+      h("div", { class: "options" }, deal, this.seedField),
+      challenge ? h("details", {}, h("summary", {}, "Options"), options) : options,
       h("div", { class: "row" }, create, alone),
       this.problem,
     ]);
@@ -122,6 +135,37 @@ export class CustomRace {
     }
     return { game: game.value, variant, options, ...(deal.value === "open" ? { seed: seed.value.trim() } : {}) };
   }
+}
+
+/** The short form that opens a challenge, for a dialog. */
+export function challengeForm(games) {
+  const evening = (days) => new Date().setHours(24 * days + EVENING, 0, 0, 0);
+  const until = select({ id: "until" }, deadlines(Date.now(), evening), evening(1));
+  const number = select({ id: "number" }, [1, 3, 5].map((each) => [each, each]));
+  const open = (deal) => enter(() => openChallenge(deal, Number(number.value), Number(until.value)), form.problem);
+  const fields = [labelled("Until", until), labelled("Number of deals", number)];
+  const cancel = button("Cancel", () => until.closest("dialog")?.close());
+  const form = new CustomRace(games, { settings: { unlisted: true }, challenge: { fields, open, cancel } });
+  return form.element;
+}
+
+/** Choices of a deadline: times and their names. `evening(days)` is the evening in some days. */
+function deadlines(now, evening) {
+  const evenings = { Tonight: evening(0), "Tomorrow evening": evening(1), "Sunday evening": evening(7 - new Date(now).getDay()) };
+  const all = Object.entries({ "In an hour": now + HOUR_MS, ...evenings, "In a week": evening(7) });
+  const choices = all.filter(([, at], index) => at >= now + HOUR_MS && all.findIndex(([, other]) => other === at) === index);
+  return choices.map(([name, at]) => [at, `${name}, ${new Date(at).toLocaleTimeString([], { timeStyle: "short" })}`]);
+}
+
+/** Opens a challenge with a number of deals of the same kind. This browser contributes to their shuffles. */
+async function openChallenge({ options, ...deal }, number, until) {
+  const { unlisted, spectators, max_racers: _most, best_of: _match, ...fixed } = options;
+  const deals = Array(number).fill({ ...deal, options: fixed });
+  const body = { deals, until_ms: Math.max(HOUR_MS, until - Date.now()), unlisted, spectators };
+  const { challenge } = await postAsHost("/challenges", body);
+  const nonce = { method: "PUT", body: { nonce: randomHex(32) }, token: guest().token };
+  await keepTrying(() => fetchJson(`/challenges/${challenge}/nonce`, nonce), () => {});
+  goTo(`/c/${challenge}`);
 }
 
 /** The values of the fields that show the options of a race. Those without a value have the default. */

@@ -1,10 +1,11 @@
 // The deals of a day: the results of each game, and earlier days.
 
-import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
+import { fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
 import { calendar, dateOf, DAY_MS, daysPlayed, featured, longDate } from "./calendar.js";
-import { button, fill, h, nameText, refusalText, table, tableRow, tag, waitText } from "./dom.js";
+import { button, fill, h, refusalText, waitText } from "./dom.js";
+import { resultRow, resultsTable } from "./field.js";
 import { createRace, SOLO } from "./opening.js";
-import { achieved, counted, countsText, finishText, formatTime, gameTitle } from "./phrases.js";
+import { counted, countsText, formatTime, gameTitle } from "./phrases.js";
 
 const WEEK_MS = 7 * DAY_MS;
 
@@ -35,43 +36,21 @@ export class DailyPage {
   }
 
   gameSection(day) {
-    const { game, deal, stage, players, results, yours } = day;
+    const { game, deal, stage, players, yours } = day;
     const title = gameTitle(this.games, game);
     const open = (body) => createRace({ game, options: SOLO, ...body }, this.problem);
     const seed = deal?.slice(deal.indexOf(":") + 1);
     const [text, body] = stage === "today" ? [yours ? "Play again" : "Play", { daily: true }] : ["Play this deal", { seed }];
     const play = stage === "today" || seed ? button(text, () => open(body), { "aria-label": `${text}: ${title}` }) : null;
-    const rows = h("tbody", {}, results.map((result) => this.resultRow(result, day)));
-    const more = button("More results", () => this.showMore(day, rows, more));
-    more.hidden = day.next === null;
-    const caption = h("caption", { class: "sr" }, `${title}, ${counted(players, "player")}`);
-    const played = table({ class: "results" }, caption, ["Place", "Player", "Cards", "Result"], rows);
+    const fetchMore = (skip) => fetchJson(`/daily/${day.date}/${game}?skip=${skip}`);
+    const row = (result) =>
+      resultRow(this.games.get(game), result, { own: isOwn(result, yours), isPublic: stage === "revealed" });
+    const caption = `${title}, ${counted(players, "player")}`;
     return h("section", { class: "panel", "aria-label": title }, [
       h("div", { class: "split" }, h("h2", {}, title), play),
       yours ? h("p", { class: "counts" }, countsText(this.games.get(game), yours)) : null,
-      players ? played : h("p", {}, "Not played yet."),
-      more,
+      players ? resultsTable(caption, day, row, fetchMore) : h("p", {}, "Not played yet."),
     ]);
-  }
-
-  async showMore(day, rows, more) {
-    const path = `/daily/${day.date}/${day.game}?skip=${day.next}`;
-    const later = await attempt(() => fetchJson(path), ({ message }) => fill(this.problem, message));
-    if (!later) return;
-    day.next = later.next;
-    more.hidden = later.next === null;
-    rows.append(...later.results.map((result) => this.resultRow(result, day)));
-  }
-
-  resultRow(result, { game, stage, yours }) {
-    const { place, name, bot, race } = result;
-    const sameResult = yours && ["place", "name", "ms", "home"].every((key) => result[key] === yours[key]);
-    const own = sameResult && (race === null || race === yours.race); // others do not see the ids of unlisted races
-    const text = finishText(result);
-    const end = race && stage === "revealed" ? h("a", { href: `/replay/${race}` }, text) : text;
-    const player = [nameText(name), bot ? tag("bot") : null, own ? " (you)" : null];
-    const cells = [`${place}.`, player, achieved(this.games.get(game), result, { short: true }), end];
-    return tableRow(cells, { class: own ? "own" : false });
   }
 
   /** Links to the days around this one. */
@@ -82,6 +61,10 @@ export class DailyPage {
     return h("section", { class: "panel", "aria-label": "Earlier days" }, h("h2", {}, "Earlier days"), days, today);
   }
 }
+
+/** Whether a result is that of the user. Others do not see the ids of unlisted races. */
+const isOwn = (result, yours) =>
+  yours && ["place", "name", "ms", "home"].every((key) => result[key] === yours[key]) && [null, yours.race].includes(result.race);
 
 function introduction(day) {
   const rule = "One deal per game, the same for everyone. Your first race on it counts.";

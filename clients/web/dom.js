@@ -51,6 +51,14 @@ export function fillOnce(element, children) {
   if (element.contains(focused)) focused.focus();
 }
 
+/** Fills an element again only if what it shows has changed, for the same reason. */
+export function updateContent(element, shown, content) {
+  const key = JSON.stringify(shown);
+  if (element.dataset.content === key) return;
+  element.dataset.content = key;
+  fill(element, content());
+}
+
 /** Whether the user prefers a page without animations. */
 export const motionIsOff = () =>
   document.documentElement.dataset.motion === "false" || matchMedia("(prefers-reduced-motion: reduce)").matches;

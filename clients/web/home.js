@@ -4,6 +4,7 @@ import { attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn, lazyDetails, lo
 import { calendar, daysPlayed, featured } from "./calendar.js";
 import {
   button,
+  dialog,
   fill,
   form,
   goTo,
@@ -16,11 +17,12 @@ import {
   refusalText,
   repeatWhileVisible,
   section,
+  updateContent,
 } from "./dom.js";
-import { createRace, playNow, shortRace, SOLO } from "./opening.js";
+import { askForName, createRace, enter, playNow, shortRace, SOLO } from "./opening.js";
 import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { guidedDeal, miniature, practicePath } from "./practice.js";
-import { guest, seatIn } from "./storage.js";
+import { guest, savedChallenges, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;
 const MAX_NAMES = 3;
@@ -33,17 +35,19 @@ export class HomePage {
   async open(main) {
     this.problem = refusalText();
     this.daily = h("section", { class: "panel today", "aria-label": "Deal of the day" });
-    const element = h("div", { class: "home" }, this.hero());
-    fill(main, element);
+    this.element = h("div", { class: "home" }, this.hero());
+    fill(main, this.element);
     // Everything below appears at once, so that nothing shifts.
-    const [games, scores] = await Promise.all([fetchGames(), fetchOwn(), this.refresh()]);
+    const remembered = savedChallenges().length && attempt(async () => (await loadModule("./field.js")).challengeList());
+    const [games, scores, challenges] = await Promise.all([fetchGames(), fetchOwn(), remembered, this.refresh()]);
     this.games = games;
     this.scores = scores;
     this.show();
     const { open, running, results } = this.lists;
     const own = guest() && h("p", {}, playerLink(guest().player, "Your races and best results"));
-    element.append(
+    this.element.append(
       this.daily,
+      challenges || "",
       section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
       h("div", { class: "columns" }, [
         h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
@@ -64,6 +68,8 @@ export class HomePage {
         h("p", { class: "hint" }, "Joins an open race, or starts a three-minute one against a bot."),
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
         h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
+        button("Challenge friends", this.challengeFriends, { class: "big" }),
+        h("p", { class: "hint" }, "Everyone plays the same deal in their own time, until a deadline."),
         this.problem,
       ]),
     ]);
@@ -73,6 +79,14 @@ export class HomePage {
     const games = await attempt(fetchGames, ({ message }) => fill(this.problem, message));
     if (games) createRace(shortRace(games, { unlisted: true }), this.problem);
   }
+
+  challengeFriends = () =>
+    enter(async () => {
+      if (!guest()) await askForName("Next");
+      const [games, { challengeForm }] = await Promise.all([fetchGames(), loadModule("./custom_race.js")]);
+      this.element.querySelector("details.custom")?.removeAttribute("open"); // it has the same fields
+      dialog(h("h2", {}, "Challenge friends"), challengeForm(games));
+    }, this.problem);
 
   tile(game) {
     const { slug, title, pitch } = game;
@@ -93,7 +107,10 @@ export class HomePage {
   /** A form that opens a race by its name or link. */
   joinByName() {
     const name = h("input", { id: "race", required: true, maxlength: "200", placeholder: "calm-otter-4217", autocapitalize: "none", spellcheck: "false" });
-    const join = () => goTo(`/r/${encodeURIComponent(name.value.trim().replace(/[?#].*$|\/+$/g, "").split("/").at(-1) ?? "")}`);
+    const join = () => {
+      const [id = "", kind] = name.value.trim().replace(/[?#].*$|\/+$/g, "").split("/").reverse();
+      goTo(`/${kind === "c" ? "c" : "r"}/${encodeURIComponent(id)}`);
+    };
     return form(join, { class: "beside-button" }, labelled("Name or link of a race", name), h("button", {}, "Join"));
   }
 
@@ -125,7 +142,7 @@ export class HomePage {
     const { races = [], replays = [], error } = this.found;
     const { open, running, results } = this.lists;
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
-    update(this.daily, [this.today, this.today ? "" : error], () => this.todaysDeal(error));
+    updateContent(this.daily, [this.today, this.today ? "" : error], () => this.todaysDeal(error));
     const noRaces = error ?? "Nobody is waiting. Race a friend, or play now against a bot.";
     updateList(open, at("open").filter(({ racers }) => racers), (race) => this.raceRow(race), noRaces);
     updateList(running, at("countdown", "running"), (race) => this.raceRow(race), error ?? "No race is running.");
@@ -184,13 +201,5 @@ export class HomePage {
   }
 }
 
-/** Fills an element again only if what it shows has changed, so that taps and focus are not lost. */
-function update(element, shown, content) {
-  const key = JSON.stringify(shown);
-  if (element.dataset.content === key) return;
-  element.dataset.content = key;
-  fill(element, content());
-}
-
 const updateList = (element, items, row, placeholder) =>
-  update(element, [items, placeholder], () => (items.length ? items.map(row) : h("li", {}, placeholder)));
+  updateContent(element, [items, placeholder], () => (items.length ? items.map(row) : h("li", {}, placeholder)));

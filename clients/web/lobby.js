@@ -13,18 +13,16 @@ export const nameForm = (submit, kind, ...content) =>
   form(({ target }) => submit(target.elements.name?.value.trim() ?? null), { class: `card-form ${kind}` }, content);
 
 /** A form that calls `join(name)`, `practise()` or `watch()`. It contains `name`, as for nameField. */
-export function invitation({ game, header }, view, { join, practise, watch, name }) {
+export function invitation({ game, header, heatNote }, view, { join, practise, watch, name }) {
   const { standings = [], host } = view;
   const ahead = headStartText({ header, connection: { view, standings } });
   return nameForm(
     join,
     "invitation",
     h("h1", {}, host ? [nameText(host.name), ` challenges you to ${game.title}`] : game.title),
-    h("div", { class: "lesson" }, [
-      miniature(game, { moves: true }),
-      h("ol", { class: "how" }, (game.how ?? []).map((line) => h("li", {}, withCards(line)))),
-    ]),
+    lesson(game),
     h("div", { class: "entry" }, [
+      h("p", { class: "counts" }, heatNote),
       nameField({ value: guest()?.name, ...name }),
       h("button", { class: "first big" }, "Take a seat"),
       h("div", { class: "row" }, button("Try it first", practise), button("Just watch", watch)),
@@ -33,6 +31,13 @@ export function invitation({ game, header }, view, { join, practise, watch, name
     ]),
   );
 }
+
+/** A moving picture of a game, and its rules in three lines. */
+export const lesson = (game) =>
+  h("div", { class: "lesson" }, [
+    miniature(game, { moves: true }),
+    h("ol", { class: "how" }, (game.how ?? []).map((line) => h("li", {}, withCards(line)))),
+  ]);
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
@@ -98,7 +103,7 @@ export class LobbyPage {
     fetchAwaySeconds().then((seconds) => (this.holdTime = seconds === null ? this.holdTime : `${seconds} s`));
     this.hostLine = h("p", { class: "hint" });
     this.notify = h("span", {}, notifyButton());
-    const [invite, code] = invitingButtons(raceId, game.title);
+    const [invite, code] = invitingButtons(`/r/${raceId}`, `/races/${raceId}`, `Race me at ${game.title}`);
     this.invite = invite;
     this.addFriend = button("+ friend", () => this.invite.click(), { class: "seat" });
     this.practiseButton = button("Practise while you wait", () => page.run("practise", () => this.practise()), { class: "back" });
@@ -139,7 +144,7 @@ export class LobbyPage {
     this.startButton.hidden = !isHost || standings.length < 2;
     this.startButton.disabled = !standings.some(({ outcome, seat: other }) => outcome === "ready" && other !== seat);
     this.addFriend.hidden = isFull;
-    this.addBot.hidden = !mine || isFull;
+    this.addBot.hidden = !mine || isFull || Boolean(this.page.header.heat);
     const levels = new Set(standings.map(({ level }) => level));
     BOTS.forEach((level, index) => this.botButtons[index].setAttribute("aria-disabled", levels.has(level)));
     this.notify.hidden = !mine;
@@ -183,7 +188,7 @@ export class LobbyPage {
   /** For the host, the form that changes the game and the options. */
   changes() {
     const { header, games, connection } = this.page;
-    if (!connection.isHost) return null;
+    if (!connection.isHost || header.heat) return null;
     const change = (changes) => this.page.run("change", () => connection.change(changes));
     const load = async () => {
       const { CustomRace } = await loadModule("./custom_race.js");
@@ -210,7 +215,7 @@ export class LobbyPage {
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
     if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
-    const invites = needsOthers ? "Send the link to a friend, or add a bot." : "";
+    const invites = needsOthers ? `Send the link to a friend${header.heat ? "" : ", or add a bot"}.` : "";
     if (!this.isReady) return invites || "The countdown starts when everyone is ready.";
     const names = displayNames(standings);
     const waiting = standings.filter(({ outcome }) => outcome !== "ready").map(({ seat }) => names.get(seat));
@@ -233,13 +238,13 @@ export class LobbyPage {
   }
 }
 
-/** A button that shares the link to a race, or copies it, and a drawer with the link as a QR code for people in the same
- *  room. */
-function invitingButtons(raceId, title) {
-  const link = `${location.origin}${ROOT}/r/${raceId}`;
+/** A button that shares the link to a page, or copies it, and a drawer with the link as a QR code for people in the same
+ *  room. `resource` is what the page shows in the API. */
+export function invitingButtons(page, resource, text) {
+  const link = `${location.origin}${ROOT}${page}`;
   const copy = () => copyText(link, "Link copied.");
-  const share = () => navigator.share({ title: "Same Deal", text: `Race me at ${title}`, url: link }).catch(() => {});
-  const image = { class: "qr", loading: "lazy", src: `/api/v1/races/${raceId}/qr.svg`, width: "224", height: "224" };
+  const share = () => navigator.share({ title: "Same Deal", text, url: link }).catch(() => {});
+  const image = { class: "qr", loading: "lazy", src: `/api/v1${resource}/qr.svg`, width: "224", height: "224" };
   const onfocus = (event) => event.target.select();
   const code = drawer("▦", "QR code", [
     h("img", { ...image, alt: "The link as a QR code" }),
@@ -247,6 +252,6 @@ function invitingButtons(raceId, title) {
     button("Copy link", copy),
   ]);
   const canShare = Boolean(navigator.share);
-  const [text, invite] = canShare ? ["Share the link", share] : ["Copy link", copy];
-  return [button(text, invite, { class: "big" }), code];
+  const [verb, invite] = canShare ? ["Share the link", share] : ["Copy link", copy];
+  return [button(verb, invite, { class: "big" }), code];
 }

@@ -17,6 +17,7 @@ const ROUTES = [
   [/^\/rules(?:\/([^/]+))?$/, async () => new (await loadModule("./rules.js")).RulesPage()],
   [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
   [/^\/daily(?:\/([^/]+))?$/, async () => new (await loadModule("./daily.js")).DailyPage()],
+  [/^\/c\/([^/]+)$/, async () => new (await loadModule("./challenge.js")).ChallengePage()],
   [/^\/p\/([^/]+)$/, async () => new (await loadModule("./player.js")).PlayerPage()],
   [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],

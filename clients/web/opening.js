@@ -1,5 +1,5 @@
-// Opening a race, from the front page, from the deals of the day and from a replay. A new player chooses a name before,
-// and so is its host.
+// Opening a race, from the front page, from the deals of the day, from a challenge and from a replay. A new player chooses
+// a name before, and so is its host.
 
 import { ApiError, attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
 import { button, dialog, fill, form, h, nameField } from "./dom.js";
@@ -14,19 +14,20 @@ let isOpening = false;
 
 /** Creates a race and opens its page, with `seat` as for goToRace. Players with a name join at once. */
 export const createRace = (body, problem, seat = {}) =>
-  enter(async () => [(await openRace(body)).race, seat], problem);
+  enter(async () => goToRace((await openRace(body)).race, seat), problem);
 
 /** Joins the public race that has been open longest; without one, opens a short race against a bot. */
 export const playNow = (problem) =>
   enter(async () => {
     if (!guest()) await askForName("Play");
     const [{ races }, games] = await Promise.all([fetchJson("/races?stage=open&limit=100"), fetchGames()]);
-    const isJoinable = ({ game, daily, racers, max_racers: most }) => !daily && racers && racers < most && games.has(game);
+    const isJoinable = ({ game, daily, challenge, racers, max_racers: most }) =>
+      !daily && !challenge && racers && racers < most && games.has(game);
     const waiting = races.filter(isJoinable).at(-1);
-    if (waiting) return [waiting.race, { ready: true }];
+    if (waiting) return goToRace(waiting.race, { ready: true });
     const race = shortRace(games);
     const played = (await fetchOwn())?.scores.games.find(({ game }) => game === race.game);
-    return [(await openRace(race)).race, { ready: true, bot: suitableBot(played) }];
+    return goToRace((await openRace(race)).race, { ready: true, bot: suitableBot(played) });
   }, problem);
 
 /** The level of a bot that is neither too strong nor too weak for a player with these scores in a game, if any. */
@@ -41,32 +42,31 @@ export function shortRace(games, options = {}) {
   return { game: slug, options: { limit_ms: SHORT.limit_ms, ...options } };
 }
 
-/** Goes to the race that `find` returns, with a seat as for goToRace. Shows why there is none. */
-async function enter(find, problem) {
+/** Runs an action that opens something, unless one is running. Shows why it is refused. */
+export async function enter(action, problem) {
   if (isOpening) return;
   isOpening = true;
-  try {
-    const found = await attempt(find, ({ message }) => fill(problem, message));
-    if (found) goToRace(found[0], found[1]);
-  } finally {
-    isOpening = false;
-  }
+  await attempt(action, ({ message }) => fill(problem, message)).finally(() => (isOpening = false));
 }
 
-/** Opens a race with the user as its host, and returns the response. Before their first race with others, this asks
- *  for a name. Throws ApiError, without a message if the question is dismissed. */
+/** Opens a race with the user as its host, and returns the response. Before their first race with others or in a
+ *  challenge, this asks for a name. Throws ApiError, without a message if the question is dismissed. */
 export async function openRace(request) {
-  if (request.options?.max_racers === 1) return fetchAsGuest("/races", { body: request });
-  // Nobody waits for racers who are stuck. Deals of the day have no such option, and rematches inherit it.
-  const isNew = !request.daily && !request.again;
-  const body = isNew ? { ...request, options: { end_when_stuck: true, ...request.options } } : request;
-  if (!guest()) await askForName();
+  if (request.options?.max_racers === 1 && !request.challenge) return fetchAsGuest("/races", { body: request });
+  // Nobody waits for racers who are stuck. Deals of the day and challenges have no such option, and rematches inherit it.
+  const isNew = !request.daily && !request.again && !request.challenge;
+  return postAsHost("/races", isNew ? { ...request, options: { end_when_stuck: true, ...request.options } } : request);
+}
+
+/** Sends what opens something, like openRace. */
+export async function postAsHost(path, body) {
+  if (!guest()) await askForName(body.challenge && "Play");
   try {
-    return await fetchJson("/races", { body, token: guest().token });
+    return await fetchJson(path, { body, token: guest().token });
   } catch (/** @type {any} */ error) {
     if (error.code !== "bad-token") throw error;
     await register(guest().name); // the server has forgotten this player
-    return fetchJson("/races", { body, token: guest().token });
+    return fetchJson(path, { body, token: guest().token });
   }
 }
 
@@ -75,7 +75,7 @@ async function register(name) {
 }
 
 /** Asks for a name in a dialog until the server accepts it. */
-function askForName(verb = "Open the race") {
+export function askForName(verb = "Open the race") {
   const [label, input, hint, problem] = nameField({ explanation: "The other players see it." });
   const submit = h("button", { class: "first" }, verb);
   const enter = async () => {

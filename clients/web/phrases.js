@@ -101,9 +101,10 @@ export function formatClock(ms, tenths = true) {
 /** How long something took: 52.2 s, or 1:03.5 from a minute on. */
 export const duration = (ms) => (ms < 60_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)} s` : formatClock(ms));
 
-/** A weekday and time in the user's locale. */
+/** A weekday and time in the user's locale, with the date if that is not within six days. */
 export function formatTime(ms) {
-  return new Date(ms).toLocaleString([], { weekday: "long", hour: "numeric", minute: "2-digit" });
+  const date = Math.abs(ms - Date.now()) < 518_400_000 ? {} : { day: "numeric", month: "long" };
+  return new Date(ms).toLocaleString([], /** @type {any} */ ({ weekday: "long", ...date, hour: "numeric", minute: "2-digit" }));
 }
 
 /** The name of one of several racers: with the number of the seat if it is not unique, or looks numbered. Joiners make no

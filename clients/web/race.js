@@ -1,6 +1,6 @@
 // The page of a race: connects, and shows the invitation, lobby, table or results.
 
-import { ApiError, attempt, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
+import { ApiError, attempt, fetchAsGuest, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
 import { Connection } from "./connection.js";
 import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, waitText } from "./dom.js";
 import { invitation, LobbyPage, maxRacers } from "./lobby.js";
@@ -30,7 +30,9 @@ export class RacePage {
     this.soloStart = null; // a function, in a race for one
     this.hadSeat = false; // before a refusal
     this.isTrying = false; // whether the user practises before the race
-    this.counting = false; // whether this is the user's first race on a deal of the day
+    this.counting = false; // whether this is the user's first race on a deal of the day or of a challenge
+    this.heatNote = ""; // what the race means for its challenge
+    this.isRevealed = false; // whether the replays of the challenge are public
     this.running = new Set(); // the actions in progress
     this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
     this.reactions = new Reactions(this);
@@ -85,7 +87,7 @@ export class RacePage {
 
   /** Shows the score of the evening: at the start of a rematch, and after every race. */
   async loadEvening() {
-    if (!this.header.follows && !this.connection.over) return;
+    if (this.header.heat || (!this.header.follows && !this.connection.over)) return;
     const load = () => Promise.all([fetchJson(`/races/${this.raceId}/evening`), loadModule("./evening.js")]);
     const loaded = await attempt(load);
     if (!loaded) return;
@@ -94,12 +96,22 @@ export class RacePage {
     this.panel?.showMatch?.(evening);
   }
 
-  /** Returns the result that counts, in words, if the user has already raced this deal of the day. */
+  /** Returns the result that counts, in words, if the user has already raced this deal of the day; in a challenge, whether
+   *  this race counts. */
   async firstResult() {
-    if (!this.header.daily) return "";
+    const { heat, daily } = this.header;
+    if (heat) return attempt(() => this.noteOfHeat(heat), () => "");
+    if (!daily) return "";
     const { yours } = await fetchDaily(this.header, 1).catch(() => ({}));
     this.counting = yours === null; // undefined if that is not known
     return yours && yours.race !== this.raceId ? countsText(this.game, yours) : "";
+  }
+
+  async noteOfHeat({ challenge: id, deal }) {
+    const [challenge, { heatNote }] = await Promise.all([fetchAsGuest(`/challenges/${id}?limit=1`), loadModule("./field.js")]);
+    this.isRevealed = challenge.stage === "revealed";
+    this.counting = [null, this.raceId].includes(challenge.counts[deal - 1]);
+    return (this.heatNote = heatNote(challenge, this.header, this.counting));
   }
 
   /** Gets ready: always in a solo race; otherwise once, if `goToRace` requested it, with a bot if it did. */
@@ -122,7 +134,7 @@ export class RacePage {
     this.previous = null;
     const onReaction = (message) => this.reactions.receive(message);
     const onChange = () => connection === this.connection && this.onChange();
-    const connection = new Connection(this.raceId, { watch, name, onChange, onReaction });
+    const connection = new Connection(this.raceId, { watch, name, header: this.header, onChange, onReaction });
     this.connection = connection;
     if (isFirst) this.loadPanels();
   }

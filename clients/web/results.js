@@ -40,6 +40,7 @@ import { dropSeat, goToRace, guest, saveLastRace, seatIn } from "./storage.js";
 import { positionsOf } from "./timeline.js";
 import { showVerification } from "./verification.js";
 
+const BACK = "Back to the challenge";
 const RETRY_MS = 500;
 const MAX_RETRIES = 10;
 
@@ -59,7 +60,8 @@ export class ResultsPage {
   /** Whether the race has just ended, and its rematch would wait for the user: for a racer, or one who missed it. */
   get canHaveRematch() {
     const { connection, header, raceId } = this.page;
-    return (this.hasJustEnded || seatIn(raceId)) && guest() && (connection.mine || header.follows) && connection.standings.length > 1 && !header.daily;
+    const isRepeatable = connection.standings.length > 1 && !header.daily && !header.heat;
+    return (this.hasJustEnded || seatIn(raceId)) && guest() && (connection.mine || header.follows) && isRepeatable;
   }
 
   /** Shows who wants a rematch, who is in and for whom it waits, and reactions. */
@@ -109,7 +111,7 @@ export class ResultsPage {
   }
 
   cancelled() {
-    const again = button("New race", () => this.rematch(), { class: "first" });
+    const again = button(this.page.header.heat ? BACK : "New race", () => this.rematch(), { class: "first" });
     return notice("Race cancelled", "The cards were not dealt.", again, homeLink());
   }
 
@@ -118,13 +120,14 @@ export class ResultsPage {
   nextRace(mine) {
     this.wish = h("span", {});
     this.countdown = h("b", { class: "ready-clock", role: "timer" });
-    const verb = this.page.header.options.max_racers === 1 ? "Play again" : "Rematch";
-    this.again = button(mine ? verb : "New race", () => this.rematch(), { class: "first big", title: "Key: n" });
+    const { heat, options } = this.page.header;
+    const verb = !mine ? "New race" : options.max_racers === 1 ? "Play again" : "Rematch";
+    this.again = button(heat ? BACK : verb, () => this.rematch(), { class: "first big", title: "Key: n" });
     const games = [...this.page.games.values()].map(({ slug, title }) => [slug, title]);
     const onchange = ({ target }) => this.rematch(target.value);
     const label = "Rematch with another game";
     this.otherGame = select({ "aria-label": label, onchange }, [["", "Another game…"], ...games]);
-    this.otherGame.hidden = !mine;
+    this.otherGame.hidden = !mine || Boolean(heat);
     const who = h("p", { class: "who" }, this.otherGame, this.wish, " ", this.countdown);
     return h("div", { class: "next" }, this.again, who);
   }
@@ -153,7 +156,8 @@ export class ResultsPage {
     const ending = view.board && view.board.outcome !== "won" ? advice(view.board) : ""; // a win needs no cause
     const deal = mine?.attempts && racers.length > 1 ? dealLine(mine, game) : "";
     const ahead = headStartText(this.page, ["started", "started"]);
-    const copy = () => copyText(this.shareText, "Result copied.");
+    const what = header.heat ? "link" : "result";
+    const copy = () => copyText(this.shareText, `${capitalized(what)} copied.`);
     const share = () => navigator.share({ text: this.shareText }).catch(() => {});
     const canShare = Boolean(navigator.share);
     const own = mine && guest() ? h("p", {}, playerLink(guest().player, "Your scores")) : null;
@@ -170,7 +174,7 @@ export class ResultsPage {
     const next = [
       this.nextRace(mine),
       this.page.reactions.element,
-      h("div", { class: "row share" }, canShare ? button("Share", share) : null, button("Copy result", copy)),
+      h("div", { class: "row share" }, canShare ? button("Share", share) : null, button(`Copy ${what}`, copy)),
       this.today,
       h("div", { class: "rows" }, [
         this.replay,
@@ -186,10 +190,12 @@ export class ResultsPage {
   /** Loads everything that depends on the replay. Replays of daily deals are sealed until the day ends. */
   async load(header, mine) {
     const { raceId, connection } = this.page;
-    this.shareText = `${location.origin}${ROOT}/r/${raceId}`; // until the server has answered
-    await this.loadShareText(mine);
+    const { daily, heat } = header;
+    this.shareText = `${location.origin}${ROOT}/${heat ? `c/${heat.challenge}` : `r/${raceId}`}`; // until the server has answered
+    if (!heat) await this.loadShareText(mine);
     const verify = async () => {
-      if (header.daily && (await this.showDaily(header, mine))) return true;
+      if (daily && (await this.showDaily(header, mine))) return true;
+      if (heat && !this.page.isRevealed) return this.seal(heat.reveals_at);
       const digests = [...connection.receipts].map(([n, digest]) => ["digest", n, digest]);
       this.list.players = await showVerification(this.verification, `/replays/${raceId}`, [["header", header], ...digests]);
       this.list.show(connection.standings, { mine: connection.view.seat });
@@ -258,7 +264,11 @@ export class ResultsPage {
       list(results.map(row), "No results yet."),
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
-    if (stage === "revealed") return false;
+    return stage !== "revealed" && this.seal(revealsAt);
+  }
+
+  /** Hides what would help others to play the deal, until the given time. Returns true. */
+  seal(revealsAt) {
     this.replay.hidden = this.dealRow.hidden = true;
     const sealed = `Others can still play this deal. Its replay becomes public on ${formatTime(revealsAt)} and can then be verified here.`;
     fill(this.verification, h("p", {}, sealed));
@@ -270,6 +280,7 @@ export class ResultsPage {
     const { page } = this;
     const { connection, raceId, header } = page;
     return page.run("rematch", async () => {
+      if (header.heat) return goTo(`/c/${header.heat.challenge}`);
       if (this.canOnlyWatch) return goTo(`/w/${this.next.race}`);
       if (connection.mine || !this.next) {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);

@@ -6,8 +6,10 @@ import { formatClock } from "./phrases.js";
 import { guest } from "./storage.js";
 import { Table } from "./table.js";
 
+const DAILY_COUNTS = "This race counts: your first race on the deal of the day is your result.";
+
 /** Shows the cards and a form that calls `join(name)`. It contains `name`, as for nameField, if that is needed. */
-export function soloStart({ game, header, raceId, counting }, { ghosts = [] }, { join, name }) {
+export function soloStart({ game, header, raceId, counting, heatNote }, { ghosts = [] }, { join, name }) {
   const table = new Table(game);
   table.cover();
   const names = nameList(ghosts.map(({ name }) => name)); // the server may not have loaded them yet
@@ -17,7 +19,7 @@ export function soloStart({ game, header, raceId, counting }, { ghosts = [] }, {
     h("h1", {}, game.title),
     h("p", {}, `Against the clock: ${formatClock(header.options.limit_ms, false)}`),
     header.ghosts?.length ? h("p", {}, "You race the ghosts of ", names.length ? names : "earlier racers", ".") : null,
-    counting ? h("p", { class: "counts" }, "This race counts: your first race on the deal of the day is your result.") : null,
+    h("p", { class: "counts" }, heatNote || (counting && DAILY_COUNTS)),
     name || !guest() ? nameField({ value: suggestedName(raceId), ...name }) : null,
     h("button", { class: "first big" }, "Play"),
   );

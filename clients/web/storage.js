@@ -106,6 +106,14 @@ export function saveSeat(raceId, { ready = false, bot = null } = {}) {
 export const dropSeat = (raceId) =>
   seatIn(raceId) && write("seats", Object.fromEntries([...seats()].filter(([race]) => race !== raceId)));
 
+const MAX_CHALLENGES = 5;
+const WEEK_MS = 604_800_000; // how long a challenge is remembered after it is revealed
+
+/** The challenges that this browser remembers, the last one first, as saved. */
+export const savedChallenges = () => (read("challenges") ?? []).filter(({ revealsAt }) => Date.now() < revealsAt + WEEK_MS);
+export const saveChallenge = (saved) =>
+  write("challenges", [saved, ...savedChallenges().filter(({ id }) => id !== saved.id)].slice(0, MAX_CHALLENGES));
+
 const REMATCH_MS = 600_000; // how long after its end a race can have a rematch for which this tab stays connected
 
 /** The last race that has ended in this tab, as long as its rematch is likely; otherwise null. */
