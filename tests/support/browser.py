@@ -235,6 +235,16 @@ def solo(server: Server, slug: str, **options: Any) -> str:
     return server.create(slug, seed=WINS[slug]["seed"], **SOLO | options)
 
 
+def create_challenge(server: Server, creator: Racer, *games: str) -> str:
+    """Create a challenge with a deal of each game. Return its id."""
+    token = {"Authorization": f"Bearer {creator.token}"}
+    deals = [{"game": game, "options": {"filter": "any"}} for game in games]
+    challenge: str = json.loads(server.get("/api/v1/challenges", {"deals": deals}, **token)[1])["challenge"]
+    status, _ = server.get(f"/api/v1/challenges/{challenge}/nonce", {"nonce": "5e" * 32}, method="PUT", **token)
+    assert status == 200
+    return challenge
+
+
 async def find_violations(page: Page, *rules: str) -> list[str]:
     """Return the serious and critical accessibility violations that axe finds, of all its rules or some."""
     if not await page.evaluate("'axe' in window"):

@@ -88,10 +88,10 @@ class Server:
         if self.process and self.process.poll() is None:
             self.kill(signal.SIGTERM)
 
-    def get(self, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
-        """Send a GET, or a POST if there is a body (bytes or JSON). Return the status and body."""
+    def get(self, path: str, body: object = None, method: str | None = None, **headers: str) -> tuple[int, bytes]:
+        """Send a GET, or a POST if there is a body (bytes or JSON), or another method. Return the status and body."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data=data, headers=headers)
+        request = urllib.request.Request(self.url + path, data=data, headers=headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=LIMIT_S) as response:
                 return response.status, response.read()

@@ -13,6 +13,7 @@ from support.browser import (
     Tab,
     check_shift,
     check_themes,
+    create_challenge,
     give_name,
     open_drawer,
     open_page,
@@ -50,6 +51,7 @@ async def pages_of(server: Server) -> dict[str, str]:
     """Return the path of every kind of page, with a selector for its content."""
     race_id = solo(server, "corner-stones")
     async with racers(server, "bo") as (bo,):
+        challenge = create_challenge(server, bo, "gallery")
         await bo.begin(race_id)
         for move in WINS["corner-stones"]["moves"][:10]:
             await bo.move(move)
@@ -62,6 +64,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/w/{waiting}": "text=You are watching",
         f"/r/{race_id}": ".rows summary:has-text('Verified ✓')",
         f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
+        f"/c/{challenge}": "button:text-is('Play')",
         f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
         "/daily": ".daily",

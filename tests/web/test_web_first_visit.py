@@ -13,6 +13,7 @@ from support.browser import (
     Tab,
     check_layout,
     check_shift,
+    create_challenge,
     open_as,
     open_page,
     wait_until,
@@ -56,7 +57,9 @@ async def test_a_first_visit_takes_at_most_25_requests(server: Server, chromium:
 @pytest.mark.tier(2)
 async def test_a_first_visit_downloads_at_most_110_kb(server: Server, chromium: Browser) -> None:
     """Before the service worker loads the rest of the page for use without a connection."""
-    for path in ("/", f"/r/{server.create('kings-in-the-corners')}"):
+    async with racers(server, "bo") as (bo,):
+        challenge = create_challenge(server, bo, "kings-in-the-corners")
+    for path in ("/", f"/r/{server.create('kings-in-the-corners')}", f"/c/{challenge}"):
         async with open_page(chromium) as tab:
             await tab.page.goto(server.url + path)
             await tab.page.wait_for_selector("footer:not([hidden])", state="attached")

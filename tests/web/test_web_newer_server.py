@@ -63,7 +63,7 @@ async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
         await bo.move((bo.board.moves or [])[0])
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/4")
+    replay = replay_file(1, "sealed", "json").read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/5")
 
     async def send_replay(route: Route) -> None:
         await route.fulfill(body=replay, content_type="application/json")
@@ -74,7 +74,7 @@ async def test_newer_replay_format_is_named(server: Server, page: Page) -> None:
     await page.route("**/api/v1/replays/*.json", send_replay)
     await page.route("**/api/v1/verify", send_verification)
     await page.goto(f"{server.url}/replay/{race_id}")
-    text = f"in the format samedeal.replay/4, and this program reads {', '.join(FORMATS.values())}"
+    text = f"in the format samedeal.replay/5, and this program reads {', '.join(FORMATS.values())}"
     await page.wait_for_selector(f"text={text}")
     await page.wait_for_selector("text=Your browser cannot read this replay ✗")
     await page.wait_for_selector("text=Checked by this server: genuine, signed by this server")

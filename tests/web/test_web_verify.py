@@ -159,7 +159,7 @@ async def test_receipts_are_compared(server: Server, page: Page, tmp_path: Path)
         (codec.encode(finished("corners"), "msgpack"), "MessagePack is not read here", "run “samedeal verify FILE”"),
         (b"hello", "neither JSON nor NDJSON", ""),
         (b"", "neither JSON nor NDJSON", ""),
-        (b'{"format":"samedeal.replay/4"}', "the replay is in the format samedeal.replay/4", "Reload"),
+        (b'{"format":"samedeal.replay/5"}', "the replay is in the format samedeal.replay/5", "Reload"),
     ],
     ids=["msgpack", "text", "empty", "newer"],
 )
