@@ -71,20 +71,20 @@ def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[st
     """Yield the id of each heat in the log, what is wrong with it, and its replay if it was dealt; then what else is
     given.
     """
-    ends = {entry.event.heat: entry for entry in log.entries if isinstance(entry.event, Finished | Cancelled)}
+    ends = {end.heat: (end, entry.at) for entry in log.entries if isinstance(end := entry.event, Finished | Cancelled)}
     nonce, digest = "", ""
     for entry in log.entries:
         if isinstance(entry.event, Opened):
             nonce = entry.event.nonce
         elif isinstance(heat := entry.event, HeatOpened):
             race = f"{log.header.challenge}-{entry.n}"
-            replay, end = given.pop(race, None), ends[entry.n]
-            if isinstance(end.event, Cancelled):
+            replay, (end, ended_at) = given.pop(race, None), ends[entry.n]
+            if isinstance(end, Cancelled):
                 was_dealt = replay and replay.race.started_at
                 yield race, "was dealt, although the log says that it was cancelled" if was_dealt else "", None
             elif replay is None:
                 yield race, "is missing", None
-            elif replay.digest != end.event.digest or replay.race.started_at > end.at:
+            elif replay.digest != end.digest or replay.race.started_at > ended_at:
                 yield race, "has another end than in the log", None
             else:
                 yield race, wrong_with_heat(replay.header, log.header, nonce, heat.deal, digest, entry.at), replay
