@@ -97,7 +97,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
             assert (code, out) == (4, [])
             assert err == (
                 f"samedeal: The replay of {race} is available from 2027-04-02 02:00 UTC."
-                " Until then, others can play the same daily deal (replay-sealed)\n"
+                " Until then, others can play the same deal (replay-sealed)\n"
             )
 
     server.set_clock(day.ends_at + 3 * 3_600_000)

@@ -9,6 +9,7 @@ from samedeal.games.catalogue import GAMES
 if TYPE_CHECKING:
     from samedeal.race.ghosts import Ghost
     from samedeal.race.standings import Standing
+    from samedeal.scores.field import DealResult
     from samedeal.wire.documents import Result
 
 MAX_NAMES: Final = 4
@@ -66,7 +67,7 @@ def achieved(game: str, home: int, goal: int, outcome: str = "", *, short: bool 
     return f"score {goal - home}" if played_for_score(game) else f"{home}/{goal}" if short else f"{home} of {goal}"
 
 
-def result(game: str, racer: "Standing | Ghost | Result") -> str:
+def result(game: str, racer: "Standing | Ghost | Result | DealResult") -> str:
     """Return a racer's result on the deal: ``solved in 52.2 s``, ``15 of 52`` or ``score 81``."""
     if racer.outcome == "won":
         return f"solved in {duration(racer.ms)}"

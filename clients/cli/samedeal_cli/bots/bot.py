@@ -283,6 +283,8 @@ async def _run(
                 show(settings, {"race": race_id, "standings": connection.standings}, ())
                 with_people = any(not standing.bot for standing in connection.standings)
                 exited = [program.exited()] if program else []
+                if connection.header.heat:
+                    return
                 next_id = await first_of(rematch(connection, wait_ms / 1000), *exited)
             if next_id is None:
                 return

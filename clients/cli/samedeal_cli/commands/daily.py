@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import click
-import msgspec
 
 from samedeal.day import DAY_MS
 from samedeal.race.events import LONGEST_MS
@@ -38,19 +37,12 @@ def daily(settings: Settings, game: str | None, day: str | None) -> None:
 def _fetch(api: Api, game: str | None, day: str | None) -> list[Daily]:
     if day is not None:
         games = [game] if game else [known.slug for known in api.games()]
-        return [_with_all_results(api, api.read(api.fetch(f"/daily/{day}/{slug}"), Daily)) for slug in games]
-    today = api.read(api.fetch("/daily"), Today).daily
-    matching = [each for each in today if game in (None, each.game)]
+        matching = [api.read(api.fetch(f"/daily/{day}/{slug}"), Daily) for slug in games]
+    else:
+        matching = [each for each in api.read(api.fetch("/daily"), Today).daily if game in (None, each.game)]
     if not matching:
         raise Declined("not-found", f"{game} was not found on {api.server}")
-    return [_with_all_results(api, each) for each in matching]
-
-
-def _with_all_results(api: Api, daily: Daily) -> Daily:
-    while daily.next is not None:
-        page = api.read(api.fetch(f"/daily/{daily.date}/{daily.game}?skip={daily.next}"), Daily)
-        daily = msgspec.structs.replace(page, results=(*daily.results, *page.results))
-    return daily
+    return [api.with_all_results(each, f"/daily/{each.date}/{each.game}") for each in matching]
 
 
 def _lines(daily: Daily, *, proof: bool) -> Iterator[str]:

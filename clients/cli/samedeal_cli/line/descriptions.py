@@ -138,12 +138,14 @@ def outcome_phrase(board: Board, standing: Standing | None, stop: str = "resign"
             return f"this attempt is over: {', '.join([*ways, stop]) if ways else 'you are done'}"
 
 
-def next_commands(link: str, *, sealed: bool, deal: str | None, has_seat: bool) -> Iterator[str]:
-    """Yield what to do after a race; `sealed` if the replay is not available yet."""
+def next_commands(link: str, *, challenge: str, sealed: bool, deal: str | None, has_seat: bool) -> Iterator[str]:
+    """Yield what to do after a race; `sealed` if the replay is not available yet. `challenge` is a link, or empty."""
     then = " then" if sealed else ""
     yield f"To watch the replay{then}: {program()} replay {link}"
     yield f"To verify it{then}: {program()} verify {link}"
     if deal:
         yield f"To compare with the computer: {program()} par {link}"
-    if has_seat:
+    if challenge:
+        yield f"To see the challenge: {program()} challenge {challenge}"
+    elif has_seat:
         yield f"For a rematch: {program()} again {link}"

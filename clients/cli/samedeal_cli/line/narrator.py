@@ -106,6 +106,8 @@ class Narrator:
         limit = phrases.clock(options.limit_ms, tenths=False)
         match = f", best of {options.best_of}" if options.best_of > 1 else ""
         self._say(f"{phrases.deal_phrase(connection.header)}, time limit {limit}{match}")
+        if connection.header.heat and connection.seat is not None:
+            self._say("only your first race on this deal counts")
         if head_start := connection.header.head_start:
             self._say(f"one player has a head start of {head_start.ms / 1000:g} s")
         if connection.view.stage == "open":
@@ -150,7 +152,7 @@ class Narrator:
                 self._say("the race was cancelled")
             return
         header, deal = self._connection.header, self._connection.view.deal
-        sealed = header.daily and not deal
+        sealed = header.is_common and not deal
         if sealed:
             until = phrases.local_time(header.reveals_at)
             self._say(f"the race is over; the deal and the replay are secret until {until}")
@@ -163,7 +165,9 @@ class Narrator:
             self._say(deal_line(own, self._game.slug))
         self._show_standings()
         link = f"{self._connection.server}/r/{self._connection.race_id}"
-        self._say(*next_commands(link, sealed=sealed, deal=deal, has_seat=self._connection.seat is not None))
+        challenge = f"{self._connection.server}/c/{header.heat.challenge}" if header.heat else ""
+        has_seat = self._connection.seat is not None
+        self._say(*next_commands(link, challenge=challenge, sealed=sealed, deal=deal, has_seat=has_seat))
 
     async def _announce_time(self) -> None:
         """Count down the last seconds before the deal for a person, and announce the last minute."""

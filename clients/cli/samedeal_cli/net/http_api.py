@@ -11,13 +11,22 @@ from urllib.parse import quote, urlencode, urljoin
 from urllib.request import HTTPErrorProcessor, OpenerDirector, ProxyHandler, Request, build_opener
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from samedeal.codec import decode_from_newer
 from samedeal.errors import Malformed, Refused
 from samedeal.race.race import Stage
 from samedeal.scores.evening import Evening
-from samedeal.wire.documents import GameDescription, GameList, Listed, Opened, PlayerPage, RaceList
+from samedeal.wire.documents import (
+    ChallengePage,
+    Daily,
+    GameDescription,
+    GameList,
+    Listed,
+    Opened,
+    PlayerPage,
+    RaceList,
+)
 from samedeal.wire.messages import View
 from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
@@ -25,6 +34,7 @@ from samedeal_cli.net.proxies import proxy_for, through
 from samedeal_cli.sanitise import safe, safe_text
 
 T = TypeVar("T")
+Paged = TypeVar("Paged", Daily, ChallengePage)
 Variants = Sequence[tuple[str, str | bool]]
 """Options of a game, with their values."""
 Query = Mapping[str, object] | None
@@ -139,6 +149,20 @@ class Api:
             return self.read(self.fetch(f"/players/{player}", query={"limit": races}, token=token), PlayerPage)
         return None
 
+    def challenge(self, challenge: str, token: str | None = None) -> ChallengePage:
+        """Return what the guest with a token or, if the server does not know it, everybody may see of a challenge."""
+        path = f"/challenges/{quote(challenge, safe='')}"
+        with suppress(Declined):
+            return self.read(self.fetch(path, token=token), ChallengePage)
+        return self.read(self.fetch(path), ChallengePage)
+
+    def with_all_results(self, page: Paged, path: str, token: str | None = None) -> Paged:
+        """Return a document with the results on all of its pages."""
+        while page.next is not None:
+            later: Paged = self.read(self.fetch(path, query={"skip": page.next}, token=token), type(page))
+            page = structs.replace(later, results=(*(page.results or ()), *(later.results or ())))
+        return page
+
     def keys(self) -> tuple[str, ...]:
         """Return the public keys that the server publishes, if any."""
         with suppress(Declined):
@@ -202,8 +226,9 @@ class Api:
         headers = {"Accept": "application/json"}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        method = "PUT" if path.endswith("/nonce") else None  # the only one: the contribution to a challenge
         for _ in range(MAX_REDIRECTS + 1):
-            request = Request(url, body, headers)  # noqa: S310 (http only, checked)
+            request = Request(url, body, headers, method=method)  # noqa: S310 (http only, checked)
             opener = self._opener or _opener(proxy_for(url))
             try:
                 with opener.open(request, timeout=self._timeout) as response:
@@ -287,6 +312,11 @@ def race_request(
 def ghost_request(race_id: str) -> dict[str, object]:
     """Return the body of a request for a race for one against the racers of a finished race."""
     return {"ghosts": [race_id], "options": {"max_racers": 1, "unlisted": True, "start_delay_ms": 0}}
+
+
+def heat_request(challenge: str, deal: int, max_racers: int = 1) -> dict[str, object]:
+    """Return the body of a request for a race on a deal of a challenge."""
+    return {"challenge": challenge, "deal": deal, "options": {"max_racers": max_racers}}
 
 
 def rematch_request(race_id: str, game: str | None = None) -> dict[str, object]:

@@ -159,7 +159,7 @@ async def verify_race(api: Api, connection: "Connection") -> Verification:
     A sealed replay cannot be verified.
     """
     try:
-        if connection.header.daily and not connection.view.deal:
+        if connection.header.is_common and not connection.view.deal:
             raise Declined("replay-sealed", "the replay is sealed until the deal is revealed")
         data = await fetch_archived(api, connection.race_id)
         keys = await asyncio.to_thread(api.keys)

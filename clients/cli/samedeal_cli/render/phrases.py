@@ -170,6 +170,23 @@ def local_time(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
+def span(ms: int) -> str:
+    """Return about how long something takes: ``12 min``, ``47 h`` or ``3 days``."""
+    minutes = max(0, ms) // 60_000
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h" if minutes < 4320 else f"{minutes // 1440} days"
+
+
+def deals_phrase(games: Sequence[str]) -> str:
+    """Return the deals of a challenge, given their games: ``Corners``, ``Corners, 3 deals`` or ``2 deals``."""
+    title = f"{title_of(games[0])}, " if len({*games}) == 1 else ""
+    return title.rstrip(", ") if len(games) == 1 else f"{title}{len(games)} deals"
+
+
+def have_played(players: int) -> str:
+    """Return how many have played a deal or a challenge."""
+    return "nobody has played" if not players else f"{players} {'has' if players == 1 else 'have'} played"
+
+
 def seat_phrase(stage: str, away_s: float | None) -> str:
     """Describe what happens to the seat of a racer who disconnects at this stage."""
     if stage != "open":
@@ -201,9 +218,11 @@ def title_of(slug: str) -> str:
 
 
 def deal_phrase(header: Header) -> str:
-    """Describe the deal of a race: ``secret shuffle``, ``daily deal of 2026-11-21``, ``open deal corners:42``."""
+    """Describe a deal: ``open deal corners:42``, ``daily deal of 2026-11-21`` or ``deal 2 of challenge calm-fox-1``."""
     if header.seed is not None:
         return f"open deal {header.game}:{header.seed}"
+    if heat := header.heat:
+        return f"deal {heat.deal} of challenge {'-'.join(heat.challenge.split('-')[:3])}"  # without its random bits
     return f"daily deal of {header.date}" if header.daily else "secret shuffle"
 
 

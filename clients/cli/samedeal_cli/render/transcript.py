@@ -13,7 +13,7 @@ from samedeal.race import events as e
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.replay import Replay
-from samedeal_cli.render.phrases import bot_mark, clock, counted, standing_sentences
+from samedeal_cli.render.phrases import bot_mark, clock, counted, deal_phrase, standing_sentences
 from samedeal_cli.sanitise import safe_text
 
 _FEW = 3
@@ -59,7 +59,8 @@ def heading(header: e.Header, deal: str | None) -> Iterator[str]:
     yield f"Game       {GAMES[header.game].title} ({header.rules})"
     yield f"Created    {day(header.opened_at)}"
     yield f"Rules      {printable(', '.join(rules))}"
-    kind = "open" if header.seed is not None else f"daily of {header.date}" if header.daily else "sealed"
+    common = deal_phrase(header) if header.heat else f"daily of {header.date}" if header.daily else "sealed"
+    kind = "open" if header.seed is not None else common
     yield f"Deal       {printable(deal or 'never dealt')} ({kind})"
 
 

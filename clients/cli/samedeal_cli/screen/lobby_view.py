@@ -5,7 +5,7 @@ from typing import Final
 from samedeal.share.phrases import listed
 from samedeal_cli.addresses import is_local
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import bot_mark, evening_phrase, start_phrase
+from samedeal_cli.render.phrases import bot_mark, deal_phrase, evening_phrase, start_phrase
 from samedeal_cli.render.table_view import KEY
 from samedeal_cli.render.text_width import cells, fitted
 from samedeal_cli.screen.drawing import draw_button, draw_heading, draw_messages
@@ -61,6 +61,8 @@ def draw_lobby(state: RaceState, canvas: Canvas) -> None:
 
 def _invitation(state: RaceState) -> str:
     title, host = state.game.title if state.game else "", state.view.host if state.view else None
+    if state.header and state.is_heat:
+        return f"{title}, {deal_phrase(state.header)}"
     if state.header and state.header.follows:
         return f"Rematch: {title}"
     if host and not state.is_host:
@@ -81,8 +83,9 @@ def _seats(state: RaceState, width: int, most: int) -> list[list[tuple[str, Styl
     lines = [padded[start : start + columns] for start in range(0, len(padded), columns)]
     free = (state.header.options.max_racers if state.header else 0) - len(state.standings)
     if free > 0:
-        ways = [("y", KEY), (" + friend   ", PLAIN), ("b", KEY), (" + bot   ", PLAIN)] if state.me else []
-        ways += [("c", KEY), (" change   ", PLAIN)] if state.is_host else []
+        ways = [("y", KEY), (" + friend   ", PLAIN)] if state.me else []
+        ways += [("b", KEY), (" + bot   ", PLAIN)] if state.may_add_bot else []
+        ways += [("c", KEY), (" change   ", PLAIN)] if state.is_host and not state.is_heat else []
         lines.append([*ways, (f"{free} empty seat{'' if free == 1 else 's'}", DIM)])
     return lines
 
@@ -123,6 +126,7 @@ def _options(state: RaceState, width: int) -> str:
     score = f", {evening_phrase(state.evening)}" if state.evening and state.evening.table else ""
     shown = [f"{settings['match']}{score}"] if "match" in settings else []
     shown += [state.head_start] if state.head_start else []
+    shown += ["only your first race counts"] if state.is_heat else []
     shown += [settings["time limit"], "undo on" if state.header.options.undo else "no undo"]
     shown += [settings["shuffle"].partition(",")[0]]
     keys = " · o options · i rules"

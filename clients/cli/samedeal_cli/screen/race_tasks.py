@@ -20,7 +20,7 @@ from samedeal.wire import messages as m
 from samedeal.wire.documents import Daily, Opened, PlayerPage, RacePar
 from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
-from samedeal_cli.net.http_api import Api, ParProgress, ghost_request, race_request, rematch_request
+from samedeal_cli.net.http_api import Api, ParProgress, ghost_request, heat_request, race_request, rematch_request
 from samedeal_cli.net.practice_connection import Practice
 from samedeal_cli.net.replay_loader import fetch_archived, verify_race
 from samedeal_cli.screen.canvas_widget import CanvasScreen
@@ -192,6 +192,8 @@ class RaceTasks(CanvasScreen):
                 body = ghost_request(header.race)
             elif self.state.may_rematch:
                 body = rematch_request(header.race, command.game)
+            elif header.heat:
+                body = heat_request(header.heat.challenge, self.state.next_deal or 1)
             else:  # another deal with the same game and options
                 options, variants = msgspec.to_builtins(header.options), tuple(header.variant.items())
                 body = race_request(header.game, None, options, variants=variants)
@@ -307,6 +309,13 @@ class RaceTasks(CanvasScreen):
         header, seat, own = connection.header, connection.view.seat, f"/players/{connection.welcome.player}"
         deadline, rivals = time.monotonic() + REPLAY_TIMEOUT_S, list[str]()
         with suppress(Failure):
+            while heat := header.heat:
+                challenge = await asyncio.to_thread(self._api.challenge, heat.challenge, connection.token)
+                self._change(challenge=challenge)
+                race, mine = challenge.counts[heat.deal - 1], challenge.yours[heat.deal - 1]
+                if mine or race != header.race or time.monotonic() > deadline:
+                    return  # the race counts in no scores before the deals are public
+                await asyncio.sleep(0.5)
             while seat is not None and not rivals and time.monotonic() < deadline:
                 page = self._api.read(await self._fetch(own, limit=5), PlayerPage)
                 rivals = [racer.player for race in page.races if race.race == header.race for racer in race.racers]

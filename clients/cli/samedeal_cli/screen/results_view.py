@@ -10,7 +10,7 @@ from samedeal.share.headlines import deal_line, match_headline, result_headline
 from samedeal.share.phrases import achieved, duration, listed, ordinal
 from samedeal.wire.documents import Daily, Result
 from samedeal_cli.render.canvas import BOLD, DIM, PLAIN, Canvas, Spot, Style
-from samedeal_cli.render.phrases import counted, local_time, short_deal, start_phrase, versus_phrase
+from samedeal_cli.render.phrases import counted, deal_phrase, local_time, short_deal, start_phrase, versus_phrase
 from samedeal_cli.render.standings import draw_standings
 from samedeal_cli.render.text_table import advice
 from samedeal_cli.render.text_width import cells, fitted
@@ -71,13 +71,18 @@ def draw_results(state: RaceState, canvas: Canvas) -> None:
     canvas.line(bottom)
     if state.notice:
         canvas.write(bottom, 1, fitted(f" {state.notice.text} ", canvas.width - 2, "…"), TONES[state.notice.tone])
-    if state.header:
+    if state.may_go_on:
         draw_button(canvas, button, "n", *rematch)
+    elif state.header and state.header.heat:
+        text = f"To see the challenge: samedeal challenge {state.header.heat.challenge}"
+        canvas.center(button.row, fitted(text, canvas.width - 2, "…"), DIM)
 
 
 def _rematch_texts(state: RaceState) -> tuple[str, str]:
     """Return what the big button does and, on a second line, who is in the rematch and when it starts."""
     rematch = state.rematch
+    if state.challenge and (number := state.next_deal):
+        return "Play the next deal", f"Deal {number} of {len(state.challenge.header.deals)}. Your first race counts."
     if rematch is None:
         alone = state.header is not None and state.header.options.max_racers == 1
         return "Play another deal" if alone else "Rematch" if state.may_rematch else "New race like this", ""
@@ -154,9 +159,11 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         yield "versus", [(" · ".join(versus_phrase(record, "You") for record in state.records), NEWS)]
     if state.daily and state.daily.results:
         yield "daily", [(_daily_text(state.daily), NEWS)]
+    if state.header and state.is_heat:
+        yield "race", [(_place(state) + deal_phrase(state.header), NEWS)]
     if state.view and state.view.deal:
         yield "deal", [(short_deal(state.view.deal), PLAIN)]
-    elif state.header and state.header.daily:
+    elif state.header and state.is_sealed:
         yield "deal", [(f"secret until {local_time(state.header.reveals_at)}", DIM)]
     if state.stage == "over":
         yield "replay", [_verdict(state)]
@@ -185,6 +192,14 @@ def _daily_text(daily: Daily) -> str:
     )
 
 
+def _place(state: RaceState) -> str:
+    """Return your place on a deal of a challenge, if you may know it."""
+    page, heat = state.challenge, state.header and state.header.heat
+    if not page or not heat or not (mine := page.yours[heat.deal - 1]) or not mine.place:
+        return ""
+    return f"You are {ordinal(mine.place)} of {page.played[heat.deal - 1]} · "
+
+
 def _result(game: str, result: Result) -> str:
     if result.outcome == "won":
         return duration(result.ms)
@@ -192,7 +207,7 @@ def _result(game: str, result: Result) -> str:
 
 
 def _verdict(state: RaceState) -> tuple[str, Style]:
-    if state.header and state.header.daily and not (state.view and state.view.deal):
+    if state.is_sealed:
         return "can be verified once the deal is public", DIM
     if state.unverified_reason:
         return state.unverified_reason, NEWS

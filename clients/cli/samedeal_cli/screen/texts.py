@@ -79,8 +79,8 @@ def settings_of_race(header: Header, game: GameDescription) -> Iterator[tuple[st
     yield "attempts", f"at most {options.attempts}" if options.attempts else "unlimited"
     yield "spectators", SPECTATORS[options.spectators]
     secret = "fair shuffle" if options.filter == "any" else f"fair shuffle, {options.filter.partition('/')[0]}"
-    daily = "deal of the day" if header.daily else secret
-    yield "shuffle", daily if header.seed is None else "from a known seed"
+    common = "deal of the day" if header.daily else "deal of a challenge" if header.heat else secret
+    yield "shuffle", common if header.seed is None else "from a known seed"
     if options.end_when_stuck:
         yield "early end", "10 s after everyone is stuck"
     if header.head_start:

@@ -138,8 +138,16 @@ def _is_host(state: RaceState) -> bool:
     return state.is_host and bool(state.others)
 
 
+def _may_change(state: RaceState) -> bool:
+    return state.is_host and not state.is_heat
+
+
 def _is_over(state: RaceState) -> bool:
     return state.stage == "over"
+
+
+def _is_public(state: RaceState) -> bool:
+    return _is_over(state) and not (state.is_heat and state.is_sealed)
 
 
 def _raced(state: RaceState) -> bool:
@@ -151,7 +159,7 @@ def _has_line(state: RaceState) -> bool:
 
 
 def _may_choose_game(state: RaceState) -> bool:
-    return _is_over(state) and state.me is not None and not state.rematch
+    return _is_over(state) and state.may_rematch and not state.rematch
 
 
 def _is_watching_another(state: RaceState) -> bool:
@@ -237,18 +245,16 @@ LOBBY: Final = (
         minor=True,
     ),
     Action("s", "start now", "as the host, start with those who are ready", _does(m.Start(id=0)), _is_host),
-    Action(
-        "c", "change", "as the host, change the game or its options", _does(CHANGES), attrgetter("is_host"), minor=True
-    ),
+    Action("c", "change", "as the host, change the game or its options", _does(CHANGES), _may_change, minor=True),
     Action("d", "remove", "as the host, remove a player", _choose_player, _is_host, minor=True),
     Action("o", "options", "show all options of the race", _does("options"), attrgetter("header"), minor=True),
     Action("e", "", "show the scores of the evening, and your own", _does("evening")),
     Action("!", "leave", "give up your seat and quit (asks first)", _does(ASK_TO_LEAVE), attrgetter("me"), minor=True),
 )
 RESULTS: Final = (
-    Action("n", "", "ask for a rematch, or join it, and be ready", _race_again(), attrgetter("header")),
-    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_over),
-    Action("v", "replay", "watch the replay", _does("open-replay"), _is_over),
+    Action("n", "", "ask for a rematch, or join it, and be ready", _race_again(), attrgetter("may_go_on")),
+    Action("s", "copy result", "copy the result, to share it", _does("copy-result"), _is_public),
+    Action("v", "replay", "watch the replay", _does("open-replay"), _is_public),
     Action("w", "solution", "watch how the deal could be solved", _does("open-line"), _has_line, minor=True),
     Action("g", "other game", "ask for a rematch with another game", _does(CHOOSE_GAME), _may_choose_game, minor=True),
     Action("e", "scores", "show the scores of the evening, and your own", _does("evening"), minor=True),

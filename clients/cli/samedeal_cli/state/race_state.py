@@ -14,7 +14,7 @@ from samedeal.race.run import RESTART, UNDO
 from samedeal.race.standings import Standing
 from samedeal.scores.evening import Evening
 from samedeal.scores.tallies import Personal, Versus
-from samedeal.wire.documents import Daily, GameDescription
+from samedeal.wire.documents import ChallengePage, Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Cards, Settings, Suits, Theme
@@ -99,6 +99,8 @@ class RaceState:
     """The scores over the finished races of the evening."""
     daily: Daily | None = None
     """The results on the deal of the day."""
+    challenge: ChallengePage | None = None
+    """The challenge that a finished race belongs to."""
     scores: Personal | None = None
     """The user's own scores."""
     analysis: Analysis | None = None
@@ -172,7 +174,24 @@ class RaceState:
     @property
     def may_add_bot(self) -> bool:
         """Whether the user can add a server bot in the lobby: there is a seat for it."""
-        return bool(self.me and self.header and len(self.standings) < self.header.options.max_racers)
+        header = None if self.is_heat else self.header
+        return bool(self.me and header and len(self.standings) < header.options.max_racers)
+
+    @property
+    def is_heat(self) -> bool:
+        """Whether the race belongs to a challenge."""
+        return self.header is not None and self.header.heat is not None
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether others can still race the deal, which is secret until then."""
+        return bool(self.header and self.header.is_common and not (self.view and self.view.deal))
+
+    @property
+    def next_deal(self) -> int | None:
+        """The number of the next deal of the challenge that the user has not played, if there is one."""
+        counts = self.challenge.counts if self.challenge and self.challenge.stage == "open" and self.me else ()
+        return next((number for number, race in enumerate(counts, start=1) if race is None), None)
 
     @property
     def others(self) -> tuple[Standing, ...]:
@@ -206,7 +225,13 @@ class RaceState:
     @property
     def may_rematch(self) -> bool:
         """Whether the user can ask for a rematch: of this race, or of the one that it follows."""
-        return self.me is not None and bool(self.stage == "over" or (self.header and self.header.follows))
+        header = None if self.is_heat else self.header
+        return bool(self.me and header and (self.stage == "over" or header.follows))
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether there is another race to play or to watch: of a challenge, only the next deal."""
+        return self.next_deal is not None if self.is_heat else self.header is not None
 
     @property
     def has_ghosts(self) -> bool:
