@@ -23,11 +23,12 @@ from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.sanitise import json_escaped, safe, safe_text
 from samedeal_cli.settings import state_dir
-from support.hostile_server import EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
+from support.hostile_server import CHALLENGE, EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
 
 COMMANDS: dict[str, list[list[str]]] = {
     "new": [["new", GAME]],
-    "play": [["play", GAME, "--line"]],
+    "play": [["play", GAME, "--line"], ["play", CHALLENGE, "--line"]],
+    "challenge": [["challenge", GAME], ["challenge", CHALLENGE]],
     "resume": [["resume", "--line"]],
     "join": [["join", RACE, "--line", "--ready", "--board", board] for board in ("picture", "words")],
     "watch": [["watch", RACE, "--line"]],

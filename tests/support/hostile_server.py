@@ -32,6 +32,7 @@ PILE = EVIL.translate(dict.fromkeys(map(ord, "\t\r\n\x85")))
 GAME = "new-game"
 """A game that is unknown to the client."""
 RACE = scripted_server.RACE
+CHALLENGE = "brave-otter-4217"
 Answers = Literal["documents", "problems", "redirects", "hangs up"]
 """The kinds of replies: valid documents, refusals, redirects, or a close reason during a race."""
 
@@ -90,9 +91,37 @@ DAILY = {
     "players": 1,
     "next": None,
 }
+CHALLENGE_HEADER = {
+    "challenge": CHALLENGE,
+    "creator": EVIL,
+    "deals": [{"game": GAME, "rules": EVIL, "options": {"limit_ms": 60_000}}],
+    "commitment": "1" * 64,
+    "salt": "1" * 32,
+    "opened_at": 0,
+    "until": 0,
+}
+DEAL_RESULT = {"place": 1, "points": 1.0, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL}
+OPENED_CHALLENGE = {"challenge": CHALLENGE, "link": f"http://127.0.0.1:1/c/{EVIL}", "header": CHALLENGE_HEADER}
+FIELD_ROW = {"place": 1, "player": EVIL, "name": EVIL, "bot": False, "points": 1.0, "solved": 1, "ms": 5}
 RACE_LINE = {"race": EVIL, "game": EVIL, "stage": EVIL, "racers": 1, "max_racers": 8, "opened_at": 0} | {
     "sealed": True,
     "daily": False,
+}
+CHALLENGE_PAGE = OPENED_CHALLENGE | {
+    "by": EVIL,
+    "nonce": EVIL,
+    "stage": "open",
+    "reveals_at": 0,
+    "names": [EVIL],
+    "players": 1,
+    "played": [1],
+    "heats": [RACE_LINE | {"stage": "open", "host": EVIL}],
+    "counts": [None],
+    "yours": [DEAL_RESULT],
+    "results": [FIELD_ROW | {"deals": [DEAL_RESULT]}],
+    "next": None,
+    "secret": EVIL,
+    "codes": [EVIL],
 }
 REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
 PLAYER = "0123456789abcdef"
@@ -138,6 +167,7 @@ DOCUMENTS: dict[str, object] = {
     "/api/v1/daily": {"daily": [DAILY]},
     f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
     f"/api/v1/races/{RACE}/par": PAR,
+    f"/api/v1/challenges/{CHALLENGE}": CHALLENGE_PAGE,
     "/.well-known/samedeal": {
         "server": EVIL,
         "time": 0,
@@ -164,7 +194,7 @@ class Hostile:
             routes=[
                 WebSocketRoute("/ws", self._socket),
                 WebSocketRoute("/ws/{race}", self._socket),
-                Route("/{path:path}", self._http, methods=["GET", "POST"]),
+                Route("/{path:path}", self._http, methods=["GET", "POST", "PUT"]),
             ]
         )
 
@@ -184,6 +214,10 @@ class Hostile:
             return _json({"name": EVIL})
         if request.method == "POST" and "/admin/" in path:
             return _json(CHANGE | REPORT | ERASED)
+        if path.endswith("/challenges"):
+            return _json(OPENED_CHALLENGE, 201)
+        if request.method == "PUT":
+            return _json(CHALLENGE_PAGE | await request.json())
         if request.method == "POST":
             opened = Opened(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
             return _json(opened, 201)

@@ -1,4 +1,4 @@
-"""What every way to a seat starts with: who the user is, and whether a race on today's deal shall count."""
+"""What every way to a seat starts with: who the user is, and whether a race on a deal for everybody shall count."""
 
 import os
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import click
 
 from samedeal.wire.documents import Opened
 from samedeal_cli.commands.mode import at_terminal
-from samedeal_cli.commands.parameters import NAME
-from samedeal_cli.failure import Declined, Failure, NameRefused, warn
-from samedeal_cli.render.phrases import title_of
-from samedeal_cli.settings import Settings
+from samedeal_cli.commands.parameters import NAME, Link
+from samedeal_cli.failure import Declined, Failure, Misused, NameRefused, warn
+from samedeal_cli.render.phrases import counted, title_of
+from samedeal_cli.settings import Settings, program
 
 END_WHEN_STUCK: Final = "end_when_stuck"
 
@@ -60,6 +60,16 @@ def open_race(
     Nobody waits in it for players who are stuck, unless the options say otherwise or the server cannot do that.
     Scripts that do not join do not give away the account name: without another name, such a race has no host.
     """
+    from samedeal_cli.net.http_api import Api
+
+    settings, _, data = post(settings, server, name, "/races", body, joins=joins)
+    return settings, Api(server).read(data, Opened), data
+
+
+def post(
+    settings: Settings, server: str, name: str | None, path: str, body: dict[str, object], *, joins: bool = True
+) -> tuple[Settings, str | None, bytes]:
+    """Open something as in ``open_race``. Return settings with a name, the user's token, and the answer."""
     from samedeal_cli.net import guests
     from samedeal_cli.net.http_api import Api
 
@@ -69,7 +79,7 @@ def open_race(
         token = guests.create(server, user)
     wanted = _without_waiting(body)
     try:
-        data = api.fetch("/races", body=wanted, token=token)
+        data = api.fetch(path, body=wanted, token=token)
     except Declined as declined:
         if declined.code == "bad-token" and user and token:
             token = guests.create(server, user)  # the server has forgotten the user
@@ -77,21 +87,21 @@ def open_race(
             wanted = body  # an older server
         else:
             raise
-        data = api.fetch("/races", body=wanted, token=token)
-    return settings, api.read(data, Opened), data
+        data = api.fetch(path, body=wanted, token=token)
+    return settings, token, data
 
 
 def _without_waiting(body: dict[str, object]) -> dict[str, object]:
     """Let a race for several people end when all of them are stuck, unless its options say otherwise."""
     options = body.get("options")
-    if not isinstance(options, dict) or options.get("max_racers") == 1 or body.get("daily"):
+    if not isinstance(options, dict) or options.get("max_racers") == 1 or body.get("daily") or "challenge" in body:
         return body
     return body | {"options": {END_WHEN_STUCK: True} | options}
 
 
 def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     """Ask whether to race on today's deal, of which only the first race counts. Raises Abort if not."""
-    if settings.json or settings.quiet or not at_terminal():
+    if not may_ask(settings):
         return
     from samedeal.wire.documents import Daily, Today
     from samedeal_cli.net.guests import credentials_of
@@ -101,8 +111,50 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     today: Sequence[Daily] = ()
     with suppress(Failure):  # opening the race meets the same error, unless the server has forgotten the guest
         today = api.read(api.fetch("/daily", token=token), Today).daily
-    deal = f"today's deal of {title_of(slug)}"
-    question = f"Only your first race on {deal} counts. Play it now?"
-    if any(daily.game == slug and daily.yours for daily in today):
-        question = f"You have raced {deal}, and only the first race counts. Play it again?"
-    click.confirm(question, default=True, abort=True, err=True)
+    raced = any(daily.game == slug and daily.yours for daily in today)
+    confirm_first(settings, f"today's deal of {title_of(slug)}", raced=raced)
+
+
+def may_ask(settings: Settings) -> bool:
+    """Return whether the user can be asked something."""
+    return not (settings.json or settings.quiet) and at_terminal()
+
+
+def confirm_first(settings: Settings, deal: str, *, raced: bool) -> None:
+    """Ask whether to race on a deal, of which only the first race counts; scripts are told. Raises Abort if not."""
+    text, question = f"Only your first race on {deal} counts.", "Play it now?"
+    if raced:
+        text, question = f"You have raced {deal}, and only the first race counts.", "Play it again?"
+    if may_ask(settings):
+        click.confirm(f"{text} {question}", default=True, abort=True, err=True)
+    else:
+        settings.say(text)
+
+
+def race_of_challenge(
+    settings: Settings, link: Link, name: str | None, *, number: int | None = None, max_racers: int | None = None
+) -> tuple[Settings, Link]:
+    """Return settings with a name, and the race of the user on a deal, by default on the next one.
+
+    Return to a race that counts and is still running; by default, that comes first. Otherwise, open a race.
+    """
+    from samedeal_cli.net.guests import credentials_of
+    from samedeal_cli.net.http_api import Api, heat_request
+
+    server = link.server or settings.address
+    settings = with_name(settings, server, name)
+    page = Api(server).challenge(link.race_id, credentials_of(settings, server, name).token)
+    deals, raced = page.header.deals, [*zip(page.counts, page.yours, strict=True)]
+    running = [at for at, (race, mine) in enumerate(raced, start=1) if race and not mine]
+    number = number or [*running, *(at for at, (race, _) in enumerate(raced, start=1) if not race), 1][0]
+    if number > len(deals):
+        raise Misused(f"the challenge has {counted(len(deals), 'deal')}")
+    if number in running:
+        return settings, Link(server, f"{page.counts[number - 1]}")
+    if page.stage != "open":
+        raise Declined("untimely", f"the challenge is over; to see its results: {program()} challenge {page.link}")
+    title = title_of(deals[number - 1].game)
+    deal = f"this deal of {title}" if len(deals) == 1 else f"deal {number} ({title})"
+    confirm_first(settings, deal, raced=page.counts[number - 1] is not None)
+    settings, opened, _ = open_race(settings, server, name, heat_request(page.challenge, number, max_racers or 1))
+    return settings, Link(server, opened.race)

@@ -1,8 +1,10 @@
 """Types of command-line parameters: durations, races, deals, names, variants and others."""
 
 import re
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import datetime
 from functools import reduce
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -14,14 +16,14 @@ from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
-from samedeal_cli.addresses import race_link, server_address, unwrapped
+from samedeal_cli.addresses import challenge_link, race_link, server_address, unwrapped
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.matching import named
 from samedeal_cli.settings import Settings
 from samedeal_cli.timecode import parse_moment
 
 T = TypeVar("T")
-_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+_UNITS: Final = {"d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 LONGEST_SEED: Final = 128
 COMPLETION_S: Final = 1.0
 """How long a shell that completes a word waits for the server (s)."""
@@ -39,14 +41,15 @@ NOT_DAILY: Final = (
     "variants",
 )
 """The options of a race that daily deals do not permit."""
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|ms|m|s)")
 
 
 class Link(NamedTuple):
-    """A race id, and the server if it was given as a link."""
+    """The id of a race or a challenge, and the server if it was given as a link."""
 
     server: str | None
     race_id: str
+    is_challenge: bool = False
 
 
 class Login(NamedTuple):
@@ -96,6 +99,16 @@ class ParsedRace(Parsed[T]):
         return _race_ids(ctx.obj, incomplete)
 
 
+class ParsedChallenge(Parsed[T]):
+    """A value that a challenge can be. Shells also complete those that this account has opened or played."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from samedeal_cli.net.kept_challenges import kept
+
+        ids = [CompletionItem(each.challenge) for each in kept() if each.challenge.startswith(incomplete)]
+        return super().shell_complete(ctx, param, incomplete) + ids
+
+
 class ReplayPath(click.Path):
     """A file, ``-``, or the link or id of a race; a string."""
 
@@ -133,6 +146,33 @@ def _race(text: str) -> Link:
     if link := race_link(text):
         return Link(link[0] and server_address(link[0]), link[1])
     raise ValueError(f"{text!r} is not a valid race; use its id or its link (http://host:8640/r/ID)")
+
+
+def _link(text: str) -> Link:
+    """Parse a race, or the link of a challenge."""
+    link = challenge_link(text)
+    return Link(server_address(link[0]), link[1], is_challenge=True) if link and link[0] else _race(text)
+
+
+def _game_or_link(text: str) -> str | Link:
+    """Parse a game, a link, or the id of a challenge, which has digits."""
+    if "/" in text:
+        return _link(text)
+    link = challenge_link(text)
+    return Link(*link, is_challenge=True) if link and re.search(r"-\d", text) else _game(text)
+
+
+def _until(text: str) -> int:
+    """Parse a deadline, a duration or a local time, to milliseconds from now."""
+    from samedeal.race.challenge import LONGEST_MS, SHORTEST_MS
+
+    try:
+        ms = round(1_000 * (datetime.fromisoformat(text.strip()).timestamp() - time.time()))
+    except (ValueError, OverflowError):
+        ms = _duration(text)
+    if not SHORTEST_MS <= ms <= LONGEST_MS:
+        raise ValueError(f"{text!r} is out of range: the deadline must be 1h to 30d from now")
+    return ms
 
 
 def _login(text: str) -> Login:
@@ -242,6 +282,9 @@ DEAL = Parsed("deal", _deal)
 RACE_OR_DEAL = ParsedRace("race or deal", _race_or_deal)
 DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, GAMES, files=True)
 GAME = Parsed("game", _game, GAMES)
+RACE_OR_CHALLENGE = ParsedRace("race", _link)
+GAME_OR_LINK = ParsedChallenge("game or challenge", _game_or_link, GAMES)
+UNTIL = Parsed("time", _until)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
 SEED = Parsed("seed", _seed)
 NAME = Parsed("name", normalised)
@@ -256,6 +299,13 @@ as_option = click.option(
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )
+max_option = click.option(
+    "--max",
+    "max_racers",
+    type=Number(1, 32),
+    metavar="N",
+    help="Maximum number of players.  [default: 8, challenges 1]",
+)
 _RACE_OPTIONS: Final = (
     click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone."),
     click.option("--limit", "limit_ms", type=LIMIT, help="Time limit, 1s to 2h.  [default: depends on the game]"),
@@ -269,9 +319,9 @@ _RACE_OPTIONS: Final = (
 )
 
 
-def race_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of all commands that open a race for people."""
-    return reduce(lambda decorated, option: option(decorated), reversed(_RACE_OPTIONS), function)
+def race_options(function: Callable[..., Any], *, daily: bool = True) -> Callable[..., Any]:
+    """Add the options of all commands that open races for people, perhaps without that for the daily deal."""
+    return reduce(lambda decorated, option: option(decorated), reversed(_RACE_OPTIONS[not daily :]), function)
 
 
 def check_daily(seed: str | None = None) -> None:

@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import confirm_daily, open_race, with_name
-from samedeal_cli.commands.mode import Mode, at_terminal, choose_mode, mode_option, run_full_screen
+from samedeal_cli.commands.first_use import confirm_daily, may_ask, open_race, race_of_challenge, with_name
+from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
     GAME_OR_DEAL,
+    GAME_OR_LINK,
     RACE,
+    RACE_OR_CHALLENGE,
     REPLAY,
     Link,
+    Number,
     as_option,
     check_daily,
+    max_option,
     race_options,
 )
 from samedeal_cli.failure import TOO_LATE, Declined, Failure, Misused
@@ -54,24 +58,39 @@ def view_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command(
     "samedeal join http://192.168.1.20:8640/r/calm-otter-42", "samedeal join calm-otter-42 --as bo --ready < moves.txt"
 )
-@click.argument("race", type=RACE, required=False)
+@click.argument("race", type=RACE_OR_CHALLENGE, required=False)
 @ready_option
 @view_options
 def join(settings: Settings, /, race: Link | None, name: str | None, **choices: Any) -> int:
     """Join a race by its link or id and play. If you already have a seat, you return to it.
 
-    Without RACE, join the only open race on the server.
+    Without RACE, join the only open race on the server; with the link of a challenge, play its next deal.
     """
     race = race or _only_open_race(settings)
+    if race.is_challenge:
+        settings, race = race_of_challenge(settings, race, name)
     server = race.server or settings.address
     return Session(with_name(settings, server, name), server, race.race_id, name, **choices).run()
 
 
-@command("samedeal play", "samedeal play corners")
-@click.argument("game", type=GAME, required=False)
+@command("samedeal play", "samedeal play corners", "samedeal play brave-otter-4217 --deal 2 --max 4")
+@click.argument("what", type=GAME_OR_LINK, metavar="[GAME|CHALLENGE]", required=False)
+@click.option("--deal", "number", type=Number(1, 24), metavar="N", help="A deal of the challenge.  [default: next]")
+@max_option
 @view_options
-def play(settings: Settings, /, game: str | None, name: str | None, **choices: Any) -> int:
-    """Race at once: join an open race, or open a short one with a bot that plays about as well as you do."""
+def play(settings: Settings, /, what: str | Link | None, name: str | None, **choices: Any) -> int:
+    """Race at once: join an open race, or open a short one with a bot that plays about as well as you do.
+
+    With the link or id of a challenge, play its next deal: alone or, with --max, with others.
+    """
+    heat, game = {option: choices.pop(option) for option in ("number", "max_racers")}, what
+    if isinstance(game, Link) and game.is_challenge:
+        settings, game = race_of_challenge(settings, game, name, **heat)
+    elif any(heat.values()):
+        raise Misused("--deal and --max are for challenges; to open a race for others: samedeal new")
+    if isinstance(game, Link):
+        server = game.server or settings.address
+        return Session(with_name(settings, server, name), server, game.race_id, name, **choices).run()
     from samedeal_cli.net.guests import owned
     from samedeal_cli.net.http_api import Api
     from samedeal_cli.state.home_state import QUICK_GAME, QUICK_MS, level_of, race_to_join
@@ -92,9 +111,8 @@ def _only_open_race(settings: Settings) -> Link:
     """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
     from samedeal_cli.net.http_api import Api
 
-    races = [
-        race for race in Api(settings.address).live_races("open") if race.racers < race.max_racers and not race.daily
-    ]
+    found = Api(settings.address).live_races("open")
+    races = [race for race in found if race.racers < race.max_racers and not (race.daily or race.challenge)]
     if len(races) == 1:
         return Link(None, races[0].race)
     names = f"; choose one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
@@ -233,8 +251,7 @@ class Session:
         try:
             return self._run()
         except Declined as declined:
-            may_ask = at_terminal() and not (self.settings.json or self.settings.quiet)
-            if self.watching or declined.code not in TOO_LATE or not may_ask:
+            if self.watching or declined.code not in TOO_LATE or not may_ask(self.settings):
                 raise
             declined.show()
             click.confirm("Watch it now?", default=True, abort=True, err=True)
@@ -308,10 +325,12 @@ class Session:
             for line in (result_headline(state.standings, seat, game), *lines):
                 click.echo(line)
             then = ""
-            if state.header and state.header.daily and not (state.view and state.view.deal):
+            if state.header and state.is_sealed:
                 say(f"The replay is secret until {local_time(state.header.reveals_at)}.")
                 then = " then"
             say(f"To watch the replay{then}: {program()} replay {state.link}")
+            if state.header and state.header.heat:
+                say(f"To see the challenge: {program()} challenge {self.server}/c/{state.header.heat.challenge}")
         elif screen.left:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):

@@ -22,6 +22,7 @@ from samedeal_cli.commands.parameters import (
     Number,
     as_option,
     check_daily,
+    max_option,
     race_options,
 )
 from samedeal_cli.failure import Misused
@@ -32,6 +33,16 @@ from samedeal_cli.settings import Settings, command
 EMPTY_S: Final = 60
 """How long `ls` shows an open race in which nobody has a seat (s)."""
 _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
+filter_option: Final = click.option(
+    "--filter",
+    type=click.Choice([*_FILTERS]),
+    callback=lambda context, parameter, value: _FILTERS.get(value),
+    help="Any shuffle, one that a simple bot wins (friendly), one that can be won, but not by always making the first"
+    " legal move (certified), or one of this difficulty.  [default: certified, if the game supports it]",
+)
+attempts_option: Final = click.option(
+    "--attempts", type=Number(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]"
+)
 
 
 @command("samedeal new corners", "samedeal new the-edge --limit 10m --max 4 --join --as ada")
@@ -40,16 +51,10 @@ _FILTERS: Final = {name.partition("/")[0]: name for name in FILTERS}
 @click.option("--seed", type=SEED, metavar="TEXT", help="Race an open deal with a seed of your choice.")
 @race_options
 @click.option("--start-delay", "start_delay_ms", type=DELAY, help="Length of the countdown, 0s to 60s.  [default: 5s]")
-@click.option("--max", "max_racers", type=Number(1, 32), metavar="N", help="Maximum number of players.  [default: 8]")
-@click.option(
-    "--filter",
-    type=click.Choice([*_FILTERS]),
-    callback=lambda context, parameter, value: _FILTERS.get(value),
-    help="Any shuffle, one that a simple bot wins (friendly), one that can be won, but not by always making the first"
-    " legal move (certified), or one of this difficulty.  [default: certified, if the game supports it]",
-)
+@max_option
+@filter_option
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
-@click.option("--attempts", type=Number(0, 1000), metavar="N", help="Maximum attempts per player.  [default: no limit]")
+@attempts_option
 @click.option(
     "--spectators",
     type=click.Choice(["progress", "after", "open"]),
@@ -150,7 +155,7 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
 
 
 def _race_row(race: Listed) -> tuple[str, ...]:
-    kind = "secret" if race.sealed else "daily" if race.daily else "public"
+    kind = "secret" if race.sealed else "daily" if race.daily else "challenge" if race.challenge else "public"
     age_s = _age_s(race)
     opened = f"{age_s:.0f} s ago" if age_s < 60 else f"{age_s / 60:.0f} min ago"
     return race.race, race.game, race.stage, f"{race.racers}/{race.max_racers}", race.host or "", kind, opened

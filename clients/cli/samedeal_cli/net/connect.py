@@ -11,6 +11,7 @@ from samedeal_cli.failure import Declined
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
+from samedeal_cli.net.kept_challenges import Kept, keep
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.settings import Settings, state_dir
 
@@ -57,6 +58,8 @@ def connect(
             with suppress(OSError):  # then `samedeal resume` does not know the race
                 if has_seat and not remembered:
                     (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(server, race_id, name)))
+                    if message.header and (heat := message.header.heat):
+                        keep(Kept(server, heat.challenge, name, heat.reveals_at))
                 if is_left and remembered:
                     (state_dir() / LAST_RACE).unlink()
             remembered = has_seat or (remembered and not is_left)
