@@ -1,29 +1,34 @@
 """The home screen: what ``samedeal`` shows without a command. What the user chooses there runs as a command."""
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
 from textual.events import MouseDown, Resize
 
 from samedeal.games.catalogue import GAMES
-from samedeal.wire.documents import Today
+from samedeal.race.challenge import HOUR_MS
+from samedeal.share.phrases import ordinal
+from samedeal.wire.documents import ChallengePage, Today
 from samedeal_cli.addresses import DEFAULT_SERVER
 from samedeal_cli.commands.me import SHOWN, lines_of
 from samedeal_cli.failure import Failure
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import running_race
 from samedeal_cli.net.http_api import Api
+from samedeal_cli.net.kept_challenges import Kept, keep, kept, place_in
 from samedeal_cli.render.canvas import PLAIN
-from samedeal_cli.render.phrases import title_of
+from samedeal_cli.render.phrases import deals_phrase, have_played, span, title_of
 from samedeal_cli.render.themes import look
 from samedeal_cli.screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.screen.dialogs import Choice, TextDialog
 from samedeal_cli.screen.home_view import draw_home
 from samedeal_cli.settings import Settings
-from samedeal_cli.state.home_state import QUICK_GAME, HomeState
+from samedeal_cli.state.home_state import QUICK_GAME, ChallengeLine, HomeState
 from samedeal_cli.state.pile_keys import key_meant
 
 REFRESH_S: Final = 10.0
@@ -47,6 +52,8 @@ class HomeScreen(CanvasScreen):
         self.chosen: Words = ()
         """The chosen command; empty to quit."""
         self._look = look(settings.theme, settings.suits, colored=settings.colored)
+        self._kept = kept()
+        """With the places of the user before this visit."""
 
     def on_mount(self) -> None:
         """Draw the first frame, and ask the server what is going on."""
@@ -75,6 +82,8 @@ class HomeScreen(CanvasScreen):
                 self._run(("play",))
             case "d":
                 self._choose("Today's deals", self._dailies)
+            case "c":
+                self._choose("Challenges", self._challenges)
             case "f":
                 self._choose("Race friends", self._friends)
             case "t":
@@ -125,15 +134,53 @@ class HomeScreen(CanvasScreen):
         }
         return options | others
 
+    @property
+    def _challenges(self) -> Mapping[str, Words]:
+        known: dict[str, Words] = {line.text: line.words for line in self.state.challenges}
+        opened = {f"Challenge friends to {title_of(slug)}, 48 h": ("challenge", slug) for slug in GAMES}
+        return known | {"Play one by its link": JOIN} | opened
+
     def _refresh(self) -> None:
         self.run_worker(self._look_around(), exclusive=True)
+        self.run_worker(self._look_at_challenges(), exclusive=True, group="challenges")
 
     async def _look_around(self) -> None:
         self._change(**await asyncio.to_thread(look_around, self.settings))
 
+    async def _look_at_challenges(self) -> None:
+        """Show the challenges as far as their servers answer, without delaying the rest."""
+        self._change(challenges=await asyncio.to_thread(_challenge_lines, self.settings, self._kept))
+
     def _change(self, **fields: Any) -> None:
         self.state = replace(self.state, **fields)
         self.show(draw_home(self.state), self._look, self.state.entries)
+
+
+def _challenge_lines(settings: Settings, known: Sequence[Kept]) -> Sequence[ChallengeLine]:
+    """Return the challenges whose servers answer, and keep the user's present places."""
+    pages = list[tuple[Kept, ChallengePage]]()
+    for each in known:
+        with suppress(Failure):
+            token = guests.credentials_of(settings, each.server, each.name).token
+            pages.append((each, Api(each.server, timeout=TIMEOUT_S).challenge(each.challenge, token)))
+    for each, page in reversed(pages):
+        keep(structs.replace(each, place=place_in(page)))
+    return sorted((_challenge_line(*pair) for pair in pages), key=lambda line: not line.is_urgent)
+
+
+def _challenge_line(known: Kept, page: ChallengePage) -> ChallengeLine:
+    games, place = [deal.game for deal in page.header.deals], place_in(page)
+    what = f"{page.by or 'A former player'}: {deals_phrase(games)}"
+    left_ms, is_open = page.header.until - time.time_ns() // 1_000_000, page.stage == "open"
+    may_play, left = is_open and None in page.counts, f"{span(left_ms)} left" if is_open else "over"
+    was_passed, is_late = bool(place and known.place and place > known.place), may_play and left_ms < 24 * HOUR_MS
+    text = f"{what} · {left} · {have_played(page.players)}"
+    if was_passed and place:
+        text = f"Somebody passed you: {ordinal(place)} of {page.players} · {what}"
+    elif is_late:
+        text = f"{left} to play · {what}"
+    words = ("play" if may_play else "challenge", *(("--as", known.name) if known.name else ()), "--", page.link)
+    return ChallengeLine(text, was_passed or is_late, words)
 
 
 def look_around(settings: Settings) -> dict[str, Any]:

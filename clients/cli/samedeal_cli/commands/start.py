@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from samedeal_cli.addresses import DEFAULT_SERVER, race_link
+from samedeal_cli.addresses import DEFAULT_SERVER, challenge_link, race_link
 from samedeal_cli.commands.mode import run_full_screen
 from samedeal_cli.failure import INTERRUPTED, READER_GONE, TERMINATED, Failure, Unreachable
 from samedeal_cli.local_server import PORT, check_installed
@@ -42,13 +42,13 @@ def start(settings: Settings, run_command: Callable[[tuple[str, ...]], int]) -> 
                 code = failure.exit_code
             if code in (TERMINATED, READER_GONE):
                 return code
-            if code not in (0, INTERRUPTED):
-                click.pause(err=True)  # until the failure is read
+            if code not in (0, INTERRUPTED) or screen.chosen[0] == "challenge":
+                click.pause(err=True)  # until the failure or the challenge is read
 
 
 def _needs_default_server(settings: Settings, words: tuple[str, ...]) -> bool:
     """Return whether a command uses the server on this machine: not in practice, or for a race on another one."""
-    link = race_link(words[-1])
+    link = race_link(words[-1]) or challenge_link(words[-1])
     is_elsewhere = words[0] in ("practice", "resume") or (link is not None and link[0] is not None)
     return not is_elsewhere and not settings.server and settings.address == DEFAULT_SERVER
 

@@ -15,6 +15,18 @@ QUICK_GAME: Final = "the-edge"
 QUICK_MS: Final = 180_000
 """The time limit of such a race (ms)."""
 
+NO_CHALLENGES: Final = "One deal for all your friends, until a deadline."
+
+
+class ChallengeLine(NamedTuple):
+    """A challenge that the user has opened or played."""
+
+    text: str
+    is_urgent: bool
+    """Whether somebody has passed the user, or the deadline is near."""
+    words: tuple[str, ...]
+    """The command that plays it or, if it is over or played, shows it."""
+
 
 class Offer(NamedTuple):
     """Something that the user can do: its key, title and description."""
@@ -38,6 +50,8 @@ class HomeState:
     """The listed races, newest first."""
     daily: Sequence[Daily] = ()
     """Today's deals."""
+    challenges: Sequence[ChallengeLine] = ()
+    """The urgent ones first, then the newest."""
     page: PlayerPage | None = None
     """The user's own scores and newest races, if there are any."""
     width: int = 80
@@ -59,6 +73,7 @@ class HomeState:
             *([Offer("b", "Back to your race", self.running)] if self.running else []),
             Offer("p", "Play now", self._quick_text),
             Offer("d", "Daily", f"{today}{streak}"),
+            Offer("c", "Challenges", self.challenges[0].text if self.challenges else NO_CHALLENGES),
             Offer("f", "Friends", "Open a race and share its link, or join one."),
             Offer("t", "Practice", "Play with hints, without a clock."),
             Offer("r", "Results", results),
@@ -80,8 +95,8 @@ class HomeState:
 
 def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
     """Return the open race, perhaps of one game, that somebody who wants to play at once joins: the fullest."""
-    # A daily deal is raced once, so nobody gets into one by accident.
-    open_races = [race for race in races if race.stage == "open" and not race.daily]
+    # Daily deals and those of challenges are raced once, so nobody gets into one by accident.
+    open_races = [race for race in races if race.stage == "open" and not race.daily and not race.challenge]
     waiting = [race for race in open_races if 0 < race.racers < race.max_racers]
     matching = [race for race in waiting if game in (None, race.game)]
     return max(matching, key=lambda race: race.racers, default=None)
