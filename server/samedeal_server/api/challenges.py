@@ -25,7 +25,7 @@ class CreateChallenge(Struct, frozen=True, forbid_unknown_fields=True):
 
     deals: Annotated[tuple[NewDeal, ...], Meta(min_length=1, max_length=MAX_DEALS)]
     """Its deals. Players race each when they like, in any order."""
-    until_ms: Annotated[int, Meta(ge=SHORTEST_MS, le=LONGEST_MS)] = UNTIL_MS
+    until_ms: Annotated[float, Meta(ge=SHORTEST_MS, le=LONGEST_MS, multiple_of=1)] = UNTIL_MS
     """The time until the deadline, in milliseconds."""
     unlisted: bool = True
     """Whether it is in no list."""
@@ -70,7 +70,7 @@ class ChallengesOfServer:
         contributed to the deals, within a minute.
         """
         common = {"unlisted": body.unlisted, "spectators": body.spectators}
-        header = await self._challenges.open(body.deals, body.until_ms, common, guest, client)
+        header = await self._challenges.open(body.deals, int(body.until_ms), common, guest, client)
         location = {"Location": f"{request.scope['root_path']}{V1}/challenges/{header.challenge}"}
         opened = OpenedChallenge(header.challenge, f"{base}/c/{header.challenge}", header)
         return json_response(opened, 201, location)

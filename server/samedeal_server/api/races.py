@@ -35,7 +35,7 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     challenge: RaceId | UnsetType = UNSET
     """The challenge to open a heat of, instead of `game`. It permits only the options `max_racers` and
     `start_delay_ms`."""
-    deal: Annotated[int, Meta(ge=1, le=MAX_DEALS)] = 1
+    deal: Annotated[float, Meta(ge=1, le=MAX_DEALS, multiple_of=1)] = 1
     """The number of the challenge's deal, if there is a `challenge`."""
     seed: Seed | None = None
     """The seed of an open deal. Without a seed, the deal is sealed or daily."""
@@ -82,7 +82,7 @@ class Races:
                 raise Refused("bad-request", "A heat takes everything else from its challenge.")
             if guest is None:
                 raise Refused("bad-token", "A heat needs the token of the guest who opens it.")
-            room = await self._challenges.open_heat(body.challenge, body.deal, body.options, guest, client)
+            room = await self._challenges.open_heat(body.challenge, int(body.deal), body.options, guest, client)
             header, is_new = room.race.header, True
         elif body.again is not UNSET:
             header, is_new = await self._open_rematch(body, body.again, guest, client)

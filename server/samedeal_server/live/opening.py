@@ -102,10 +102,14 @@ def check_visible(seed: str) -> None:
 
 
 def chosen_variant(game: type[Game], variant: Mapping[str, Any]) -> dict[str, str | bool]:
-    """Return the options that differ from the game's defaults. Raises Refused("bad-request") for unknown options."""
+    """Return the options that differ from the game's defaults. Raises Refused("bad-request") for others than it has."""
     for option in variant:
         if option not in game.options:
             raise Refused("bad-request", f"{game.title} has no option {option!r}.")
+    try:
+        game.check_variant(variant)
+    except ValueError as error:
+        raise Refused("bad-request", f"{error}.") from error
     return {option: choice for option, choice in variant.items() if choice != game.options[option][0]}
 
 
