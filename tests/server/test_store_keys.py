@@ -46,7 +46,9 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"successor:\{.*\}": at_most(3 * DAY_S),
     r"challenge:\{.*\}:(log|head)": FOREVER,  # until some time after the reveal
     "challenges:due|challenges:listed": FOREVER,  # each challenge until its reveal
-    r"challenges:of:(address:[0-9a-f]{32}|guest:[0-9a-f]{16})": at_most(60 * DAY_S),
+    r"challenges:of:address:[0-9a-f]{32}": at_most(60 * DAY_S),
+    r"challenges:of:guest:[0-9a-f]{16}": FOREVER,
+    r"seat:\{[0-9a-f]{64}\}:[0-9]+:[0-9a-f]{16}": at_most(31 * DAY_S),
     r"first:\{[0-9a-f]{64}\}": at_most(33 * DAY_S),
     r"admin:\{log\}:(log|head)": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
@@ -173,6 +175,7 @@ def test_documented_keys_are_known() -> None:
         example = (
             example.replace("OWNER", "guest:" + "0" * 16)
             .replace("PLAYER", "0" * 16)
+            .replace("DEAL", "1")
             .replace("REPORT", "0" * 12)
             .replace("GAME:SEED", "corners:1")
             .replace("…", "x")

@@ -41,8 +41,8 @@ LISTED: Final = "challenges:listed"
 MAX_OPEN: Final = 20
 """How many challenges a guest can have open at a time."""
 MAX_OPEN_PER_ADDRESS: Final = 5 * MAX_OPEN
-KEPT_MS: Final = 60 * 86_400_000
-"""How long challenges are found by who opened them after their deadline (ms)."""
+KEPT_S: Final = 60 * 86_400
+"""How long the open challenges of an address are counted, longer than any is open (s)."""
 NOT_FOUND: Final = "This challenge was not found."
 MAX_HEATS: Final = 200
 MAX_HEATS_PER_ADDRESS: Final = 20 * MAX_HEATS
@@ -95,16 +95,16 @@ class ChallengeLogs:
 
         Raises Refused("too-many") if one of them has too many, unless the limit of open races is lifted as well.
         """
+        now = self._clock.now()
         for owner, limit in owners.items():
             key, most = f"challenges:of:{owner}", MAX_OPEN if owner.startswith("guest:") else MAX_OPEN_PER_ADDRESS
-            now = self._clock.now()
-            await self._store.retry("ZREMRANGEBYSCORE", key, "-inf", now - KEPT_MS)
             is_full = limit and int(await self._store.ask("ZCOUNT", key, now, "+inf")) >= most
             if is_full and await self._store.ask("ZSCORE", key, header.challenge) is None:
                 raise too_many("open_challenges", f"You have {most} open challenges. Wait until one has ended.")
         keys = [f"challenges:of:{owner}" for owner in owners]
         await self._store.retry_all(*(("ZADD", key, header.until, header.challenge) for key in keys))
-        await self._store.retry_all(*(("EXPIRE", key, 2 * KEPT_MS // 1_000) for key in keys))
+        for key in (key for key in keys if not key.startswith("challenges:of:guest:")):  # those serve erasing, too
+            await self._store.retry_all(("ZREMRANGEBYSCORE", key, "-inf", now), ("EXPIRE", key, KEPT_S))
 
     async def header(self, challenge_id: str) -> ChallengeHeader:
         """Return the header of a challenge, even while it is being opened. Raises Refused("not-found")."""
@@ -312,6 +312,7 @@ class ChallengeLogs:
                 await self._logs.create(challenge.id, challenge.header, first.digest)
             with suppress(Behind):
                 await self._logs.append(challenge.id, before, known.entries[max(n, 0) :])
+            await self._list(challenge)
         else:
             self._known.pop(challenge.id, None)
 

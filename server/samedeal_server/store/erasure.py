@@ -57,6 +57,8 @@ class Erasure:
         await self._reports.remove_person(player)
         for race_id in texts(await self._store.ask("ZRANGE", f"races:of:guest:{player}", 0, -1)):
             await self._store.retry_all(("HDEL", f"race:{{{race_id}}}:head", "host"), ("HDEL", SUMMARIES, race_id))
+        for challenge_id in texts(await self._store.ask("ZRANGE", f"challenges:of:guest:{player}", 0, -1)):
+            await self._store.retry("HDEL", f"challenge:{{{challenge_id}}}:head", "host")
         return await self.log_out(player)
 
     async def log_out(self, player: str) -> int:
