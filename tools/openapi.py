@@ -42,6 +42,7 @@ PATH: Final[Mapping[str, tuple[str, Schema]]] = {
         "The ID of a race, optionally with the suffix `.json`, `.msgpack` or `.ndjson`.",
         {"pattern": "^[a-z0-9-]{1,64}" + SUFFIX},
     ),
+    "challenge": ("The ID of a challenge.", {"pattern": "^[a-z0-9-]{1,64}$"}),
     "player": ("The public ID of a player.", {"pattern": "^[0-9a-f]{16}$"}),
     "other": ("The public ID of another player.", {"pattern": "^[0-9a-f]{16}$"}),
     "seed": ("The seed of a deal, percent-encoded.", SEED),

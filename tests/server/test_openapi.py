@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from samedeal.wire import messages as m
+from support.contests import guest, open_contest
 from support.logged_server import LoggedServer, request
 from support.servers import racers
 
@@ -27,6 +28,7 @@ CONFIG = """
 races.values = {races}
 replays.values = {replays}
 players.values = {players}
+challenges.values = {challenges}
 others.values = {others}
 seeds.values = ["7", "a/b"]
 
@@ -34,8 +36,12 @@ seeds.values = ["7", "a/b"]
 "path.race" = {{ dictionary = "races", probability = 0.8 }}
 "path.player" = {{ dictionary = "players", probability = 0.8 }}
 "path.other" = {{ dictionary = "others", probability = 0.8 }}
+"path.challenge" = {{ dictionary = "challenges", probability = 0.8 }}
 "path.replay" = {{ dictionary = "replays", probability = 0.8 }}
 "path.seed" = {{ dictionary = "seeds", probability = 0.8 }}
+
+[phases.stateful.inference]  # Only the links of the document: a challenge does not exist before its creator's nonce.
+algorithms = []
 
 [warnings]
 fail-on = ["missing_deserializer"]
@@ -53,6 +59,14 @@ checks.negative_data_rejection.expected-statuses = [400, 413]
 
 [[operations]]
 include-name = "POST /api/v1/guests/pass"
+headers = {{ Authorization = "Bearer {token}" }}
+
+[[operations]]  # A report has either a seat or a player.
+include-name = "POST /api/v1/reports"
+checks.positive_data_acceptance.expected-statuses = [201, 400, 401, 404]
+
+[[operations]]
+include-name = "POST /api/v1/challenges"
 headers = {{ Authorization = "Bearer {token}" }}
 
 [[operations]]
@@ -79,6 +93,8 @@ class Known(NamedTuple):
 
     races: list[str]
     """The IDs of an open race and a finished race."""
+    challenges: list[str]
+    """The ID of an open challenge."""
     players: list[str]
     """The public ID of a player."""
     others: list[str]
@@ -88,6 +104,7 @@ class Known(NamedTuple):
 @pytest.fixture(scope="module")
 def known(server: LoggedServer) -> Known:
     async def finish() -> Known:
+        challenge = open_contest(server, ["gallery"], guest(server, "cy")[0], unlisted=False)
         race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0)
         async with racers(server, "ada", "bo") as both:
             for racer in both:
@@ -98,7 +115,7 @@ def known(server: LoggedServer) -> Known:
                 await racer.ask(m.Resign)
             await server.replay(race_id)
             ada, bo = both
-            return Known([server.create("gallery"), race_id], [ada.player], [bo.player])
+            return Known([server.create("gallery"), race_id], [challenge.id], [ada.player], [bo.player])
 
     return asyncio.run(finish())
 
@@ -158,7 +175,8 @@ def test_schemathesis_passes_for_the_document(tool: Schemathesis, http: dict[str
     accepted = {name for name, phases in report["valid_rates"].items() if any(p["accepted"] for p in phases.values())}
     operations = {f"{method.upper()} {path}" for path, methods in http["paths"].items() for method in methods}
     # Par and analysis are refused if too many deals are waiting, and no other login codes are valid than those of the
-    # stateful phase. A report needs a race and somebody else's seat in it.
-    operations -= {EVENTS, "POST /api/v1/guests/login", "POST /api/v1/reports"}
+    # stateful phase. A report needs a race and somebody else's seat in it, and challenges their creator or their end.
+    of_challenges = {"PUT /api/v1/challenges/{challenge}/nonce", "GET /api/v1/challenges/{challenge}/log"}
+    operations -= {EVENTS, "POST /api/v1/guests/login", "POST /api/v1/reports", *of_challenges}
     queued = ("/deals/", "/analysis", "/solutions/")
     assert {name for name in operations if not any(part in name for part in queued)} <= accepted
