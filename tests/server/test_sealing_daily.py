@@ -1,15 +1,12 @@
 """Nobody learns a daily deal after a race on it while others may still play it."""
 
 import asyncio
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from conftest import kept_store
-from samedeal import codec
 from samedeal.proof.verification import verify
-from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.leak_probes import (
     HEADERS,
@@ -26,11 +23,11 @@ from support.logged_server import Line, request
 from support.sealed_race import (
     KEY,
     SealedRace,
-    cards,
     check_packets,
     forms,
     found,
     play,
+    reveals_nothing,
     sealed_race,
 )
 from support.timed_server import TimedServer
@@ -62,21 +59,6 @@ async def over(scene: SealedRace) -> None:
             if scene.race_id in [result["race"] for result in daily["results"]]:
                 return
             await asyncio.sleep(0.02)
-
-
-def reveals_nothing(scene: SealedRace, name: str, packets: Iterable[bytes], form: codec.Form) -> bool:
-    """Assert that a viewer has received no cards of a daily deal, except those turned up by the viewer's moves."""
-    hand = scene.hands.get(name)
-    for packet in packets:
-        assert found(packet, scene.forbidden(name)) == []
-        message = decoding.decode_from_server(packet, form)
-        assert getattr(message, "deal", None) is None
-        seen = hand.seen(hand.ply) if hand else set()
-        if isinstance(message, m.Welcome):
-            continue  # tokens may look like cards
-        content = json.loads(codec.encode(message, "json"))
-        assert cards(content) <= seen or (hand and isinstance(message, m.Problem) and message.detail in hand.refusals)
-    return True
 
 
 @pytest.mark.parametrize("game", ["corners", "gallery"])

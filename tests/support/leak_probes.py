@@ -90,7 +90,14 @@ def clean(answer: Answer, race: SealedRace) -> bool:
 def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
     """Return every path of the server, with suffixes or parameters that concern a race."""
     code = f"{race.header.game}:{race.seed}"
+    challenge = race.header.heat.challenge if race.header.heat else race.race_id
     return {
+        "/api/v1/challenges": ["", f"?game={race.header.game}", f"?challenge={challenge}"],
+        "/api/v1/challenges/{challenge}": [challenge, f"{challenge}?skip=1&limit=1", race.race_id, code],
+        "/api/v1/challenges/{challenge}/log": [challenge, race.race_id],
+        "/api/v1/challenges/{challenge}/nonce": [challenge],
+        "/api/v1/challenges/{challenge}/qr.svg": [challenge, race.race_id],
+        "/c/{challenge}": [challenge, race.race_id],
         "/api/v1/games": [""],
         "/api/v1/games/{game}": [race.header.game, code, race.race_id],
         "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],

@@ -17,12 +17,13 @@ from samedeal.cards import Pile
 from samedeal.computer.deal_filters import first
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import RACE_FORMAT, Header
+from samedeal.race.events import RACE_FORMAT, Header, Heat
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Replay
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
+from support.contests import Contest
 from support.logged_server import Line, LoggedServer, request
 from support.servers import MASTER_KEY, SIGNING_KEY
 
@@ -138,22 +139,34 @@ def forms(raw: bytes) -> Iterator[bytes]:
 
 @asynccontextmanager
 async def sealed_race(
-    server: LoggedServer, game: str, seed: str | None = None, spectators: str = "progress", daily: bool = False
+    server: LoggedServer,
+    game: str,
+    seed: str | None = None,
+    spectators: str = "progress",
+    daily: bool = False,
+    contest: Contest | None = None,
 ) -> AsyncIterator[SealedRace]:
-    """A race that has just been dealt: ada and bo play, cy has resigned, eve watches."""
+    """A race that has just been dealt: ada and bo play, cy has resigned, eve watches. It can be a heat on the first
+    deal of a challenge.
+    """
     options: dict[str, Any] = {"start_delay_ms": 300, "max_racers": 3}
-    if daily:
+    if contest:
+        race_id = contest.heat(server, **options)
+    elif daily:
         opening = json.dumps({"game": game, "daily": True, "options": options}).encode()
         race_id = request(server, "POST", "/api/v1/races", opening).json["race"]
     else:
         race_id = server.create(game, seed=seed, spectators=spectators, **options)
     header = msgspec.convert(request(server, "GET", f"/api/v1/races/{race_id}").json["header"], Header)
-    secret = (
-        commitments.daily_secret(KEY, game, header.date) if daily else commitments.secret(KEY, race_id, header.salt)
-    )
     nonces = {name: sha256(f"{race_id} {name}".encode()).digest() for name in RACERS}
-    root = commitments.root(secret, () if daily else nonces.values())
-    dealt = seed or f"{root}.{first(GAMES[game], root, {}, header.options.filter)}"
+    if contest:
+        secret, dealt = contest.secret, contest.seed(1)
+    else:
+        secret = (
+            commitments.daily_secret(KEY, game, header.date) if daily else commitments.secret(KEY, race_id, header.salt)
+        )
+        root = commitments.root(secret, () if daily else nonces.values())
+        dealt = seed or f"{root}.{first(GAMES[game], root, {}, header.options.filter)}"
     async with AsyncExitStack() as stack:
         lines, tokens, players = {}, {}, {}
         for name, form in zip((*RACERS, "eve"), ("json", "msgpack", "json", "msgpack"), strict=True):
@@ -239,6 +252,21 @@ def found(data: bytes, forbidden: Iterable[bytes]) -> list[bytes]:
     return [secret for secret in forbidden if secret in data]
 
 
+def reveals_nothing(scene: SealedRace, name: str, packets: Iterable[bytes], form: codec.Form) -> bool:
+    """Assert that a viewer has received no cards of a common deal, except those turned up by the viewer's moves."""
+    hand = scene.hands.get(name)
+    for packet in packets:
+        assert found(packet, scene.forbidden(name)) == []
+        message = decoding.decode_from_server(packet, form)
+        assert getattr(message, "deal", None) is None
+        seen = hand.seen(hand.ply) if hand else set()
+        if isinstance(message, m.Welcome):
+            continue  # tokens may look like cards
+        content = json.loads(codec.encode(message, "json"))
+        assert cards(content) <= seen or (hand and isinstance(message, m.Problem) and message.detail in hand.refusals)
+    return True
+
+
 def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, standings: bool = True) -> None:
     """Assert that a viewer has received only permitted information.
 
@@ -250,6 +278,8 @@ def check_packets(scene: SealedRace, name: str, line: Line, *, boards: bool, sta
     public |= {"waiting", "ready", "playing", "stuck", "lost", "over", "won", "resigned"}
     if not scene.sealed:
         public |= {scene.seed, f"{scene.header.game}:{scene.seed}"}
+    if heat := scene.header.heat:
+        public |= {heat.challenge, heat.nonce, heat.h, scene.header.options.finishers, "dan"}  # its host
     assert line.packets
     for packet in line.packets:
         message = decoding.decode_from_server(packet, line.form)
@@ -295,5 +325,5 @@ FIELDS = {field for kind in (m.View, m.Progress, Header) for field in kind.__str
     "progress",
 }
 FIELDS |= {name for kind in (Standing, Ghost) for name in kind.__struct_fields__}
-FIELDS |= {"limit_ms", "max_racers", "spectators"}
+FIELDS |= {"limit_ms", "max_racers", "spectators", "finishers", *Heat.__struct_fields__}
 FIELDS |= {"start_delay_ms", "undo", "attempts", "filter", "unlisted"}
