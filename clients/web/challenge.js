@@ -7,7 +7,7 @@ import { invitingButtons, lesson, raceOptions } from "./lobby.js";
 import { createRace, SOLO } from "./opening.js";
 import { achieved, counted, formatTime, gameTitle, ordinal, pointsText, resultText } from "./phrases.js";
 import { practicePath } from "./practice.js";
-import { seatIn } from "./storage.js";
+import { guest, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;
 const TOGETHER = { max_racers: 4, start_delay_ms: 5000 };
@@ -16,7 +16,9 @@ export class ChallengePage {
   challenge;
   games = new Map();
   entry = h("div", { class: "go" });
-  below = h("div", { class: "challenge" });
+  races = h("div");
+  dealList = h("div");
+  table = h("div");
   problem = refusalText();
 
   async open(main, id) {
@@ -38,7 +40,7 @@ export class ChallengePage {
         isInvited && game ? lesson(game) : null,
         h("div", { class: "entry go" }, this.entry, h("div", { class: "row share" }, sharing), this.problem, options),
       ]),
-      this.below,
+      h("div", { class: "challenge" }, this.races, this.dealList, this.table),
     );
     document.title = `${main.querySelector("h1").textContent} · Same Deal`;
     this.show(challenge);
@@ -48,33 +50,35 @@ export class ChallengePage {
   show(challenge) {
     this.challenge = challenge;
     remember(challenge, this.games);
-    updateContent(this.entry, [challenge, timeLeft(challenge)], () => this.entryParts());
-    updateContent(this.below, challenge, () => [this.openRaces(), this.deals(), this.results()]);
+    const { stage, counts, yours, played, players, heats, results } = challenge;
+    updateContent(this.entry, [stage, counts, yours, players, ownRow(challenge)?.place, timeLeft(challenge)], () => this.entryParts());
+    updateContent(this.races, heats, () => this.openRaces());
+    updateContent(this.dealList, [stage, yours, played], () => this.deals());
+    updateContent(this.table, [stage, results, players], () => this.results());
   }
 
   /** Until when, what counts, and what to do now. */
   entryParts() {
-    const { stage, header, counts, yours, players, results } = this.challenge;
+    const { stage, header, counts, yours, players } = this.challenge;
     const { length } = header.deals;
     const time = formatTime(header.until);
     const until = h("p", {}, stage === "open" ? ["Until ", h("b", {}, time), ` · ${timeLeft(this.challenge)}`] : `Ended on ${time}`);
-    const own = ownRow(this.challenge);
-    const level = results?.filter(({ place }) => place === own?.place).length;
-    const beaten = own && Math.round((100 * (players - own.place + 1 - level)) / (players - 1));
+    const own = ownRow(this.challenge) ?? (length === 1 && yours[0]?.place ? yours[0] : null);
+    const beaten = length === 1 && yours[0] && Math.floor(100 * yours[0].points);
     const share = beaten ? `: better than ${beaten}% of the field` : "";
     const praise = own && (players > 1 ? `You’re ${ordinal(own.place)} of ${players}${share}.` : "You’re the first to have played.");
     const running = counts.findIndex((race, index) => race && !yours[index]);
     const next = counts.indexOf(null);
     const counting = (text) => h("p", { class: "counts" }, text);
-    if (stage !== "revealed" && running >= 0) {
-      const back = h("a", { class: "button first big", href: `/r/${counts[running]}` }, "Back to your race");
-      return [until, counting("Your first race on this deal is running."), back];
-    }
+    const isRunning = stage !== "revealed" && running >= 0;
+    const back = isRunning && h("a", { class: "button first big", href: `/r/${counts[running]}` }, "Back to your race");
+    if (isRunning && (stage !== "open" || next < 0)) return [until, counting("Your first race on this deal is running."), back];
     if (stage !== "open" || next < 0) return [until, counting(praise || (next < 0 ? "You’ve played." : "")), length === 1 && this.action(0)];
     return [
       until,
       counting(`Your first race${length > 1 ? " on each deal" : ""} counts, even if you give up.`),
-      button(length > 1 ? `Play deal ${next + 1} of ${length}` : "Play", () => this.play(next), { class: "first big" }),
+      back,
+      button(length > 1 ? `Play deal ${next + 1} of ${length}` : "Play", () => this.play(next), { class: isRunning ? "big" : "first big" }),
       h("div", { class: "row" }, button("Race it together", () => this.play(next, TOGETHER))),
     ];
   }
@@ -133,7 +137,7 @@ export class ChallengePage {
   }
 
   resultRow(row, isPublic) {
-    const own = row.player === ownRow(this.challenge)?.player;
+    const own = row.player === guest()?.player;
     const games = this.challenge.header.deals.map(({ game }) => this.games.get(game));
     if (games.length === 1) return resultRow(games[0], { ...row, ...row.deals[0] }, { own, isPublic });
     const result = (deal, index) => {

@@ -286,7 +286,7 @@ export class Connection {
   }
 
   updateStandings({ n, standings = [], ghosts = [], watching = 0, closing_ms: closingMs = null }) {
-    if (n < this.standingsN) return;
+    if (n && n < this.standingsN) return; // 0: the standings are sealed
     this.closesAt = closingMs === null ? null : performance.now() + closingMs;
     Object.assign(this, { standingsN: n, standings: withLevels(standings, this.view), ghosts, watching });
   }

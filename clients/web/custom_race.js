@@ -162,9 +162,11 @@ async function openChallenge({ options, ...deal }, number, until) {
   const { unlisted, spectators, max_racers: _most, best_of: _match, ...fixed } = options;
   const deals = Array(number).fill({ ...deal, options: fixed });
   const body = { deals, until_ms: Math.max(HOUR_MS, until - Date.now()), unlisted, spectators };
-  const { challenge } = await postAsHost("/challenges", body);
+  const { challenge, header } = await postAsHost("/challenges", body);
   const nonce = { method: "PUT", body: { nonce: randomHex(32) }, token: guest().token };
-  await keepTrying(() => fetchJson(`/challenges/${challenge}/nonce`, nonce), () => {});
+  const opened = await keepTrying(() => fetchJson(`/challenges/${challenge}/nonce`, nonce), () => {});
+  const isKept = opened.nonce === nonce.body.nonce && opened.header.commitment === header.commitment;
+  if (!isKept) throw new Error("The server has changed the challenge after announcing it.");
   goTo(`/c/${challenge}`);
 }
 

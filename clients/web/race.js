@@ -59,6 +59,8 @@ export class RacePage {
     document.addEventListener("keydown", (event) => this.panel?.onKey?.(event));
     document.addEventListener("preferences", () => this.connection?.view && this.update());
     this.counts = h("p", { class: "counts" }, await this.firstResult());
+    const { heat } = this.header;
+    if (heat && maxRacers(this.header) === 1 && !seatIn(raceId) && view.stage === "open") return goTo(`/c/${heat.challenge}`);
     const asks = maxRacers(this.header) === 1 && this.counting; // before the only race that counts
     if (this.watching) this.start({ watch: true });
     else if (guest() && ((seatIn(this.raceId) && !asks) || view.stage !== "open")) this.start();
@@ -163,6 +165,11 @@ export class RacePage {
     // The host has replaced the race: its players have a seat in the new one.
     const isReplaced = view.stage === "cancelled" && view.next && (!this.panel || this.panel instanceof LobbyPage);
     if (isReplaced) return this.followChange(view.next);
+    if (connection.status === "replaced" && view.stage === "open") {
+      const again = button("Take a seat", () => this.start(), { class: "first" });
+      const why = "You have a seat in another window, or you did not get ready in time.";
+      return fill(this.main, notice("Your seat was released", why, again, homeLink()));
+    }
     if (view.stage === "open" && view.seat) this.getReady();
     this.announceChanges();
     const Panel = PANELS[view.stage];

@@ -115,7 +115,7 @@ def test_replay_in_a_newer_format_names_the_format(
 ) -> None:
     saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"
     file = tmp_path / f"race.{form}"
-    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/4"))
+    file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/5"))
     assert main.exit_code([command, str(file)]) == 5
     err = capsys.readouterr().err
-    assert f"in the format samedeal.replay/4; this version of samedeal reads {', '.join(FORMATS.values())}." in err
+    assert f"in the format samedeal.replay/5; this version of samedeal reads {', '.join(FORMATS.values())}." in err

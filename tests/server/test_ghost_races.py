@@ -169,7 +169,7 @@ async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(p
 async def test_daily_race_has_the_best_earlier_racers_of_the_day_as_ghosts(
     parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("samedeal_server.live.dailies.FRESH_S", 0.0)
+    monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 0.0)
 
     async def raced(player: int) -> Room:
         room = await daily(parts)

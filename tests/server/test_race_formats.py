@@ -1,6 +1,6 @@
 """Race formats: a client that cannot read a race gets the format that it needs; other races are not affected.
 
-The server of these tests is made to need format 4, which does not exist, for unlisted races.
+The server of these tests is made to need format 5, which does not exist, for unlisted races.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
             answer = await line.ask(t, race=newer, **fields)
             assert isinstance(answer, m.Problem)
             assert (answer.code, answer.status) == ("unsupported-version", 426)
-            assert "needs race format 4" in answer.detail
+            assert "needs race format 5" in answer.detail
             assert f"reads format {RACE_FORMAT}" in answer.detail
         answer = await line.ask("join", race=usual, commitment=COMMITMENT)
         assert isinstance(answer, m.View)
@@ -114,5 +114,5 @@ def test_hello_omits_default_values(form: codec.Form) -> None:
 
 if __name__ == "__main__":
     usual: Any = Header.format
-    with patch.object(Header, "format", property(lambda header: 4 if header.options.unlisted else usual.fget(header))):
+    with patch.object(Header, "format", property(lambda header: 5 if header.options.unlisted else usual.fget(header))):
         main()

@@ -139,13 +139,14 @@ class Field:
         self.unlinked = set[str]()
         """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]
-        self._unit = 1
+        self._unit, self._races = 1, 0
         self._totals: dict[str, _Total] | None = {}
         self._names: tuple[str, ...] = ()
 
     def add(self, race: FieldRace) -> None:
         """Add a race. In later races on a deal, a player has already seen the cards."""
         first, self._totals = self._first[race.number - 1], None
+        self._races += 1
         self.codes[race.number - 1] = race.deal
         if race.unlisted:
             self.unlinked.add(race.race)
@@ -186,7 +187,7 @@ class Field:
         """Return the totals of all players, best first."""
         if self._totals is not None:
             return self._totals
-        most = [max(1, 2 * (len(first) - 1)) for first in self._first]
+        most, races = [max(1, 2 * (len(first) - 1)) for first in self._first], self._races
         self._unit, totals = lcm(*most), dict[str, _Total]()
         for at, first in enumerate(self._first):
             players = sorted(first, key=lambda player: _order(first[player]))
@@ -206,8 +207,10 @@ class Field:
         for (_, total), place in zip(ranked, _places([total.rank for _, total in ranked]), strict=True):
             total.place = place
         self._names = tuple(nsmallest(MAX_NAMES, (total.newest[0].name for total in totals.values())))
-        self._totals = dict(ranked)
-        return self._totals
+        in_order = dict(ranked)
+        if races == self._races:  # otherwise a race was added meanwhile, because this runs in a thread
+            self._totals = in_order
+        return in_order
 
     def _row(self, player: str) -> FieldRow:
         total = self._ranked()[player]

@@ -272,7 +272,7 @@ class ChallengePage(Struct, frozen=True, kw_only=True):
     played: Sequence[int]
     """How many have played each deal."""
     heats: Sequence[Listed]
-    """The heats that are open or running."""
+    """The open heats for more than one player."""
     counts: Sequence[str | None]
     """By deal, the heat that counts for the guest whose token was sent: the first in which they were dealt cards."""
     yours: Sequence[DealResult | None]

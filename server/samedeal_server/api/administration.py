@@ -219,12 +219,13 @@ class Administration:
 
     @route("POST", f"{ADMIN}/races/{{race}}/{{change}}", refuses=("not-found", "race-over", *STORE_REFUSALS), cost=20)
     async def change_race(self, race: str, change: str, body: Because, admin: Credential) -> Action:
-        """Close a race that is not over, so that all its racers leave or resign, or hide or unhide any race."""
+        """Close a race that is not over, so that all its racers leave or resign. Hide or unhide a race or challenge."""
         if change not in ("close", "hide", "unhide"):
             raise Refused("not-found", "The changes of a race are close, hide and unhide.")
-        room = await self._registry.room(race)
-        if change == "close" and room.race.closed:
-            raise Refused("race-over")
+        if change == "close" or not await self._registry.challenges.has(race):
+            room = await self._registry.room(race)
+            if change == "close" and room.race.closed:
+                raise Refused("race-over")
         return await self._append(admin, change, race, body.reason)
 
     @route("POST", f"{ADMIN}/kick", refuses=STORE_REFUSALS, cost=5)

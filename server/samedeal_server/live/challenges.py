@@ -29,6 +29,7 @@ from samedeal_server.live.fields import Page
 from samedeal_server.live.opening import Quotas, checked_game, checked_options, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
+from samedeal_server.net.limits import too_many
 from samedeal_server.store.guest_tokens import Guest
 
 DEAL_OPTIONS: Final = {"attempts", "end_when_stuck", "filter", "limit_ms", "undo"}
@@ -90,10 +91,13 @@ class Challenges:
 
     async def contribute(self, challenge_id: str, nonce: str, guest: Guest, client: str) -> None:
         """Complete the opening of a challenge with its creator's contribution. Safe to repeat. Raises Refused."""
-        header = await self._logs.header(challenge_id)
-        if header.creator != guest.player:
+        challenge = await self._logs.opening(challenge_id)
+        if challenge.header.creator != guest.player:
             raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
-        await self._logs.claim(header, self._quotas.owners(client, guest.player))
+        if challenge.nonce == nonce:
+            return
+        challenge.extended(max(challenge.at, self._clock.now()), Opened(nonce=nonce))  # before it is counted
+        await self._logs.claim(challenge.header, self._quotas.owners(client, guest.player))
 
         def opened(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
             return None if challenge.nonce == nonce else Opened(nonce=nonce)
@@ -104,13 +108,12 @@ class Challenges:
         self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest, client: str
     ) -> Room:
         """Open a heat on a deal of a challenge, hosted by the guest, with the options `chosen`. Raises Refused."""
+        self._registry.check_open()
         challenge = await self._logs.get(challenge_id)
         if others := sorted(chosen.keys() - HEAT_OPTIONS):
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
-            raise Refused("too-many", "This challenge takes no more races.")
-        owners = self._quotas.take(client, guest.player)
-        await self._logs.count_heat(challenge.header, owners)
+            raise too_many("heats", "This challenge takes no more races.")
         headers = list[Header]()
 
         def heat_opened(challenge: Challenge, at: int) -> AnyChallengeEvent:
@@ -119,6 +122,10 @@ class Challenges:
             headers.append(_heat_header(challenge, deal, chosen, at))
             return HeatOpened(deal=deal)
 
+        now = max(challenge.at, self._clock.now())
+        challenge.extended(now, heat_opened(challenge, now))  # before it is counted
+        owners = self._quotas.take(client, guest.player)
+        await self._logs.count_heat(challenge.header, owners)
         await self._logs.append(challenge_id, heat_opened)
         header = headers[-1]
         try:
@@ -135,11 +142,12 @@ class Challenges:
         challenge = await self._logs.get(challenge_id)
         header, registry = challenge.header, self._registry
         field = await registry.fields.results(header.commitment, len(header.deals))
-        row = field.of(viewer.player) if viewer else None
+        row, names, players = field.of(viewer.player) if viewer else None, field.names, len(field)
+        played, table, after = field.played, field.table(page.skip, page.limit), page.skip + page.limit
         counts = await self._logs.first_races(challenge, viewer.player) if viewer else [None] * len(header.deals)
         yours = [_own(result, race) for result, race in zip(row.deals if row else counts, counts, strict=True)]
         is_visible = challenge.revealed or header.shows_results or all(yours)
-        host, after = await self._logs.host(challenge_id), page.skip + page.limit
+        host = await self._logs.host(challenge_id)
         heats = await registry.live.summaries([f"{challenge_id}-{heat}" for heat in sorted(challenge.heats)[-SHOWN:]])
         return ChallengePage(
             challenge=challenge_id,
@@ -149,14 +157,14 @@ class Challenges:
             nonce=challenge.nonce or "",
             stage=challenge.stage(self._clock.now()),
             reveals_at=header.reveals_at,
-            names=field.names,
-            players=len(field),
-            played=field.played,
+            names=names,
+            players=players,
+            played=played,
             heats=[heat for heat in heats if heat and heat.stage == "open" and heat.max_racers > 1],
             counts=counts,
             yours=yours if is_visible else [result and replace(result, place=0, points=0.0) for result in yours],
-            results=field.table(page.skip, page.limit) if is_visible else None,
-            next=after if is_visible and after < len(field) else None,
+            results=table if is_visible else None,
+            next=after if is_visible and after < players else None,
             secret=challenge.secret.hex() if challenge.revealed else None,
             codes=await self._codes(challenge, field.codes) if challenge.revealed else [None] * len(header.deals),
         )

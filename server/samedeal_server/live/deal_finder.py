@@ -58,15 +58,24 @@ class DealFinder:
         query = race.header.game, race.root or "", race.header.variant, race.options.filter
         return await self._search(place, *query, race_id=race.id)
 
-    def common(self, game: type[Game], root: str, name: str, variant: Variant = NO_VARIANT) -> asyncio.Task[int]:
-        """Return the search for the number of a deal that is common to several races. It may already be done."""
+    def common(
+        self, game: type[Game], root: str, name: str, variant: Variant = NO_VARIANT, address: str = ""
+    ) -> asyncio.Task[int]:
+        """Return the search for the number of a deal that is common to several races. It may already be done.
+
+        `address` is that of the client who causes it, empty if unknown.
+        """
         search = self._common.get((root, name))
         if search is None or search.cancelled():
-            search = asyncio.get_running_loop().create_task(self._common_number(game, root, name, variant))
+            search = asyncio.get_running_loop().create_task(self._common_number(game, root, name, variant, address))
             self._common[root, name] = search
             for key in [key for key, search in self._common.items() if search.done()][:-MAX_KNOWN]:
                 del self._common[key]
         return search
+
+    def knows(self, race: Race) -> bool:
+        """Return whether the common deal of a race has been searched for."""
+        return (race.root or "", race.options.filter) in self._common
 
     async def code(self, game: type[Game], root: str, name: str, variant: Variant = NO_VARIANT) -> str | None:
         """Return the code of a common deal, or None if the search takes too long.
@@ -84,10 +93,10 @@ class DealFinder:
             return None
         return f"{game.slug}:{root}.{search.result()}"
 
-    async def _common_number(self, game: type[Game], root: str, name: str, variant: Variant) -> int:
+    async def _common_number(self, game: type[Game], root: str, name: str, variant: Variant, address: str) -> int:
         if not has_filter(game, name):
             return 0
-        with self.jobs.turns.place(root, always=True) as place:
+        with self.jobs.turns.place(address, always=True) as place:
             return await self._search(place, game.slug, root, variant, name)
 
     async def _search(
@@ -122,7 +131,11 @@ class DealSearch:
         `address` is the client's, empty if unknown. Raises Refused("too-many") if the queue is full.
         """
         self._address = address
-        if race.ready_to_start and self._place is None and is_searched(race.header) and not race.header.is_common:
+        if not race.ready_to_start or self._place or not is_searched(race.header):
+            return
+        if race.header.heat and not self._finder.knows(race):
+            self._finder.jobs.turns.check(address)
+        elif not race.header.is_common:
             self._place = self._finder.jobs.turns.place(address)
 
     def number(self, race: Race) -> int | None:
@@ -159,7 +172,8 @@ class DealSearch:
     async def _find(self, race: Race, delay_s: float) -> int:
         await asyncio.sleep(delay_s)
         if race.header.is_common:
-            search = self._finder.common(race.game, race.root or "", race.options.filter, race.header.variant)
+            query = race.game, race.root or "", race.options.filter, race.header.variant
+            search = self._finder.common(*query, self._address)
             return await asyncio.shield(search)
         # A race in its countdown always gets a place, even if none was reserved in this process.
         place = self._place = self._place or self._finder.jobs.turns.place(self._address, always=True)

@@ -24,6 +24,9 @@ async def join_alone(room: Room, player: str, registry: Registry, join: Callable
         return await join()
     if race.options.max_racers == 1 and room.host and room.host.player != player:
         raise Refused("race-full", "This race is for the player who opened it. You can open one of your own.")
+    registry.live.check_open(race.id)
+    if len(race.roster) >= race.options.max_racers:
+        return await join()  # which is refused, and nothing else changes
     challenges = registry.challenges
     other = await challenges.seat(race, player)
     while other != race.id:
@@ -41,6 +44,8 @@ async def join_alone(room: Room, player: str, registry: Registry, join: Callable
 
 async def _leave(race_id: str, player: str, registry: Registry) -> None:
     """Release the seat of a player in another lobby. Raises Refused("untimely") if the race has started."""
+    if not await registry.live.live([race_id]):
+        return
     try:
         room = await registry.room(race_id)
     except Refused as refused:

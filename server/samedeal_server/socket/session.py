@@ -262,6 +262,8 @@ class Session:
         with room.pinned():
             await check_not_replaced(room, registry)
             await self._login.keep()
+            if self._participant and self._participant.room is not room and room.race.header.heat:
+                self._participant.leaving = True  # the player may leave another lobby on the same deal for this one
             join = partial(submit_join, room, guest, partial(self._join_events, request, guest), registry.live)
             race = await join_alone(room, guest.player, registry, join)
             await bring_bots(room, registry)

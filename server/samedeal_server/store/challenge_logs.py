@@ -106,9 +106,13 @@ class ChallengeLogs:
         for key in (key for key in keys if not key.startswith("challenges:of:guest:")):  # those serve erasing, too
             await self._store.retry_all(("ZREMRANGEBYSCORE", key, "-inf", now), ("EXPIRE", key, KEPT_S))
 
-    async def header(self, challenge_id: str) -> ChallengeHeader:
-        """Return the header of a challenge, even while it is being opened. Raises Refused("not-found")."""
-        return (await self._read(challenge_id)).challenge.header
+    async def has(self, challenge_id: str) -> bool:
+        """Return whether there is a challenge with this id."""
+        return (await self._logs.head(challenge_id))[0] >= 0
+
+    async def opening(self, challenge_id: str) -> Challenge:
+        """Return a challenge, even while it is being opened. Raises Refused("not-found")."""
+        return (await self._read(challenge_id)).challenge
 
     async def count_heat(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
         """Count a heat that is about to be opened for its owners, who are as for races.

@@ -179,7 +179,12 @@ def _challenge_line(known: Kept, page: ChallengePage) -> ChallengeLine:
         text = f"Somebody passed you: {ordinal(place)} of {page.players} · {what}"
     elif is_late:
         text = f"{left} to play · {what}"
-    words = ("play" if may_play else "challenge", *(("--as", known.name) if known.name else ()), "--", page.link)
+    words = (
+        "play" if may_play else "challenge",
+        *(("--as", known.name) if known.name else ()),
+        "--",
+        f"{known.server}/c/{known.challenge}",
+    )
     return ChallengeLine(text, was_passed or is_late, words)
 
 

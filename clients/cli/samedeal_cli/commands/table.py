@@ -21,7 +21,7 @@ from samedeal.share.phrases import duration, points
 from samedeal_cli.commands.output import print_line, table_lines
 from samedeal_cli.commands.parameters import KEY, REPLAY
 from samedeal_cli.commands.verify import load_receipts
-from samedeal_cli.failure import Misused, Unverified
+from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.replay_loader import open_log, server_and_challenge, server_and_race
 from samedeal_cli.render.phrases import counted, evening_names
@@ -62,7 +62,12 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
         known = () if trusted else keys or (published(source[0]) if source else ())
         if not (known or trusted):
             outcome = "key-unknown"
-        read = _read(settings, name, known, trusted=trusted)
+        try:
+            read = _read(settings, name, known, trusted=trusted)
+        except Declined as declined:
+            if name in replays or declined.code not in ("withdrawn", "not-found"):
+                raise
+            continue  # the table says that this heat is missing
         if isinstance(read, ChallengeLog):
             if challenge:
                 text = f"the challenge {challenge.header.challenge} is already in {file}"

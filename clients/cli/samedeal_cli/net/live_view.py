@@ -24,7 +24,7 @@ class LiveView:
 
     def apply_standings(self, message: View | Progress) -> None:
         """Apply the standings after entry `n` of the log, the ghosts, the number of watchers and the early end."""
-        if message.n >= self._standings_n:
+        if not message.n or message.n >= self._standings_n:  # 0: the standings are sealed
             self._standings_n, self.standings, self.ghosts = message.n, message.standings, message.ghosts
             closing_ms = message.closing_ms
             if closing_ms is not None:  # as all times of the view, from its arrival on

@@ -36,7 +36,7 @@ FATAL_CLOSE_CODES: Final[Mapping[int | None, Failure]] = {
     CloseCode.MALFORMED: Failure("the server closed the connection: it could not read a message"),
     CloseCode.LOGGED_OUT: Declined("bad-token", "you have logged out on this device"),
     CloseCode.REPLACED: Declined(
-        "replaced", "your seat was taken over by a newer connection; to be another player, use --as NAME"
+        "replaced", "your seat was released or taken over by a newer connection; to be another player, use --as NAME"
     ),
 }
 """Close codes after which there is no point in reconnecting."""
