@@ -107,7 +107,7 @@ def test_events_are_in_the_order_of_time_and_of_their_digests() -> None:
 def test_a_challenge_lasts_an_hour_to_thirty_days(ms: int) -> None:
     for valid in (SHORTEST_MS, LONGEST_MS):
         Challenge.opened(replace(header(), until=OPENED_AT + valid), SECRET)
-    with pytest.raises(Refused, match="lasts an hour to 30 days"):
+    with pytest.raises(Refused, match="lasts 1 hour to 30 days"):
         Challenge.opened(replace(header(), until=OPENED_AT + ms), SECRET)
 
 

@@ -81,7 +81,7 @@ async def test_altered_entry_is_reported_once_and_the_rest_still_counts(
     await later.log(hiding(4))
     await later.update()
     assert later.hidden == {"race-0", "race-9", "race-2", "race-3", "race-4"}
-    assert caplog.messages == ["entries of the admin log were altered, or have another master key: [2]"]
+    assert caplog.messages == ["entries of the admin log were altered or have another master key: [2]"]
 
 
 async def test_unreadable_entry_is_reported_and_skipped(

@@ -81,9 +81,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         if header.head_start and header.head_start.ms >= header.options.limit_ms:
             raise Refused("bad-replay", "A head start must be shorter than the race.")
         if header.heat and not is_heat_valid(header):
-            raise Refused(
-                "bad-replay", "A heat has no seed, head start, ghosts or rematch, and nobody sees its tables."
-            )
+            raise Refused("bad-replay", "A heat has no seed, head start, ghosts, rematch or open spectators.")
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
         race = cls(secret, "", 0, header.opened_at, header)

@@ -85,7 +85,7 @@ def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[st
             elif replay is None:
                 yield race, "is missing", None
             elif replay.digest != end.digest or replay.race.started_at > ended_at:
-                yield race, "has another end than in the log", None
+                yield race, "does not end as the log says", None
             else:
                 yield race, wrong_with_heat(replay.header, log.header, nonce, heat.deal, digest, entry.at), replay
         digest = entry.h

@@ -34,7 +34,7 @@ from samedeal_server.store.guest_tokens import Guest
 DEAL_OPTIONS: Final = {"attempts", "end_when_stuck", "filter", "limit_ms", "undo"}
 """The options that a challenge fixes for the heats on a deal."""
 HEAT_OPTIONS: Final = {"max_racers", "start_delay_ms"}
-"""The options that each heat has itself."""
+"""The options that each heat chooses itself."""
 MAX_ENTRIES: Final = 100_000
 """The number of log entries beyond which a challenge takes no more heats."""
 SHOWN: Final = 100
@@ -64,11 +64,11 @@ class Challenges:
     ) -> ChallengeHeader:
         """Prepare a challenge until its creator contributes to its deals.
 
-        `until_ms` is how long it takes, and `common` are options of all races. Raises Refused.
+        `until_ms` is how long it is open, and `common` are options of all races. Raises Refused.
         """
         self._registry.check_open()
         if not SHORTEST_MS <= until_ms <= LONGEST_MS:
-            raise Refused("bad-request", "The deadline of a challenge is an hour to 30 days away.")
+            raise Refused("bad-request", "The deadline of a challenge must be 1 hour to 30 days away.")
         if not 1 <= len(deals) <= MAX_DEALS:
             raise Refused("bad-request", f"A challenge has 1 to {MAX_DEALS} deals.")
         chosen = tuple([_deal(deal, common) for deal in deals])
@@ -92,7 +92,7 @@ class Challenges:
         """Complete the opening of a challenge with its creator's contribution. Safe to repeat. Raises Refused."""
         header = await self._logs.header(challenge_id)
         if header.creator != guest.player:
-            raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
+            raise Refused("not-allowed", "Only the creator of a challenge can contribute to its deals.")
         await self._logs.claim(header, self._quotas.owners(client, guest.player))
 
         def opened(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
@@ -108,7 +108,7 @@ class Challenges:
         if others := sorted(chosen.keys() - HEAT_OPTIONS):
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
-            raise Refused("too-many", "This challenge takes no more races.")
+            raise Refused("too-many", "This challenge cannot have more races.")
         owners = self._quotas.take(client, guest.player)
         await self._logs.count_heat(challenge.header, owners)
         headers = list[Header]()
@@ -162,7 +162,7 @@ class Challenges:
         )
 
     async def listed(self, game: str | None) -> list[ListedChallenge]:
-        """Return the listed challenges that are open, if any game is named only those with it."""
+        """Return the listed challenges that are open; only those with `game` if it is given."""
         found = [
             ListedChallenge(
                 challenge=header.challenge,
@@ -178,7 +178,7 @@ class Challenges:
         """Return the log of a challenge as JSON. Raises Refused("replay-sealed") before the reveal."""
         challenge = await self._logs.get(challenge_id)
         if not challenge.revealed:
-            raise Refused("replay-sealed", "The log is available when the deals of the challenge are public.")
+            raise Refused("replay-sealed", "The log is available once the deals of the challenge are public.")
         entries = await self._logs.entries(challenge_id)
         log = await asyncio.to_thread(ChallengeLog.of, challenge, entries, self._signing_key)
         return await asyncio.to_thread(codec.encode, log, "json")
