@@ -36,7 +36,7 @@ export function resultRow(game, result, { own = false, isPublic = false }) {
 /** The name of a player in a table. */
 export const player = ({ name, bot }, own) => [nameText(name), bot ? tag("bot") : null, own ? " (you)" : null];
 
-/** The user's row in the results of a challenge, as far as they are shown. */
+/** The user's row in the results of a challenge, if they are shown. */
 export const ownRow = ({ results }) => results?.find((row) => row.player === guest()?.player);
 
 /** How long a challenge can still be played. */

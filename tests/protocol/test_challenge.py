@@ -126,7 +126,7 @@ def test_the_secret_matches_the_commitment() -> None:
         Challenge.opened(header(), bytes(32))
 
 
-def test_heats_on_a_deal_have_the_same_root_whoever_races_them() -> None:
+def test_all_heats_on_a_deal_have_the_same_root() -> None:
     logged = LoggedChallenge.open(deal(), deal())
     digests = [logged.challenge.digest]
     heats = [logged.heat(number, max_racers=racers) for number, racers in ((1, 1), (1, 8), (2, 8))]

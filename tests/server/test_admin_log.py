@@ -23,7 +23,7 @@ Open = Callable[[], AdminLog]
 
 
 class Past(Clock):
-    """A clock that is behind by more than entries are kept."""
+    """A clock that is behind by more than the retention period of entries."""
 
     def now(self) -> int:
         return super().now() - (DAYS + 1) * DAY_MS
@@ -48,7 +48,7 @@ def hiding(number: int) -> Action:
 
 
 def rewrite(redis: Redis, change: Callable[[bytes], bytes]) -> None:
-    """Change the texts of all entries, and leave their digests."""
+    """Change the texts of all entries, but not their digests."""
     lines: Any = redis.xrange(LOG)
     redis.delete(LOG)
     for id_, fields in lines:

@@ -30,7 +30,7 @@ from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SEALED = re.compile(r"/api/v1/(replays/|.*/(par|analysis|evening|card))")
-"""What the page does not request before the deals are public."""
+"""Requests that the page does not make before the deals are public."""
 
 
 @pytest.fixture(scope="module")

@@ -376,7 +376,7 @@ def committed(header: Header, secret: bytes) -> str:
 
 
 def is_heat_valid(header: Header) -> bool:
-    """Return whether a race can be a heat with this header, as far as the challenge's log is not needed."""
+    """Return whether a header is valid for a heat, apart from what depends on the challenge's log."""
     heat, options = header.heat, header.options
     if heat is None or header.seed is not None or header.daily:
         return False

@@ -14,7 +14,7 @@ from samedeal.scores.field import Field, FieldRace, FieldRow
 
 
 class HeatReplay(NamedTuple):
-    """The replay of a heat, as far as the table depends on it. It is verified elsewhere."""
+    """The parts of a heat's replay that the table depends on. They are verified elsewhere."""
 
     header: Header
     digest: str

@@ -184,7 +184,7 @@ class Challenges:
         return await asyncio.to_thread(codec.encode, log, "json")
 
     async def _codes(self, challenge: Challenge, known: Sequence[str | None]) -> list[str | None]:
-        """Return the codes of the deals of a revealed challenge; of those that nobody has played as far as found."""
+        """Return the codes of the deals of a revealed challenge; None for unplayed ones not found in time."""
         codes = list[str | None]()
         for number, (deal, code) in enumerate(zip(challenge.header.deals, known, strict=True), start=1):
             if code is None and deal.game in GAMES and (number == 1 or codes[-1]):

@@ -218,7 +218,7 @@ class ChallengeLogs:
         return found.decode() if found else None
 
     async def first_races(self, challenge: Challenge, player: str) -> list[str | None]:
-        """Return for each deal the first heat in which a player was dealt cards, as far as there is one."""
+        """Return for each deal the first heat in which a player was dealt cards, or None."""
         fields = [f"{number}:{player}" for number in range(1, len(challenge.header.deals) + 1)]
         found: list[bytes | None] = await self._store.ask("HMGET", first_key(challenge.header.commitment), *fields)
         return [race.decode() if race else None for race in found]
