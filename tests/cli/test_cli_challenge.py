@@ -298,6 +298,6 @@ async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_o
     async with app.run_test(size=(60, 20)) as pilot:
         await until(lambda: "ada: Corners · 47 h left · nobody has played" in shown(app))
         await pilot.press("c")
-        await until(lambda: "2  Play from a link" in shown(app))
+        await until(lambda: "2  Play a challenge by its link" in shown(app))
         await pilot.press("1")
     assert app.home.chosen == ("play", "--as", "ada", "--", f"{server.url}/c/{challenge}")

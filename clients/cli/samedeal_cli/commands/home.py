@@ -138,7 +138,7 @@ class HomeScreen(CanvasScreen):
     def _challenges(self) -> Mapping[str, Words]:
         known: dict[str, Words] = {line.text: line.words for line in self.state.challenges}
         opened = {f"Challenge friends to {title_of(slug)}, 48 h": ("challenge", slug) for slug in GAMES}
-        return known | {"Play from a link": JOIN} | opened
+        return known | {"Play a challenge by its link": JOIN} | opened
 
     def _refresh(self) -> None:
         self.run_worker(self._look_around(), exclusive=True)
