@@ -1,4 +1,4 @@
-"""Challenges: what many open ones, and one with many results, cost moves and those who look at its table."""
+"""Challenges: the cost of many open ones for moves, and of one with many results for viewers of its table."""
 
 import asyncio
 import time

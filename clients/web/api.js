@@ -179,7 +179,7 @@ export async function isOutdated() {
 /** Loads a module of the page that only some visitors need. Throws ApiError. */
 export const loadModule = (path) => import(path).catch(({ message }) => failLoading(message));
 
-/** Creates a part of the page that opens. Whenever it does, `load()` returns its content, which is gone when it closes. */
+/** Creates a collapsible part of the page. `load()` returns its content when it opens; closing it discards that. */
 export function lazyDetails(title, load, attributes = {}) {
   const content = h("div", {}, "Loading…");
   const onProblem = ({ message }) => fill(content, `${message} Trying again…`);

@@ -1,4 +1,4 @@
-// The page of a challenge: until when it can be played, who has played, and the results once the user may see them.
+// The page of a challenge: its deadline, who has played, and the results once the user may see them.
 
 import { attempt, fetchAsGuest, fetchGames } from "./api.js";
 import { button, fill, h, hint, list, nameList, nameText, refusalText, repeatWhileVisible, section, tableRow, updateContent, waitText } from "./dom.js";
@@ -57,7 +57,7 @@ export class ChallengePage {
     updateContent(this.table, [stage, results, players], () => this.results());
   }
 
-  /** Until when, what counts, and what to do now. */
+  /** The deadline, what counts, and what to do next. */
   entryParts() {
     const { stage, header, counts, yours, players } = this.challenge;
     const { length } = header.deals;
@@ -72,14 +72,14 @@ export class ChallengePage {
     const counting = (text) => h("p", { class: "counts" }, text);
     const isRunning = stage !== "revealed" && running >= 0;
     const back = isRunning && h("a", { class: "button first big", href: `/r/${counts[running]}` }, "Back to your race");
-    if (isRunning && (stage !== "open" || next < 0)) return [until, counting("Your first race on this deal is running."), back];
+    if (isRunning && (stage !== "open" || next < 0)) return [until, counting("Your first race on this deal is still running."), back];
     if (stage !== "open" || next < 0) return [until, counting(praise || (next < 0 ? "You’ve played." : "")), length === 1 && this.action(0)];
     return [
       until,
       counting(`Your first race${length > 1 ? " on each deal" : ""} counts, even if you give up.`),
       back,
       button(length > 1 ? `Play deal ${next + 1} of ${length}` : "Play", () => this.play(next), { class: isRunning ? "big" : "first big" }),
-      h("div", { class: "row" }, button("Race it together", () => this.play(next, TOGETHER))),
+      h("div", { class: "row" }, button("Play with friends", () => this.play(next, TOGETHER))),
     ];
   }
 
@@ -92,13 +92,13 @@ export class ChallengePage {
     const { header, stage, yours, codes } = this.challenge;
     const { variant } = header.deals[index];
     if (codes[index]) return h("a", { class: "button", href: practicePath({ deal: codes[index], variant }) }, "Play it with hints");
-    return stage === "open" && yours[index] ? button("Play again", () => this.play(index), { title: "It does not count." }) : null;
+    return stage === "open" && yours[index] ? button("Play again", () => this.play(index), { title: "This race won’t count." }) : null;
   }
 
   openRaces() {
     const races = this.challenge.heats.filter(({ racers, max_racers: most }) => racers && racers < most);
     const row = ({ race, host, racers, max_racers: most }) => {
-      const text = h("span", {}, host ? [nameText(host), " is waiting"] : "A race is waiting", `: ${racers} of ${most}`);
+      const text = h("span", {}, host ? [nameText(host), " is waiting"] : "Waiting for players", `: ${racers} of ${most}`);
       return h("li", { class: "split" }, text, h("a", { class: "button", href: `/r/${race}` }, seatIn(race) ? "Back" : "Join"));
     };
     return races.length ? section("Open races", list(races.map(row))) : null;
@@ -120,8 +120,8 @@ export class ChallengePage {
     const { header, link, stage, reveals_at: revealsAt, players, names, results, next } = this.challenge;
     const isSeveral = header.deals.length > 1;
     const isPublic = stage === "revealed";
-    const seen = stage === "open" && !results ? `You’ll see the results when you’ve played${isSeveral ? " all deals" : ""}. ` : "";
-    const sealed = hint(`${seen}${results ? "All replays" : "Results and all replays"} open on ${formatTime(revealsAt)}.`);
+    const seen = stage === "open" && !results ? `You’ll see the results once you’ve played${isSeveral ? " all deals" : ""}. ` : "";
+    const sealed = hint(`${seen}${results ? "All replays" : "Results and all replays"} become public on ${formatTime(revealsAt)}.`);
     const more = players > names.length ? ` and ${players - names.length} more` : "";
     const who = players ? ["Played by ", nameList(names), more, "."] : "Nobody has played yet.";
     if (!results?.length) return section("Results", h("p", {}, who), isPublic ? null : sealed);

@@ -7,7 +7,7 @@ import { GRADES, SPECTATORS, capitalized, optionText } from "./phrases.js";
 import { guest, randomHex } from "./storage.js";
 
 const DEALS = { "": "Secret shuffle (provably fair)", daily: "Deal of the day", open: "Choose your own seed" };
-const RESULTS = { after: "For those who have played", progress: "For everyone at once" };
+const RESULTS = { after: "Only for those who have played", progress: "For everyone right away" };
 const HOUR_MS = 3_600_000;
 const EVENING = 20; // the hour at which a challenge ends in the evening
 const MATCHES = { 1: "Single race", 3: "Best of 3", 5: "Best of 5", 7: "Best of 7" };

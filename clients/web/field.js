@@ -1,5 +1,5 @@
-// Fields: all who have raced the deals of a challenge or of a day. The tables of their results, and what is said about
-// challenges, also about those that this browser remembers.
+// Fields: all who have raced the deals of a challenge or of a day. The tables of their results, and texts about
+// challenges, including those that this browser remembers.
 
 import { attempt, fetchAsGuest } from "./api.js";
 import { button, fill, h, hint, list, nameText, refusalText, section, table, tableRow, tag } from "./dom.js";
@@ -36,7 +36,7 @@ export function resultRow(game, result, { own = false, isPublic = false }) {
 /** The name of a player in a table. */
 export const player = ({ name, bot }, own) => [nameText(name), bot ? tag("bot") : null, own ? " (you)" : null];
 
-/** The user's row in the results of a challenge, as far as they are shown. */
+/** The user's row in the results of a challenge, if they are shown. */
 export const ownRow = ({ results }) => results?.find((row) => row.player === guest()?.player);
 
 /** How long a challenge can still be played. */
@@ -68,7 +68,7 @@ export function heatNote(challenge, { heat }, counts) {
   return `${whose(challenge)} challenge${length > 1 ? `, deal ${heat.deal} of ${length}` : ""}: ${what}.`;
 }
 
-/** Remembers a challenge, and the place that the user has seen there. */
+/** Remembers a challenge, and the user’s place in it. */
 export function remember(challenge, games) {
   const { header, reveals_at: revealsAt } = challenge;
   const { place } = ownRow(challenge) ?? {};
@@ -86,7 +86,7 @@ export function challengeList() {
   return section("Challenges", list(savedChallenges().map(line)));
 }
 
-/** Who has played a challenge, and whether the user, who was last in a `place`, should have a look. */
+/** How many have played a challenge, or what has changed for the user, whose last known place is `place`. */
 function newsOf(challenge, place) {
   const { header, stage, players, counts, results } = challenge;
   const own = ownRow(challenge);
@@ -95,5 +95,5 @@ function newsOf(challenge, place) {
   const late = isLate && `${counts.some(Boolean) ? "Not all deals played" : "Not played"} yet: ${timeLeft(challenge)}`;
   const news = ahead ? [nameText(ahead.name), ` has passed you: you’re ${ordinal(own.place)} now`] : late;
   const played = `${players} ${players === 1 ? "has" : "have"} played`;
-  return [news && [h("b", { class: "caution" }, news), " · "], stage === "revealed" ? "Replays are open" : played];
+  return [news && [h("b", { class: "caution" }, news), " · "], stage === "revealed" ? "Replays are public" : played];
 }

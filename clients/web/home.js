@@ -69,7 +69,7 @@ export class HomePage {
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
         h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
         button("Challenge friends", this.challengeFriends, { class: "big" }),
-        h("p", { class: "hint" }, "Everyone plays the same deal in their own time, until a deadline."),
+        h("p", { class: "hint" }, "Everyone plays the same deal in their own time, before a deadline."),
         this.problem,
       ]),
     ]);

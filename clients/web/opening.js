@@ -58,7 +58,7 @@ export async function openRace(request) {
   return postAsHost("/races", isNew ? { ...request, options: { end_when_stuck: true, ...request.options } } : request);
 }
 
-/** Sends what opens something, like openRace. */
+/** Sends a request that opens something, as openRace does. */
 export async function postAsHost(path, body) {
   if (!guest()) await askForName(body.challenge && "Play");
   try {

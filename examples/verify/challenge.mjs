@@ -48,7 +48,7 @@ export async function verifyChallenge(log, keys) {
   const hours = (header.until - header.opened_at) / HOUR;
   const seenBy = new Set(header.deals.map(({ options }) => `${options.unlisted} ${options.spectators}`));
   const isValid = hours >= 1 && hours <= 720 && seenBy.size === 1;
-  expect(isValid, "A challenge lasts an hour to 30 days, and the same people see all of its deals.");
+  expect(isValid, "A challenge lasts 1 hour to 30 days, and the same people see all of its deals.");
   const { broken, index } = await fold(log, new Challenge(header, secret), () => {});
   const failed = broken < 0 ? index : broken;
   expect(failed === undefined, `Entry ${failed + 1} does not match the log of the challenge.`);
@@ -69,10 +69,10 @@ function common({ game, rules, variant, heat, commitment, salt, opened_at, optio
 function faultOf([, endedAt, end], result, expected) {
   if (end.t === "cancelled") return result?.dealtAt ? "was dealt, although the log says that it was cancelled" : "";
   if (!result) return "is missing";
-  if (result.digest !== end.digest || result.dealtAt > endedAt) return "has another end than in the log";
+  if (result.digest !== end.digest || result.dealtAt > endedAt) return "does not end as the log says";
   const { heat } = result.header;
-  if (heat && heat.h !== expected.heat.h) return "names another head of the log";
-  return common(result.header) === common(expected) ? "" : "does not follow from the opening of the challenge";
+  if (heat && heat.h !== expected.heat.h) return "names a different head of the log";
+  return common(result.header) === common(expected) ? "" : "does not match the challenge";
 }
 
 /** The table of a challenge, given its log, the results of different races, and the outcome of their verification. */

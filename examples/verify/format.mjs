@@ -122,7 +122,7 @@ const CHALLENGE_HEADER = {
   deals: (value) => Array.isArray(value) && deal(value.length) && value.every(isDeal),
 };
 const CHALLENGE_EVENTS = {
-  ...{ opened: { nonce: hex32 }, heat: { deal }, cancelled: { heat: integer(1) } },
+  ...{ opened: { nonce: hex32 }, heat: { deal, by }, cancelled: { heat: integer(1) } },
   ...{ finished: { heat: integer(1), digest: hex32 }, revealed: { secret: hex32 } },
 };
 const CHALLENGE = {

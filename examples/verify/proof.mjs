@@ -37,7 +37,7 @@ function checkComplete(entries) {
   return unless("complete", closing === entries.length - 1 ? -1 : closing, "entries follow the closing");
 }
 
-/** Whether a race can be a heat with this header, as far as that follows without the log of its challenge. */
+/** Whether a header is valid for a heat, apart from what depends on the log of its challenge. */
 function isHeat({ heat, race, options, ...header }) {
   const isNamed = new RegExp(`^${heat.challenge}-[1-9][0-9]{0,8}$`).test(race);
   const isPlain = !["seed", "daily", "follows", "ghosts", "head_start"].some((field) => field in header);

@@ -93,7 +93,7 @@ def test_a_challenge_is_played_sealed_and_revealed(server: TimedServer, capsys: 
     assert f" challenge {link}" in text
     assert "rematch" not in text
     assert "corners:" not in text
-    assert "You have raced this deal of Corners, and only the first" in raced(server, challenge, "ada")
+    assert "You have already raced this deal of Corners, and only the first" in raced(server, challenge, "ada")
 
     lines, _ = said(capsys, "challenge", link, "--as", "bo")
     assert lines[0] == "ada challenges you to Corners"
@@ -121,7 +121,7 @@ def test_a_tournament_is_played_deal_by_deal(server: TimedServer, capsys: pytest
     challenge = opened("the-edge", "gallery", "--results-at-once")
     assert "deal 1 (The Edge) counts" in raced(server, challenge, "bo")
     assert "deal 2 of challenge" in raced(server, challenge, "bo")
-    assert "You have raced deal 1 (The Edge)" in raced(server, challenge, "bo")
+    assert "You have already raced deal 1 (The Edge)" in raced(server, challenge, "bo")
     raced(server, challenge, "cy", "--deal", "2")
     lines, _ = said(capsys, "challenge", challenge)
     assert lines[0] == "ada challenges you to 2 deals"
@@ -164,7 +164,7 @@ def test_bots_race_in_challenges_and_wait_for_no_rematch(server: TimedServer) ->
 @pytest.mark.parametrize(
     ("args", "named"),
     [
-        (["challenge", "corners", "brave-otter-4217"], "name games, or one challenge"),
+        (["challenge", "corners", "brave-otter-4217"], "name either games or one challenge"),
         (["challenge", "brave-otter-4217", "--until", "2h"], "its own are fixed"),
         (["challenge", "http://127.0.0.1:1/r/calm-otter-42"], "name one challenge"),
         (["challenge", "cornerz"], "did you mean corner-stones?"),
@@ -261,7 +261,7 @@ def page_with(
     )
 
 
-def test_the_home_screen_says_what_is_going_on_in_challenges() -> None:
+def test_the_home_screen_shows_news_of_challenges() -> None:
     known = Kept("http://h", "a-b-1", "bo", 0)
     play, show = (
         ("play", "--as", "bo", "--", "http://h/c/a-b-1"),
@@ -298,6 +298,6 @@ async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_o
     async with app.run_test(size=(60, 20)) as pilot:
         await until(lambda: "ada: Corners · 47 h left · nobody has played" in shown(app))
         await pilot.press("c")
-        await until(lambda: "2  Play one by its link" in shown(app))
+        await until(lambda: "2  Play a challenge by its link" in shown(app))
         await pilot.press("1")
     assert app.home.chosen == ("play", "--as", "ada", "--", f"{server.url}/c/{challenge}")

@@ -71,7 +71,11 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
     until_kept(server, day, 2)
     for name, question in (
-        ("ada", "You have raced today's deal of Corner Stones, and only the first race counts. Play it again? [Y/n]: "),
+        (
+            "ada",
+            "You have already raced today's deal of Corner Stones, and only the first race counts."
+            " Play it again? [Y/n]: ",
+        ),
         ("cy", "Only your first race on today's deal of Corner Stones counts. Play it now? [Y/n]: "),
     ):
         solo_at_terminal = [*SAMEDEAL, "solo", GAME, "--daily", "--as", name]

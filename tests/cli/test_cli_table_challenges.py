@@ -215,7 +215,7 @@ def test_the_link_of_a_challenge_downloads_its_log_and_heats() -> None:
     assert sorted(set(asked)) == sorted([*documents, *list(replays)[:-1]])  # the last heat was cancelled
 
 
-def test_a_challenge_is_no_race(tmp_path: Path) -> None:
+def test_a_challenge_is_not_a_race(tmp_path: Path) -> None:
     """A replay among the files that is not a heat is a fault."""
     log, *heats = files(tmp_path, challenge())
     race = tmp_path / "race.json"

@@ -107,7 +107,7 @@ def test_events_are_in_the_order_of_time_and_of_their_digests() -> None:
 def test_a_challenge_lasts_an_hour_to_thirty_days(ms: int) -> None:
     for valid in (SHORTEST_MS, LONGEST_MS):
         Challenge.opened(replace(header(), until=OPENED_AT + valid), SECRET)
-    with pytest.raises(Refused, match="lasts an hour to 30 days"):
+    with pytest.raises(Refused, match="lasts 1 hour to 30 days"):
         Challenge.opened(replace(header(), until=OPENED_AT + ms), SECRET)
 
 
@@ -126,7 +126,7 @@ def test_the_secret_matches_the_commitment() -> None:
         Challenge.opened(header(), bytes(32))
 
 
-def test_heats_on_a_deal_have_the_same_root_whoever_races_them() -> None:
+def test_all_heats_on_a_deal_have_the_same_root() -> None:
     logged = LoggedChallenge.open(deal(), deal())
     digests = [logged.challenge.digest]
     heats = [logged.heat(number, max_racers=racers) for number, racers in ((1, 1), (1, 8), (2, 8))]

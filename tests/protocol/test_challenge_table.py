@@ -87,25 +87,23 @@ def test_a_cancelled_heat_must_not_have_been_dealt() -> None:
 def test_a_heat_must_end_as_in_the_log() -> None:
     logged = challenge()
     first, *others = logged.replays
-    assert table(logged, [replace(first, digest="0" * 64), *others]).faults == (
-        f"{ID}-2 has another end than in the log",
-    )
+    assert table(logged, [replace(first, digest="0" * 64), *others]).faults == (f"{ID}-2 does not end as the log says",)
     late = replace(first, entries=tuple(entry_late(entry) for entry in first.entries))
-    assert table(logged, [late, *others]).faults == (f"{ID}-2 has another end than in the log",)
+    assert table(logged, [late, *others]).faults == (f"{ID}-2 does not end as the log says",)
 
 
 def entry_late(entry: Entry) -> Entry:
     return Entry(entry.n, entry.at + 30 * 86_400_000, entry.event, entry.h)
 
 
-OPENING = f"{ID}-4 does not follow from the opening of the challenge"
+OPENING = f"{ID}-4 does not match the challenge"
 OPTIONS = deal("gallery").options
 
 
 @pytest.mark.parametrize(
     ("forge", "fault"),
     [
-        (with_heat(h="0" * 64), f"{ID}-4 names another head of the log"),
+        (with_heat(h="0" * 64), f"{ID}-4 names a different head of the log"),
         (with_heat(nonce="0" * 64), OPENING),
         (with_heat(deal=1), OPENING),
         (with_heat(until=1_700_000_000_000 + 7_200_000), OPENING),

@@ -1,4 +1,4 @@
-"""Heats: races on the deals of a challenge, as far as they differ from others."""
+"""Heats: how races on the deals of a challenge differ from others."""
 
 from typing import Any
 

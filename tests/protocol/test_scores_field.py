@@ -119,7 +119,7 @@ def test_rows_have_the_newest_name_of_a_player() -> None:
     assert added(2, old, older).names == ("Ada",)
 
 
-def test_names_are_sorted_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_sorted_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "MAX_NAMES", 2)
     names = ("cy", "ada", "bo")
     assert added(1, race("a", 1, {name: standing(name) for name in names})).names == ("ada", "bo")

@@ -23,7 +23,7 @@ Open = Callable[[], AdminLog]
 
 
 class Past(Clock):
-    """A clock that is behind by more than entries are kept."""
+    """A clock that is behind by more than the retention period of entries."""
 
     def now(self) -> int:
         return super().now() - (DAYS + 1) * DAY_MS
@@ -48,7 +48,7 @@ def hiding(number: int) -> Action:
 
 
 def rewrite(redis: Redis, change: Callable[[bytes], bytes]) -> None:
-    """Change the texts of all entries, and leave their digests."""
+    """Change the texts of all entries, but not their digests."""
     lines: Any = redis.xrange(LOG)
     redis.delete(LOG)
     for id_, fields in lines:
@@ -81,7 +81,7 @@ async def test_altered_entry_is_reported_once_and_the_rest_still_counts(
     await later.log(hiding(4))
     await later.update()
     assert later.hidden == {"race-0", "race-9", "race-2", "race-3", "race-4"}
-    assert caplog.messages == ["entries of the admin log were altered, or have another master key: [2]"]
+    assert caplog.messages == ["entries of the admin log were altered or have another master key: [2]"]
 
 
 async def test_unreadable_entry_is_reported_and_skipped(

@@ -50,7 +50,7 @@ class DeadError(Exception):
 
 
 class Mortal:
-    """Lets a process die at one of its accesses to the store: none succeeds from then on."""
+    """Makes a process die at one of its accesses to the store: all later ones fail."""
 
     def __init__(self, parts: Process, steps: int, *, loses_reply: bool) -> None:
         """`steps` is how many succeed. The next one is carried out without a reply if it `loses_reply`."""
@@ -192,7 +192,7 @@ async def test_processes_that_open_heats_at_once_log_each(redis_url: str, monkey
 async def test_entries_that_the_store_has_lost_are_written_again(
     redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """Of four entries, the store keeps so many: with none of them, not even the log itself."""
+    """`kept` of four entries remain in the store; with 0, the log itself is lost as well."""
     async with process(redis_url, clock=Movable) as parts:
         challenge = (await opened(parts)).challenge
         keys = [f"challenge:{{{challenge}}}:{part}" for part in ("log", "head")]

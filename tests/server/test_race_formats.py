@@ -61,7 +61,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
         assert answer.race == usual
 
 
-@pytest.mark.parametrize("format_", [4, 5])
+@pytest.mark.parametrize("format_", [5, 6])
 async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", unlisted=True)
     async with await Line.open(server, form) as line:

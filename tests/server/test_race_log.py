@@ -203,7 +203,7 @@ async def test_logs_of_two_kinds_share_a_commit(store: Store, redis: Redis) -> N
         assert await log.follow(lambda: {RACE: 1}) == {RACE: list(ENTRIES[1 : 2 + n])}
 
 
-async def test_entries_that_arrive_duringcommits_share_the_next_commit(log: RaceLog, redis: Redis) -> None:
+async def test_entries_that_arrive_during_commits_share_the_next_commit(log: RaceLog, redis: Redis) -> None:
     races = [_first_entry(number) for number in range(120)]
     for race in races:
         assert await log.create(race.race.id, race.race.header, first(race.race.header))

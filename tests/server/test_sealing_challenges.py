@@ -1,4 +1,4 @@
-"""Nobody learns a deal of a challenge, or who has done how well on it, before it is revealed."""
+"""Nobody learns a deal of a challenge, or how others did on it, before it is revealed."""
 
 import asyncio
 import json
@@ -69,7 +69,7 @@ def news(line: Line) -> list[m.View | m.Progress]:
 
 
 async def test_no_message_reveals_a_challenge(timed: TimedServer) -> None:
-    """Racers and spectators of a heat learn no cards of others, and spectators not even how the racers do."""
+    """Nobody learns the cards of other racers in a heat, and spectators do not learn how the racers are doing."""
     timed.noon("2027-04-01")
     contest = open_contest(timed, ["corners", "gallery"], guest(timed, "dan")[0])
     fay, _ = guest(timed, "fay")
@@ -193,7 +193,7 @@ def check_targets(race: SealedRace, targets: list[str], viewers: dict[str, str])
 def check_results_are_sealed(
     timed: TimedServer, contest: Contest, heats: list[str], viewers: dict[str, str], people: dict[str, str]
 ) -> None:
-    """Assert that nobody sees results, but for those of fay, who has played everything."""
+    """Assert that nobody sees results except fay, who has played everything."""
     for heat in heats:
         view = request(timed, "GET", f"/api/v1/races/{heat}").json
         assert (view["n"], view.get("standings"), view.get("deal")) == (0, None, None)
@@ -233,7 +233,7 @@ def check_results_are_sealed(
 async def check_that_a_heat_stays_plain(
     timed: TimedServer, contest: Contest, race: SealedRace, viewers: dict[str, str]
 ) -> None:
-    """Assert that a heat has no rematch, ghosts, seed, bots of the server or changes."""
+    """Assert that a heat refuses rematches, ghosts, seeds, server bots and changes."""
     lobby = contest.heat(timed, 1, viewers["dan"], max_racers=4)
     for body, code in (
         ({"again": race.race_id}, "not-allowed"),

@@ -150,7 +150,7 @@ async def daily_race(server: LoggedServer) -> str:
 
 
 async def begin_heat(server: LoggedServer) -> None:
-    """Open a listed challenge, and begin to race its deal."""
+    """Open a listed challenge, and start a race on its deal."""
     async with racers(server, "di") as (di,):
         token = {"Authorization": f"Bearer {di.token}"}
         opening = json.dumps({"deals": [{"game": "corners"}], "unlisted": False}).encode()

@@ -1,4 +1,4 @@
-"""Challenges that are not what they should be, by what is wrong with them."""
+"""Invalid challenges, by what is wrong with them."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def case(logged: LoggedChallenge, *keys: str) -> Case:
 
 
 def relogged(logged: LoggedChallenge, change: Callable[[AnyChallengeEvent], AnyChallengeEvent | None]) -> ChallengeLog:
-    """Return a log with other events, and without those for which there is none."""
+    """Return a log with changed events, without those that `change` drops."""
     other = LoggedChallenge(Challenge.opened(logged.challenge.header, SECRET))
     for entry in logged.entries:
         if event := change(entry.event):

@@ -30,7 +30,7 @@ from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SEALED = re.compile(r"/api/v1/(replays/|.*/(par|analysis|evening|card))")
-"""What the page does not request before the deals are public."""
+"""Requests that the page does not make before the deals are public."""
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
         await page.goto(server.url + path)
         await page.wait_for_selector("h1:text-is('Ada challenges you: Corners')")
         await page.wait_for_selector("text=Played by Ada.")
-        await page.wait_for_selector("text=You’ll see the results when you’ve played.")
+        await page.wait_for_selector("text=You’ll see the results once you’ve played.")
         assert await page.locator(".results").count() == 0
         await check_themes(page)
         await check_shift(page)
@@ -155,7 +155,7 @@ async def test_deals_are_played_one_after_the_other_also_together(server: TimedS
         await page.wait_for_selector("section[aria-label=Deals] li:has-text('you: 0 of 48')")
         assert await page.locator(".results").count() == 0, "there are more deals to play"
         await page.wait_for_selector("button:text-is('Play deal 2 of 3')")
-        await page.click("button:text-is('Race it together')")
+        await page.click("button:text-is('Play with friends')")
         note = "Your challenge, deal 2 of 3: this race counts, even if you give up."
         await page.wait_for_selector(f"main > .counts:text-is('{note}')")
         await page.wait_for_selector("#ready")
@@ -206,7 +206,7 @@ async def test_a_first_race_that_was_left_still_counts(server: TimedServer, page
     await wait_for_deal(page)
     race = page.url
     await page.goto(challenge)
-    await page.wait_for_selector("text=Your first race on this deal is running.")
+    await page.wait_for_selector("text=Your first race on this deal is still running.")
     await page.click("a:text-is('Back to your race')")
     await wait_for_deal(page)
     assert page.url == race

@@ -1,4 +1,4 @@
-"""Challenges: sealed deals that people race until a deadline, each at a time of their own, as folds over their logs.
+"""Challenges: sealed deals that people race before a deadline, each in their own time, as folds over their logs.
 
 The log of a challenge names every heat before it is dealt, so that none can be left out afterwards.
 """
@@ -15,6 +15,7 @@ from samedeal.errors import Refused
 from samedeal.race.chained_log import ChainedLog
 from samedeal.race.events import (
     MAX_DEALS,
+    Connection,
     Event,
     Header,
     Heat,
@@ -36,7 +37,7 @@ SHORTEST_MS, LONGEST_MS = HOUR_MS, 30 * 24 * HOUR_MS
 OPENING_MS: Final = 60_000
 """How long the server waits for what the creator contributes."""
 MAX_OPEN_HEATS: Final = 1_000
-"""The maximum number of heats at a time."""
+"""The maximum number of open heats at a time."""
 Stage = Literal["opening", "open", "closed", "revealed"]
 NumberOfEntry = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
@@ -91,10 +92,13 @@ class HeatOpened(Event, frozen=True, tag="heat"):
     """A heat was opened. Its number is that of this entry."""
 
     deal: Annotated[int, Meta(ge=1, le=MAX_DEALS)]
+    by: Connection | None = None
+    """A random id. It distinguishes two heats that are opened at the same time, so that only one of them is accepted into
+    the log as this entry."""
 
 
 class Cancelled(Event, frozen=True):
-    """A heat ended without cards."""
+    """A heat ended before cards were dealt."""
 
     heat: NumberOfEntry
 
@@ -138,7 +142,7 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
             raise Refused("bad-replay", "The secret does not match the commitment of the challenge.")
         seen_by = {(deal.options.unlisted, deal.options.spectators) for deal in header.deals}
         if not SHORTEST_MS <= header.until - header.opened_at <= LONGEST_MS or len(seen_by) > 1:
-            text = "A challenge lasts an hour to 30 days, and the same people see all of its deals."
+            text = "A challenge lasts 1 hour to 30 days, and the same people see all of its deals."
             raise Refused("bad-replay", text)
         return cls(secret, first_digest(secret, header_bytes(header)), 0, header.opened_at, header)
 
@@ -170,7 +174,7 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
         match event:
             case Opened(nonce=nonce):
                 if at > self.header.opened_at + OPENING_MS:
-                    raise Refused("untimely", "This opening has expired.")
+                    raise Refused("untimely", "The opening of this challenge has expired.")
                 return replace(self, nonce=nonce)
             case HeatOpened(deal=deal):
                 if at >= self.header.until:
@@ -178,7 +182,7 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
                 if deal > len(self.header.deals):
                     raise Refused("not-found", f"The challenge has {len(self.header.deals)} deals.")
                 if len(self.heats) >= MAX_OPEN_HEATS:
-                    raise Refused("too-many", f"The challenge has {MAX_OPEN_HEATS} heats. Try again later.")
+                    raise Refused("too-many", f"The challenge has {MAX_OPEN_HEATS} open races. Try again later.")
                 return replace(self, heats={**self.heats, self.n + 1: deal})
             case Finished(heat=number) | Cancelled(heat=number):
                 if number not in self.heats:
@@ -211,10 +215,10 @@ def wrong_with_heat(header: Header, challenge: ChallengeHeader, nonce: str, deal
     of, expected = challenge.deals[deal - 1], heat_of(challenge, nonce, deal, digest)
     chosen = {"max_racers": of.options.max_racers, "start_delay_ms": of.options.start_delay_ms}
     if header.heat and header.heat.h != digest:
-        return "names another head of the log"
+        return "names a different head of the log"
     common = header.heat, header.commitment, header.salt, header.opened_at
     is_same_deal = common == (expected, challenge.commitment, challenge.salt, at)
     is_same_game = (header.game, header.rules, header.variant) == (of.game, of.rules, of.variant)
     if is_same_deal and is_same_game and replace(header.options, **chosen) == of.options:
         return ""
-    return "does not follow from the opening of the challenge"
+    return "does not match the challenge"

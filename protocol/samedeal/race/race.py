@@ -81,9 +81,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         if header.head_start and header.head_start.ms >= header.options.limit_ms:
             raise Refused("bad-replay", "A head start must be shorter than the race.")
         if header.heat and not is_heat_valid(header):
-            raise Refused(
-                "bad-replay", "A heat has no seed, head start, ghosts or rematch, and nobody sees its tables."
-            )
+            raise Refused("bad-replay", "A heat has no seed, head start, ghosts, rematch or open spectators.")
         if committed(header, secret) != header.commitment:
             raise Refused("bad-replay", "The secret does not match the commitment.")
         race = cls(secret, "", 0, header.opened_at, header)
@@ -378,7 +376,7 @@ def committed(header: Header, secret: bytes) -> str:
 
 
 def is_heat_valid(header: Header) -> bool:
-    """Return whether a race can be a heat with this header, as far as the challenge's log is not needed."""
+    """Return whether a header is valid for a heat, apart from what depends on the challenge's log."""
     heat, options = header.heat, header.options
     if heat is None or header.seed is not None or header.daily:
         return False

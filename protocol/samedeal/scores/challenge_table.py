@@ -14,7 +14,7 @@ from samedeal.scores.field import Field, FieldRace, FieldRow
 
 
 class HeatReplay(NamedTuple):
-    """The replay of a heat, as far as the table depends on it. It is verified elsewhere."""
+    """The parts of a heat's replay that the table depends on. They are verified elsewhere."""
 
     header: Header
     digest: str
@@ -85,7 +85,7 @@ def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[st
             elif replay is None:
                 yield race, "is missing", None
             elif replay.digest != end.digest or replay.race.started_at > ended_at:
-                yield race, "has another end than in the log", None
+                yield race, "does not end as the log says", None
             else:
                 yield race, wrong_with_heat(replay.header, log.header, nonce, heat.deal, digest, entry.at), replay
         digest = entry.h

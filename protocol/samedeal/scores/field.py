@@ -114,7 +114,7 @@ Counted = tuple[Standing, FieldRace]
 
 
 class _Total(Struct, gc=False):
-    """What is added up for a player."""
+    """The running totals of a player."""
 
     newest: Counted
     deals: list[DealResult | None]
@@ -135,7 +135,7 @@ class Field:
     def __init__(self, deals: int = 1) -> None:
         """`deals` is the number of deals."""
         self.codes: list[str | None] = [None] * deals
-        """The codes of the deals, as far as somebody has played them."""
+        """The codes of the deals that somebody has played; None for others."""
         self.unlinked = set[str]()
         """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]

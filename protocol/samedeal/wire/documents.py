@@ -246,7 +246,7 @@ class ListedChallenge(Struct, frozen=True):
 
 
 class ChallengeList(Struct, frozen=True):
-    """Listed challenges that are open, the one that ends first at the start."""
+    """Listed challenges that are open, earliest deadline first."""
 
     challenges: Sequence[ListedChallenge]
 

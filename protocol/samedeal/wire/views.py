@@ -128,7 +128,7 @@ def standings(race: Race, viewer: int | None, now: int = 0) -> tuple[Standing, .
 
 def sees_standings(race: Race, viewer: int | None, now: int = 0) -> bool:
     """Return whether a viewer sees the standings. With ``spectators: after``, spectators see them after the race, or in
-    a challenge once its deals are public; until then, they do not see either how many entries the log has.
+    a challenge once its deals are public; until then, they do not see how many entries the log has either.
 
     Raises Refused("not-seated") for a seat that is not occupied.
     """

@@ -17,18 +17,18 @@ from samedeal_server.net.responses import MEDIA, json_response
 from samedeal_server.store.guest_tokens import Guest
 
 UNTIL_MS = 48 * 3_600_000
-"""How long a challenge takes by default (ms)."""
+"""How long a challenge is open by default (ms)."""
 
 
 class CreateChallenge(Struct, frozen=True, forbid_unknown_fields=True):
     """A challenge to open."""
 
     deals: Annotated[tuple[NewDeal, ...], Meta(min_length=1, max_length=MAX_DEALS)]
-    """Its deals. Players race each when they like, in any order."""
+    """Its deals, which players can race in any order."""
     until_ms: Annotated[float, Meta(ge=SHORTEST_MS, le=LONGEST_MS, multiple_of=1)] = UNTIL_MS
     """The time until the deadline, in milliseconds."""
     unlisted: bool = True
-    """Whether it is in no list."""
+    """Whether it is left out of the lists."""
     spectators: Literal["after", "progress"] = "after"
     """Who sees results before the deals are public: those who have played all deals, or everybody."""
 
@@ -55,7 +55,7 @@ class ChallengesOfServer:
 
     @route("GET", f"{V1}/challenges", refuses=STORE_REFUSALS, cost=10)
     async def all(self, query: Filter) -> ChallengeList:
-        """List the challenges that are open and not unlisted, the one that ends first at the start."""
+        """List the challenges that are open and not unlisted, earliest deadline first."""
         return ChallengeList(await self._challenges.listed(query.game))
 
     @route(

@@ -79,9 +79,9 @@ class Races:
         """
         if body.challenge is not UNSET:
             if body != CreateRace(challenge=body.challenge, deal=body.deal, options=body.options):
-                raise Refused("bad-request", "A heat takes everything else from its challenge.")
+                raise Refused("bad-request", "A race in a challenge accepts only deal and options.")
             if guest is None:
-                raise Refused("bad-token", "A heat needs the token of the guest who opens it.")
+                raise Refused("bad-token", "A race in a challenge needs the token of the guest who opens it.")
             room = await self._challenges.open_heat(body.challenge, int(body.deal), body.options, guest, client)
             header, is_new = room.race.header, True
         elif body.again is not UNSET:

@@ -35,7 +35,7 @@ from samedeal_server.store.guest_tokens import Guest
 DEAL_OPTIONS: Final = {"attempts", "end_when_stuck", "filter", "limit_ms", "undo"}
 """The options that a challenge fixes for the heats on a deal."""
 HEAT_OPTIONS: Final = {"max_racers", "start_delay_ms"}
-"""The options that each heat has itself."""
+"""The options that each heat chooses itself."""
 MAX_ENTRIES: Final = 100_000
 """The number of log entries beyond which a challenge takes no more heats."""
 SHOWN: Final = 100
@@ -65,11 +65,11 @@ class Challenges:
     ) -> ChallengeHeader:
         """Prepare a challenge until its creator contributes to its deals.
 
-        `until_ms` is how long it takes, and `common` are options of all races. Raises Refused.
+        `until_ms` is how long it is open, and `common` are options of all races. Raises Refused.
         """
         self._registry.check_open()
         if not SHORTEST_MS <= until_ms <= LONGEST_MS:
-            raise Refused("bad-request", "The deadline of a challenge is an hour to 30 days away.")
+            raise Refused("bad-request", "The deadline of a challenge must be 1 hour to 30 days away.")
         if not 1 <= len(deals) <= MAX_DEALS:
             raise Refused("bad-request", f"A challenge has 1 to {MAX_DEALS} deals.")
         chosen = tuple([_deal(deal, common) for deal in deals])
@@ -93,7 +93,7 @@ class Challenges:
         """Complete the opening of a challenge with its creator's contribution. Safe to repeat. Raises Refused."""
         challenge = await self._logs.opening(challenge_id)
         if challenge.header.creator != guest.player:
-            raise Refused("not-allowed", "Only the creator of a challenge contributes to its deals.")
+            raise Refused("not-allowed", "Only the creator of a challenge can contribute to its deals.")
         if challenge.nonce == nonce:
             return
         challenge.extended(max(challenge.at, self._clock.now()), Opened(nonce=nonce))  # before it is counted
@@ -113,14 +113,14 @@ class Challenges:
         if others := sorted(chosen.keys() - HEAT_OPTIONS):
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
-            raise too_many("heats", "This challenge takes no more races.")
-        headers = list[Header]()
+            raise too_many("heats", "This challenge cannot have more races.")
+        headers, event = list[Header](), HeatOpened(deal=deal, by=token_hex(8))
 
         def heat_opened(challenge: Challenge, at: int) -> AnyChallengeEvent:
             if deal > len(challenge.header.deals):
                 raise Refused("not-found", f"The challenge has {len(challenge.header.deals)} deals.")
             headers.append(_heat_header(challenge, deal, chosen, at))
-            return HeatOpened(deal=deal)
+            return event
 
         now = max(challenge.at, self._clock.now())
         challenge.extended(now, heat_opened(challenge, now))  # before it is counted
@@ -170,7 +170,7 @@ class Challenges:
         )
 
     async def listed(self, game: str | None) -> list[ListedChallenge]:
-        """Return the listed challenges that are open, if any game is named only those with it."""
+        """Return the listed challenges that are open; only those with `game` if it is given."""
         found = [
             ListedChallenge(
                 challenge=header.challenge,
@@ -186,13 +186,13 @@ class Challenges:
         """Return the log of a challenge as JSON. Raises Refused("replay-sealed") before the reveal."""
         challenge = await self._logs.get(challenge_id)
         if not challenge.revealed:
-            raise Refused("replay-sealed", "The log is available when the deals of the challenge are public.")
+            raise Refused("replay-sealed", "The log is available once the deals of the challenge are public.")
         entries = await self._logs.entries(challenge_id)
         log = await asyncio.to_thread(ChallengeLog.of, challenge, entries, self._signing_key)
         return await asyncio.to_thread(codec.encode, log, "json")
 
     async def _codes(self, challenge: Challenge, known: Sequence[str | None]) -> list[str | None]:
-        """Return the codes of the deals of a revealed challenge; of those that nobody has played as far as found."""
+        """Return the codes of the deals of a revealed challenge; None for unplayed ones not found in time."""
         codes = list[str | None]()
         for number, (deal, code) in enumerate(zip(challenge.header.deals, known, strict=True), start=1):
             if code is None and deal.game in GAMES and (number == 1 or codes[-1]):

@@ -26,7 +26,7 @@ FIRST_PAGE: Final = Page()
 
 
 class CachedField(Field):
-    """A field, and which of its races it has."""
+    """A field with the ids of the races in it."""
 
     def __init__(self, deals: int) -> None:
         super().__init__(deals)
@@ -38,7 +38,7 @@ class CachedField(Field):
 
 
 class Fields:
-    """The results of the daily deals and challenges that were asked for last."""
+    """The results of the most recently requested daily deals and challenges."""
 
     def __init__(self, stored: FieldResults) -> None:
         self._stored = stored

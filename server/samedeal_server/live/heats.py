@@ -23,7 +23,7 @@ async def join_alone(room: Room, player: str, registry: Registry, join: Callable
     if race.header.heat is None or race.stage != "open" or race.seat_of(player):
         return await join()
     if race.options.max_racers == 1 and room.host and room.host.player != player:
-        raise Refused("race-full", "This race is for the player who opened it. You can open one of your own.")
+        raise Refused("race-full", "This race is only for the player who opened it. You can open one of your own.")
     registry.live.check_open(race.id)
     if len(race.roster) >= race.options.max_racers:
         return await join()  # which is refused, and nothing else changes
@@ -55,4 +55,4 @@ async def _leave(race_id: str, player: str, registry: Registry) -> None:
     race = await room.submit(lambda race: expulsion_events(race, player, resigns=False))
     seat = race.seat_of(player)
     if seat and not race.closed and not (seat.run and seat.run.done):
-        raise Refused("untimely", f"You are racing this deal already, in {race_id}.")
+        raise Refused("untimely", f"You are already racing this deal in {race_id}.")

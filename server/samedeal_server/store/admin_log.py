@@ -121,7 +121,7 @@ class AdminLog(ChainedLogs[_Entry]):
                 return
             async for lines in self.lines(ID, self._end.n, n):
                 if altered := [number_of(line) for line in lines if not self._follow(line)]:
-                    logger.error("entries of the admin log were altered, or have another master key: %s", altered[:9])
+                    logger.error("entries of the admin log were altered or have another master key: %s", altered[:9])
             self._end = replace(self._end, n=n, digest=digest)
 
     async def page(self, query: LogPage) -> list[Logged]:

@@ -86,7 +86,7 @@ class ChainedLogs(Generic[L]):
         return self._decoded(self._entry_decoder, text)
 
     def append(self, log_id: str, before: str, entries: Sequence[L]) -> Awaitable[None]:
-        """Append entries after the one with the digest `before`. The result is there when the log has them.
+        """Append entries after the one with the digest `before`. The result is set once the log has them.
 
         It raises Behind if the log does not end there, Refused("store-unavailable") if it may have been written.
         """

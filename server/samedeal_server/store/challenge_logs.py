@@ -1,7 +1,7 @@
 """Challenges in the store: their logs, when each is due, who opened them, and the list of those that are open.
 
 A heat is opened in the log before it is dealt, and finished or cancelled there before it is removed from the live
-races. At the reveal, whatever a process that died has left behind is settled.
+races. At the reveal, heats that a dead process left behind are settled.
 """
 
 import asyncio
@@ -52,11 +52,11 @@ MAX_CACHED: Final = 256
 LONG: Final = 1_000
 """The number of entries from which a log is folded in a thread."""
 RETRY_MS: Final = 10_000
-"""How soon a challenge is looked at again that cannot end yet."""
+"""Delay before retrying to end a challenge (ms)."""
 LATE_MS: Final = 86_400_000
-"""How long after the reveal is due a heat that cannot be read, and so cannot end, delays it."""
+"""How long a heat that cannot be read, and so cannot end, delays the reveal (ms)."""
 SEAT_MS: Final = 3_600_000
-"""How long after the reveal is due the seats of players are remembered."""
+"""How long after the reveal the seats of players are remembered (ms)."""
 
 
 class _Logs(ChainedLogs[ChallengeEntry]):
@@ -91,7 +91,7 @@ class ChallengeLogs:
         return await self._logs.create(header.challenge, header, challenge.digest, host=host)
 
     async def claim(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
-        """Count an open challenge for its owners, who are as for races. Safe to repeat.
+        """Count an open challenge for its owners, the same as those of a race. Safe to repeat.
 
         Raises Refused("too-many") if one of them has too many, unless the limit of open races is lifted as well.
         """
@@ -115,7 +115,7 @@ class ChallengeLogs:
         return (await self._read(challenge_id)).challenge
 
     async def count_heat(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
-        """Count a heat that is about to be opened for its owners, who are as for races.
+        """Count a heat that is about to be opened for its owners, the same as those of a race.
 
         Raises Refused("too-many"): nobody can fill the log of a challenge alone.
         """
@@ -123,7 +123,7 @@ class ChallengeLogs:
             most = MAX_HEATS if owner.startswith("guest:") else MAX_HEATS_PER_ADDRESS
             opened = await self._store.ask("HINCRBY", first_key(header.commitment), owner, 1)
             if limit and int(opened) > most:
-                raise too_many("heats", f"You have opened {most} races in this challenge, its limit.")
+                raise too_many("heats", f"You have opened {most} races in this challenge, which is the limit.")
 
     async def get(self, challenge_id: str) -> Challenge:
         """Return a challenge whose opening is complete, as it is now. Raises Refused("not-found")."""
@@ -144,8 +144,8 @@ class ChallengeLogs:
     async def append(
         self, challenge_id: str, proposal: Callable[[Challenge, int], AnyChallengeEvent | None], not_before: int = 0
     ) -> Challenge:
-        """Return a challenge after the event that is proposed given its current state and the time of the entry, which
-        is `not_before` some time, once the log has it.
+        """Log the event that `proposal` returns for the current state and the time of the entry, which is `not_before`
+        or later. Return the challenge after it.
 
         The proposal is called again if another process was faster. It returns None if nothing is to be logged, and may
         raise Refused. Raises Refused("not-found").
@@ -172,7 +172,7 @@ class ChallengeLogs:
     async def settle(self, race_id: str, digest: str | None, ended_at: int = 0) -> None:
         """Log the end of a heat: the last digest of its log, or None if it was cancelled. Safe to repeat.
 
-        Does nothing for a race that is no open heat.
+        Does nothing for a race that is not an open heat.
         """
         challenge_id, _, number = race_id.rpartition("-")
         heat = int(number) if number.isdecimal() else 0
@@ -195,12 +195,12 @@ class ChallengeLogs:
         await self._races.remove_live(race)
 
     async def settle_left(self, race_id: str) -> None:
-        """Log the end of a heat that no process looks after any more."""
+        """Log the end of a heat that no process runs any more."""
         data = await self._archive.data(race_id)
         await self.settle(race_id, None if data is None else await asyncio.to_thread(stored_replays.dealt_digest, data))
 
     async def listed(self, limit: int) -> list[tuple[ChallengeHeader, Guest | None]]:
-        """Return the listed challenges that are open, the one that ends first at the start, with their hosts."""
+        """Return the listed challenges that are open, earliest deadline first, with their hosts."""
         found = list[tuple[ChallengeHeader, Guest | None]]()
         words = LISTED, self._clock.now(), "+inf", "LIMIT", 0, limit
         for challenge_id in texts(await self._store.ask("ZRANGEBYSCORE", *words)):
@@ -211,18 +211,18 @@ class ChallengeLogs:
         return found
 
     async def seat(self, race: Race, player: str) -> str | None:
-        """Return the heat on the deal of a heat in which a player has taken a seat last."""
+        """Return the heat on the deal of `race` in which a player last took a seat."""
         found: bytes | None = await self._store.ask("GET", _seat_key(race, player))
         return found.decode() if found else None
 
     async def take_seat(self, race: Race, player: str) -> str | None:
-        """Make a heat that of ``seat``, and return the one before."""
+        """Make a heat the one that ``seat`` returns, and return the previous one."""
         words = _seat_key(race, player), race.id, "PXAT", race.header.reveals_at + SEAT_MS, "GET"
         found: bytes | None = await self._store.ask("SET", *words)
         return found.decode() if found else None
 
     async def first_races(self, challenge: Challenge, player: str) -> list[str | None]:
-        """Return for each deal the first heat in which a player was dealt cards, as far as there is one."""
+        """Return for each deal the first heat in which a player was dealt cards, or None."""
         fields = [f"{number}:{player}" for number in range(1, len(challenge.header.deals) + 1)]
         found: list[bytes | None] = await self._store.ask("HMGET", first_key(challenge.header.commitment), *fields)
         return [race.decode() if race else None for race in found]
@@ -304,7 +304,7 @@ class ChallengeLogs:
         return await self._read(challenge_id)
 
     async def _resync(self, known: _Known) -> None:
-        """Forget a log that has another past than the memory, and write entries again that the store has lost."""
+        """Forget a cached log that the store contradicts, and restore entries that the store has lost."""
         challenge, first = known.challenge, self.opened(known.challenge.header)
         n, digest = await self._logs.head(challenge.id)
         if n > challenge.n:

@@ -43,7 +43,7 @@ from samedeal_cli.settings import Settings, command, program
 @qr_option
 @as_option
 def challenge(settings: Settings, /, what: Sequence[str | Link], name: str | None, qr: bool, **options: Any) -> None:
-    """Challenge others to deals that everybody plays whenever they like until a deadline.
+    """Challenge others to deals that everybody plays whenever they like before a deadline.
 
     With GAMEs, open a challenge and print the link to share; with the link or id of a challenge, show it. Only the
     first race of each player on a deal counts. Cards and replays are secret until the deadline and the longest time
@@ -51,11 +51,11 @@ def challenge(settings: Settings, /, what: Sequence[str | Link], name: str | Non
     """
     if games := [each for each in what if isinstance(each, str)]:
         if len(games) < len(what):
-            raise Misused("name games, or one challenge")
+            raise Misused("name either games or one challenge")
         _open(settings, games, name, qr=qr, **options)
     elif isinstance(link := what[0], Link):
         if len(what) > 1 or not link.is_challenge or any(value not in (None, ()) for value in options.values()):
-            raise Misused("name one challenge, without options; its own are fixed")
+            raise Misused("name one challenge, without options: they are fixed")
         server = link.server or settings.address
         api, token = Api(server), credentials_of(settings, server, name).token
         page = api.with_all_results(api.challenge(link.race_id, token), f"/challenges/{link.race_id}", token)
@@ -82,7 +82,7 @@ def _open(settings: Settings, games: Sequence[str], name: str | None, *, qr: boo
         data = contribute()  # it may have arrived, and may arrive twice
     page = api.read(data, ChallengePage)
     if (page.header, page.nonce) != (opened.header, nonce):
-        raise Failure("the server has changed the challenge after announcing it")
+        raise Failure("the server changed the challenge after announcing it")
     keep(Kept(server, page.challenge, name, page.reveals_at))
     show(settings, data, [page.link])
     if not settings.json:

@@ -1,4 +1,4 @@
-"""What every way to a seat starts with: who the user is, and whether a race on a deal for everybody shall count."""
+"""First steps of all commands that take a seat: who the user is, and whether a race on a common deal should count."""
 
 import os
 from collections.abc import Sequence
@@ -121,10 +121,10 @@ def may_ask(settings: Settings) -> bool:
 
 
 def confirm_first(settings: Settings, deal: str, *, raced: bool) -> None:
-    """Ask whether to race on a deal, of which only the first race counts; scripts are told. Raises Abort if not."""
+    """Ask before a race on a deal whose first race counts; scripts only print it. Raises Abort if declined."""
     text, question = f"Only your first race on {deal} counts.", "Play it now?"
     if raced:
-        text, question = f"You have raced {deal}, and only the first race counts.", "Play it again?"
+        text, question = f"You have already raced {deal}, and only the first race counts.", "Play it again?"
     if may_ask(settings):
         click.confirm(f"{text} {question}", default=True, abort=True, err=True)
     else:

@@ -138,7 +138,7 @@ class HomeScreen(CanvasScreen):
     def _challenges(self) -> Mapping[str, Words]:
         known: dict[str, Words] = {line.text: line.words for line in self.state.challenges}
         opened = {f"Challenge friends to {title_of(slug)}, 48 h": ("challenge", slug) for slug in GAMES}
-        return known | {"Play one by its link": JOIN} | opened
+        return known | {"Play a challenge by its link": JOIN} | opened
 
     def _refresh(self) -> None:
         self.run_worker(self._look_around(), exclusive=True)
@@ -148,7 +148,7 @@ class HomeScreen(CanvasScreen):
         self._change(**await asyncio.to_thread(look_around, self.settings))
 
     async def _look_at_challenges(self) -> None:
-        """Show the challenges as far as their servers answer, without delaying the rest."""
+        """Show the challenges whose servers answer, without delaying the rest."""
         self._change(challenges=await asyncio.to_thread(_challenge_lines, self.settings, self._kept))
 
     def _change(self, **fields: Any) -> None:

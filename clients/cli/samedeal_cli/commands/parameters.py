@@ -100,7 +100,7 @@ class ParsedRace(Parsed[T]):
 
 
 class ParsedChallenge(Parsed[T]):
-    """A value that a challenge can be. Shells also complete those that this account has opened or played."""
+    """A value that can be a challenge. Shells also complete those that this account has opened or played."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from samedeal_cli.net.kept_challenges import kept
@@ -304,7 +304,7 @@ max_option = click.option(
     "max_racers",
     type=Number(1, 32),
     metavar="N",
-    help="Maximum number of players.  [default: 8, challenges 1]",
+    help="Maximum number of players.  [default: 8; in a challenge: 1]",
 )
 _RACE_OPTIONS: Final = (
     click.option("--daily", is_flag=True, help="Race today's deal of the game, the same for everyone."),
@@ -320,7 +320,7 @@ _RACE_OPTIONS: Final = (
 
 
 def race_options(function: Callable[..., Any], *, daily: bool = True) -> Callable[..., Any]:
-    """Add the options of all commands that open races for people, perhaps without that for the daily deal."""
+    """Add the options of all commands that open races for people, with or without that for the daily deal."""
     return reduce(lambda decorated, option: option(decorated), reversed(_RACE_OPTIONS[not daily :]), function)
 
 

@@ -75,7 +75,7 @@ def join(settings: Settings, /, race: Link | None, name: str | None, **choices: 
 
 @command("samedeal play", "samedeal play corners", "samedeal play brave-otter-4217 --deal 2 --max 4")
 @click.argument("what", type=GAME_OR_LINK, metavar="[GAME|CHALLENGE]", required=False)
-@click.option("--deal", "number", type=Number(1, 24), metavar="N", help="A deal of the challenge.  [default: next]")
+@click.option("--deal", "number", type=Number(1, 24), metavar="N", help="Which deal of the challenge.  [default: next]")
 @max_option
 @view_options
 def play(settings: Settings, /, what: str | Link | None, name: str | None, **choices: Any) -> int:

@@ -46,9 +46,9 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
     prints no table. It also exits with 5, after the table, if a race that another one follows is missing, if several
     races follow the same one, or if different keys signed and not all of them are known. A best of N is then undecided.
 
-    If one of FILES is the log of a challenge, the others are its heats. If it is the link of a challenge, they are
-    downloaded, too. The table is then that of everybody who played it, and this also exits with 5 if a heat is missing
-    or contradicts the log.
+    If one of FILES is the log of a challenge, the others are the replays of its races. If it is the link of a
+    challenge, they are downloaded as well. The table then ranks everybody who played, and the exit code is also 5 if a
+    race is missing or contradicts the log.
     """
     if keys and trusted:
         raise Misused("--key and --no-verify cannot be combined")

@@ -40,7 +40,7 @@ def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
     """Open the replay named on the command line. Raises the same errors as ``open_log``, also for a challenge."""
     with open_log(settings, replay) as log:
         if isinstance(log, ChallengeLog):
-            text = "This is the log of a challenge. To verify it with the replays of its heats, use samedeal table."
+            text = "This is the log of a challenge. To verify it with the replays of its races, use samedeal table."
             raise Refused("bad-replay", text)
         yield log
 

@@ -15,7 +15,7 @@ QUICK_GAME: Final = "the-edge"
 QUICK_MS: Final = 180_000
 """The time limit of such a race (ms)."""
 
-NO_CHALLENGES: Final = "One deal for all your friends, until a deadline."
+NO_CHALLENGES: Final = "One deal for all your friends, with a deadline."
 
 
 class ChallengeLine(NamedTuple):
