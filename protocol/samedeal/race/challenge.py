@@ -93,8 +93,8 @@ class HeatOpened(Event, frozen=True, tag="heat"):
 
     deal: Annotated[int, Meta(ge=1, le=MAX_DEALS)]
     by: Connection | None = None
-    """A random id. It distinguishes two heats that are opened at the same time, so that only one of them is accepted into
-    the log as this entry."""
+    """A random id. It distinguishes two heats that are opened at the same time, so that only one of them is accepted
+    into the log as this entry."""
 
 
 class Cancelled(Event, frozen=True):
