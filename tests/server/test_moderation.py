@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
+from support.contests import guest, open_contest
 from support.http_api import problem
 from support.logged_server import Answer, Line, LoggedServer, request
 from support.servers import Racer, racers
@@ -263,6 +264,22 @@ async def test_hidden_race_counts_in_no_daily_results(server: LoggedServer) -> N
         await until(lambda: race not in listed(server, path))
         change(server, f"races/{race}/unhide")
         await until(lambda: race in listed(server, path))
+
+
+async def test_hidden_challenge_is_not_listed_but_its_link_works(server: LoggedServer) -> None:
+    challenge = open_contest(server, ["corners"], guest(server, "kim")[0], unlisted=False).id
+
+    def is_listed() -> bool:
+        return challenge in [
+            each["challenge"] for each in request(server, "GET", "/api/v1/challenges").json["challenges"]
+        ]
+
+    assert is_listed()
+    change(server, f"races/{challenge}/hide", reason="name")
+    await until(lambda: not is_listed())
+    assert request(server, "GET", f"/api/v1/challenges/{challenge}").status == 200
+    change(server, f"races/{challenge}/unhide")
+    await until(is_listed)
 
 
 async def test_races_are_listed_with_players_but_without_cards(server: LoggedServer) -> None:
