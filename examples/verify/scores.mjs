@@ -99,6 +99,8 @@ function evening(results) {
   return { races: races.map(({ race }) => race), table: rows, best_of: bestOf };
 }
 
+const tieBreaks = ({ solved, deals, ms }) => [-solved, deals.filter((deal) => deal === null).length, ms];
+
 /** The table over `count` deals, given heats. A player's race that was dealt first counts. */
 export function fieldTable(count, heats) {
   const firsts = Array.from({ length: count }, () => new Map());
@@ -121,7 +123,7 @@ export function fieldTable(count, heats) {
       deals: deals.map((other, i) => (i === deal - 1 ? result : other)),
     };
   };
-  const rows = table(fields.map((field) => place(field, rank)), update, ({ solved, ms }) => [-solved, ms]);
+  const rows = table(fields.map((field) => place(field, rank)), update, tieBreaks);
   rows.forEach((row) => delete row.newest);
   return rows;
 }

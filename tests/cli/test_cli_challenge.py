@@ -165,7 +165,7 @@ def test_bots_race_in_challenges_and_wait_for_no_rematch(server: TimedServer) ->
     ("args", "named"),
     [
         (["challenge", "corners", "brave-otter-4217"], "name either games or one challenge"),
-        (["challenge", "brave-otter-4217", "--until", "2h"], "its own are fixed"),
+        (["challenge", "brave-otter-4217", "--until", "2h"], "they are fixed"),
         (["challenge", "http://127.0.0.1:1/r/calm-otter-42"], "name one challenge"),
         (["challenge", "cornerz"], "did you mean corner-stones?"),
         (["challenge", "corners", "--until", "30m"], "1h to 30d from now"),

@@ -87,6 +87,7 @@ def test_every_port_needs_a_server(tmp_path: Path) -> None:
     assert found["wrong"] == [f"no server is running on 127.0.0.1:{free}"]
 
 
+@pytest.mark.tier(3)
 def test_store_without_writes_is_a_problem(tmp_path: Path) -> None:
     with Server(data_dir=tmp_path, master_key="", signing_key=""):
         with Redis.from_url(f"unix://{tmp_path}/store.sock") as redis:

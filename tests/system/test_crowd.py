@@ -12,7 +12,7 @@ from samedeal.wire import messages as m
 from samedeal_server.settings import Settings
 from support.servers import Racer, Server
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 RACERS = 30
 """People in a race."""
@@ -70,7 +70,7 @@ async def visit(port: int, race: str) -> None:
     await fetch(port, f"/api/v1/races/{race}/qr.svg", "/.well-known/samedeal")  # in the lobby
 
 
-@pytest.mark.parametrize("number", [30, pytest.param(60, marks=pytest.mark.tier(3))])
+@pytest.mark.parametrize("number", [30, 60])
 async def test_many_people_behind_one_address_visit_and_race(number: int, redis_url: str) -> None:
     """Up to thirty with the default settings, and more with the documented ones."""
     settings = {name: f"{getattr(Settings(), name):g}" for name in LIMITS}

@@ -94,7 +94,7 @@ class FieldRow(Struct, frozen=True):
     """A player in the table of a challenge."""
 
     place: int
-    """Players with equal points, deals solved and times share a place."""
+    """Players with equal points, deals solved, deals played and times share a place."""
     player: str
     """The public id."""
     name: str
@@ -125,8 +125,8 @@ class _Total(Struct, gc=False):
     place: int = 0
 
     @property
-    def rank(self) -> tuple[int, int, int]:
-        return -self.points, -self.solved, self.ms
+    def rank(self) -> tuple[int, int, int, int]:
+        return -self.points, -self.solved, self.deals.count(None), self.ms
 
 
 class Field:
