@@ -64,8 +64,9 @@ export class ChallengePage {
     const time = formatTime(header.until);
     const until = h("p", {}, stage === "open" ? ["Until ", h("b", {}, time), ` · ${timeLeft(this.challenge)}`] : `Ended on ${time}`);
     const own = ownRow(this.challenge) ?? (length === 1 && yours[0]?.place ? yours[0] : null);
-    const beaten = length === 1 && yours[0] && Math.floor(100 * yours[0].points);
-    const share = beaten ? `: better than ${beaten}% of the field` : "";
+    // Points count ties by half.
+    const beaten = length === 1 && own && yours[0] ? Math.round(2 * yours[0].points * (players - 1) - (players - own.place)) : 0;
+    const share = beaten ? `: better than ${Math.floor((100 * beaten) / (players - 1))}% of the field` : "";
     const praise = own && (players > 1 ? `You’re ${ordinal(own.place)} of ${players}${share}.` : "You’re the first to have played.");
     const running = counts.findIndex((race, index) => race && !yours[index]);
     const next = counts.indexOf(null);
