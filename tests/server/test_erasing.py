@@ -131,6 +131,7 @@ async def test_erasing_can_be_repeated(parts: Process, redis: Redis) -> None:
     assert {key: redis.dump(key) for key in redis.scan_iter()} == stored
 
 
+@pytest.mark.tier(3)
 async def test_erasing_that_is_interrupted_at_any_write_can_be_repeated(
     redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
