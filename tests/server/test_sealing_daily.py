@@ -93,6 +93,7 @@ async def test_no_message_reveals_a_daily_deal_after_a_race_on_it(timed: TimedSe
     assert view.deal == f"{game}:{race.seed}", "the test searched for the wrong deal"
 
 
+@pytest.mark.tier(3)  # test_sealing_challenges.py asks for the same URLs in tier 2
 async def test_no_url_reveals_a_daily_deal_after_a_race_on_it(timed: TimedServer) -> None:
     timed.noon("2027-03-16")
     async with sealed_race(timed, "corners", daily=True) as race:

@@ -274,6 +274,7 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         assert not watched.errors
 
 
+@pytest.mark.tier(3)
 async def test_win_is_celebrated_without_motion_by_a_picture_and_not_if_it_is_off(
     server: Server, chromium: Browser
 ) -> None:
