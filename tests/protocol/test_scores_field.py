@@ -62,7 +62,7 @@ def test_winners_come_first_by_time_and_then_the_others_by_cards_home() -> None:
     order, points = ["soon", "late", "most", "slow", "least"], (1.0, 0.75, 0.5, 0.25, 0.0)
     assert places(field) == list(zip(range(1, 6), order, points, strict=True))
     assert [row.solved for row in field.table()] == [1, 1, 0, 0, 0]
-    assert [race.race for _, race in field.ranked()] == order
+    assert [each.race.race for each in field.ranked()] == order
     assert (field.table(1, 2), field.table(4)) == (field.table()[1:3], field.table()[4:])
 
 
@@ -81,7 +81,7 @@ def test_only_the_first_race_on_a_deal_counts() -> None:
         assert [each and (each.race, each.home) for each in row.deals] == [("b", 1)]
     same = race("a", 1, {"ada": standing(home=9)})
     for order in ((early, same), (same, early)):
-        assert [counted.race for _, counted in added(1, *order).ranked()] == ["a"]
+        assert [each.race.race for each in added(1, *order).ranked()] == ["a"]
 
 
 def test_the_points_of_all_deals_are_added_up_exactly() -> None:

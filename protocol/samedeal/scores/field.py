@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from heapq import nsmallest
 from itertools import islice
 from math import lcm
-from typing import Final, Self
+from operator import itemgetter
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -109,24 +110,39 @@ class FieldRow(Struct, frozen=True):
     """The results by deal; null for a deal that the player has not played."""
 
 
-Counted = tuple[Standing, FieldRace]
-"""A standing that counts for a player, and the race that it is from."""
+class Counted(NamedTuple):
+    """A standing that counts for a player, and the race that it is from."""
 
-
-class _Total(Struct, gc=False):
-    """The running totals of a player."""
-
-    newest: Counted
-    deals: list[DealResult | None]
-    points: int = 0
-    """In units of which all matchpoints are multiples."""
-    solved: int = 0
-    ms: int = 0
-    place: int = 0
+    order: tuple[int, int, int, int, str, int]
+    """Winners by time, then the others by cards home and time, as everywhere; those who are tied as they were dealt."""
+    player: str
+    standing: Standing
+    race: FieldRace
 
     @property
-    def rank(self) -> tuple[int, int, int, int]:
-        return -self.points, -self.solved, self.deals.count(None), self.ms
+    def dealt(self) -> tuple[int, str, int]:
+        """When the deal was dealt: a later one does not count."""
+        return self.order[3:]
+
+    @classmethod
+    def of(cls, player: str, standing: Standing, race: FieldRace) -> Self:
+        rank = (0, 0) if standing.outcome == "won" else (1, -standing.home)
+        return cls((*rank, standing.ms, race.started_at, race.race, standing.seat), player, standing, race)
+
+
+class _Ranking(NamedTuple):
+    """The order of all players, with what their rows are made from."""
+
+    unit: int
+    """How many points a full score on a deal is: all scores are multiples of one."""
+    totals: dict[str, tuple[int, int, int, int]]
+    """The points, the numbers of deals solved and played, all negative, and the time of each player, best first."""
+    places: dict[str, int]
+    scores: list[dict[str, tuple[int, float]]]
+    """The place and the matchpoints of each player by deal."""
+    newest: dict[str, Counted]
+    """What each player played on the deal that was dealt last."""
+    names: tuple[str, ...]
 
 
 class Field:
@@ -139,25 +155,24 @@ class Field:
         self.unlinked = set[str]()
         """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]
-        self._unit, self._races = 1, 0
-        self._totals: dict[str, _Total] | None = {}
-        self._names: tuple[str, ...] = ()
+        self._races = 0
+        self._ranking: _Ranking | None = None
 
     def add(self, race: FieldRace) -> None:
         """Add a race. In later races on a deal, a player has already seen the cards."""
-        first, self._totals = self._first[race.number - 1], None
+        first, self._ranking = self._first[race.number - 1], None
         self._races += 1
         self.codes[race.number - 1] = race.deal
         if race.unlisted:
             self.unlinked.add(race.race)
         for player, standing in race.racers:
-            _, before = first.get(player, (standing, race))
-            if (race.started_at, race.race) <= (before.started_at, before.race):
-                first[player] = standing, race
+            counted = Counted.of(player, standing, race)
+            if counted.dealt <= first.setdefault(player, counted).dealt:
+                first[player] = counted
 
     def __len__(self) -> int:
         """Return the number of players."""
-        return len(self._ranked())
+        return len(self._ranked().totals)
 
     @property
     def played(self) -> tuple[int, ...]:
@@ -167,63 +182,69 @@ class Field:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all players in alphabetical order, at most MAX_NAMES."""
-        self._ranked()
-        return self._names
+        return self._ranked().names
 
     def table(self, skip: int = 0, limit: int | None = None) -> tuple[FieldRow, ...]:
         """Return the rows of all players, best first, or a page of them."""
         end = None if limit is None else skip + limit
-        return tuple([self._row(player) for player in islice(self._ranked(), skip, end)])
+        return tuple([self._row(player) for player in islice(self._ranked().totals, skip, end)])
 
     def of(self, player: str) -> FieldRow | None:
         """Return the row of a player, or None if the player has not played."""
-        return self._row(player) if player in self._ranked() else None
+        return self._row(player) if player in self._ranked().totals else None
 
     def ranked(self, number: int = 1) -> list[Counted]:
         """Return what counts on a deal, best first. Ties are in the order of the deals, identically everywhere."""
-        return sorted(self._first[number - 1].values(), key=_order)
+        return sorted(self._first[number - 1].values(), key=itemgetter(0))
 
-    def _ranked(self) -> dict[str, _Total]:
-        """Return the totals of all players, best first."""
-        if self._totals is not None:
-            return self._totals
+    def _ranked(self) -> _Ranking:
+        if self._ranking is not None:
+            return self._ranking
         most, races = [max(1, 2 * (len(first) - 1)) for first in self._first], self._races
-        self._unit, totals = lcm(*most), dict[str, _Total]()
-        for at, first in enumerate(self._first):
-            players = sorted(first, key=lambda player: _order(first[player]))
-            places = _places([_rank(first[player]) for player in players])
-            for player, place, score in zip(players, places, matchpoints(places), strict=True):
-                counted = standing, race = first[player]
-                if (total := totals.get(player)) is None:
-                    total = totals[player] = _Total(counted, [None] * len(most))
-                elif _dealt(total.newest) < _dealt(counted):
-                    total.newest = counted
-                total.deals[at] = _result(place, score / most[at], standing, race)
-                total.points += score * (self._unit // most[at])
-                total.solved += standing.outcome == "won"
-                total.ms += standing.ms
+        unit, totals = lcm(*most), dict[str, tuple[int, int, int, int]]()
+        newest, scores = dict[str, Counted](), list[dict[str, tuple[int, float]]]()
+        for number, best in enumerate(most, start=1):
+            counts, weight = self.ranked(number), unit // best
+            places = _places([counted.order[:3] for counted in counts])
+            scores.append({})
+            for counted, place, score in zip(counts, places, matchpoints(places), strict=True):
+                _, player, standing, _ = counted
+                scores[-1][player] = place, score / best
+                points, solved, played, ms = totals.get(player, (0, 0, 0, 0))
+                solved -= standing.outcome == "won"
+                totals[player] = points - score * weight, solved, played - 1, ms + standing.ms
+                if newest.setdefault(player, counted).dealt < counted.dealt:
+                    newest[player] = counted
         # Sorting is stable: players who are tied stay in the order of the first deal.
-        ranked = sorted(totals.items(), key=lambda item: item[1].rank)
-        for (_, total), place in zip(ranked, _places([total.rank for _, total in ranked]), strict=True):
-            total.place = place
-        self._names = tuple(nsmallest(MAX_NAMES, (total.newest[0].name for total in totals.values())))
-        in_order = dict(ranked)
+        totals = dict(sorted(totals.items(), key=itemgetter(1)))
+        ranking = _Ranking(
+            unit=unit,
+            totals=totals,
+            places=dict(zip(totals, _places([*totals.values()]), strict=True)),
+            scores=scores,
+            newest=newest,
+            names=tuple(nsmallest(MAX_NAMES, (counted.standing.name for counted in newest.values()))),
+        )
         if races == self._races:  # otherwise a race was added meanwhile, because this runs in a thread
-            self._totals = in_order
-        return in_order
+            self._ranking = ranking
+        return ranking
 
     def _row(self, player: str) -> FieldRow:
-        total = self._ranked()[player]
-        standing, _ = total.newest
+        ranking = self._ranked()
+        points, solved, _, ms = ranking.totals[player]
+        standing = ranking.newest[player].standing
+        scored = zip(self._first, ranking.scores, strict=True)
         return FieldRow(
-            place=total.place,
+            place=ranking.places[player],
             player=player,
             name=standing.name,
             bot=standing.bot,
-            points=float(total.points) / float(self._unit),
-            solved=total.solved,
-            ms=total.ms,
-            deals=tuple(total.deals),
+            points=float(-points) / float(ranking.unit),
+            solved=-solved,
+            ms=ms,
+            deals=tuple(
+                [_result(first[player], *scores[player]) if player in scores else None for first, scores in scored]
+            ),
         )
 
 
@@ -235,7 +256,8 @@ def _places(ranks: Sequence[tuple[int, ...]]) -> list[int]:
     return places
 
 
-def _result(place: int, points: float, standing: Standing, race: FieldRace) -> DealResult:
+def _result(counted: Counted, place: int, points: float) -> DealResult:
+    standing = counted.standing
     return DealResult(
         place=place,
         points=points,
@@ -243,21 +265,5 @@ def _result(place: int, points: float, standing: Standing, race: FieldRace) -> D
         home=standing.home,
         goal=standing.goal,
         ms=standing.ms,
-        race=race.race,
+        race=counted.race.race,
     )
-
-
-def _rank(counted: Counted) -> tuple[int, int, int]:
-    """Sort key of the standings of a race: winners by time, then the others by cards home and time."""
-    standing, _ = counted
-    won = standing.outcome == "won"
-    return not won, 0 if won else -standing.home, standing.ms
-
-
-def _order(counted: Counted) -> tuple[int, int, int, int, str, int]:
-    return (*_rank(counted), *_dealt(counted))
-
-
-def _dealt(counted: Counted) -> tuple[int, str, int]:
-    standing, race = counted
-    return race.started_at, race.race, standing.seat

@@ -66,10 +66,9 @@ class GhostLoader:
         """Return the best of the day who started earlier, in the order in which they started."""
         results = (await self._fields.results(race.header.commitment)).ranked()
         before = race.started_at or self._clock.now()
-        earlier = [(standing, other) for standing, other in results if other.started_at < before]
-        riding = [(standing, other) for standing, other in earlier if other.race != race.id][:MAX_DAILY_GHOSTS]
-        riding.sort(key=lambda result: (result[1].started_at, result[1].race, result[0].seat))
-        return tuple([Track.of_result(standing) for standing, _ in riding])
+        riding = [each for each in results if each.race.started_at < before and each.race.race != race.id]
+        riding = sorted(riding[:MAX_DAILY_GHOSTS], key=lambda each: each.dealt)
+        return tuple([Track.of_result(each.standing) for each in riding])
 
 
 class Ghosts:
