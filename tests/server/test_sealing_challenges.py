@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from itertools import pairwise, permutations
 
 import pytest
@@ -25,7 +26,7 @@ from support.contests import (
 )
 from support.event_stream import EventStream
 from support.leak_probes import HEADERS, SUFFIXES, all_requests, clean, fill_headers, stored, target_url, url_suffixes
-from support.logged_server import Line, request
+from support.logged_server import Answer, Line, request
 from support.sealed_race import (
     SealedRace,
     check_packets,
@@ -181,13 +182,43 @@ def check_targets(race: SealedRace, targets: list[str], viewers: dict[str, str])
     for target in targets:
         if race.seed in target:
             answers = [request(race.server, "GET", target.replace(race.seed, seed)) for seed in (race.seed, guess)]
-            assert answers[0].body.replace(race.seed.encode(), guess.encode()) == answers[1].body, target
+            assert told(answers[0], race.seed, guess) == told(answers[1], race.seed, guess), target
             continue
         is_replay = target.startswith("/api/v1/replays/")
         for headers in [*(HEADERS if is_replay else HEADERS[:1]), *tokens]:
             answer = request(race.server, "GET", target, None, **fill_headers(headers, race))
             assert clean(answer, race), target
-            assert not is_replay or answer.status != 200, target
+            assert not is_replay or (answer.status != 200 and "etag" not in answer.headers), target
+    check_practice(race, [*dict.fromkeys(viewers.values())])
+
+
+def told(answer: Answer, seed: str, guess: str) -> tuple[int, set[str], bytes]:
+    """Return what an answer tells about a deal: nothing, if it is the same for another one."""
+    return answer.status, {*answer.headers}, answer.body.replace(seed.encode(), guess.encode())
+
+
+def check_practice(race: SealedRace, tokens: list[str]) -> None:
+    """Assert that a board, advice, or par of the deal are made as for any code: nothing about it is known or cached.
+
+    Whoever asks must have the code, and so the cards, already.
+    """
+    root, _, index = race.seed.partition(".")
+    for token in (None, *tokens):
+        for what, body in (("par", None), ("board", b"{}"), ("board", b'{"moves": ["draw"]}'), ("advice", b"{}")):
+            guess = f"{sha256(f'{root}{token}'.encode()).hexdigest()}.{index}"  # nobody has asked for it before
+            asked = [
+                request(
+                    race.server,
+                    "POST" if body else "GET",
+                    f"/api/v1/deals/corners:{seed}/{what}",
+                    body,
+                    **bearer(token),
+                )
+                for seed in (guess, race.seed)
+            ]
+            assert {answer.status for answer in asked} <= {200, 202, 429}, what
+            if token is None and what in ("par", "advice"):
+                assert asked[0].status == asked[1].status, f"{what} of the deal was there before anybody asked"
 
 
 def check_results_are_sealed(
@@ -286,6 +317,40 @@ async def test_only_the_first_race_on_a_deal_unlocks_the_results(timed: TimedSer
     assert counted["ada"] == first
     assert counted["bo"] != first, "bo has raced the deal before"
     assert [result and result.race for result in page.yours] == [first]
+
+
+async def test_a_second_identity_sees_what_any_player_sees(timed: TimedServer) -> None:
+    """Its own cards and, once it has played every deal, the results of all, but nobody else's cards or replay."""
+    timed.noon("2027-04-09")
+    (first, one), (second, two), (rival, _) = (guest(timed, name) for name in ("ada", "ida", "bo"))
+    contest = open_contest(timed, ["corners", "gallery"], first)
+    heats = [await race_alone(timed, contest, 1, token, moves=4) for token in (first, rival)]
+    boards = []
+    for token in (first, second):
+        again = contest.heat(timed, 1, token)
+        async with connected(timed, token) as racer:
+            view = await racer.join(again)
+            assert isinstance(view, m.View)
+            assert [standing.name for standing in view.standings] == [{first: "ada", second: "ida"}[token]]
+            await racer.ask(m.Ready)
+            boards.append((await racer.until(lambda view: view.stage == "running")).board)
+            assert isinstance(await racer.join(heats[1]), m.Problem)
+            await racer.join(again)
+            await racer.ask(m.Resign)
+    assert boards[0] == boards[1]
+    await contest.once(timed, lambda page: [*page.played] == [3, 0])
+    for token in (first, second):
+        page = contest.page(timed, token)
+        assert (page.results, page.next, page.secret, page.codes) == (None, None, None, [None, None])
+        assert [result and (result.place, result.points) for result in page.yours] == [(0, 0.0), None]
+        for path in (f"players/{one}/versus/{two}", *(f"replays/{heat}.json" for heat in heats)):
+            assert request(timed, "GET", f"/api/v1/{path}", None, **bearer(token)).status in (403, 404), path
+    given_up = await race_alone(timed, contest, 2, second)
+    page = await contest.once(timed, lambda page: page.results, second)
+    assert sorted(row.name for row in page.results or ()) == ["ada", "bo", "ida"], "both identities are in the table"
+    assert (page.secret, page.codes, contest.page(timed, first).results) == (None, [None, None], None)
+    for heat in (*heats, given_up):
+        assert request(timed, "GET", f"/api/v1/replays/{heat}.json", None, **bearer(second)).status == 403
 
 
 async def test_open_results_are_shown_at_once_but_no_cards(timed: TimedServer) -> None:
