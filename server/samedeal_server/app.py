@@ -17,7 +17,7 @@ from samedeal.errors import Refused
 from samedeal_server.api.administration import Administration, admin_check
 from samedeal_server.api.admission import Admission, delay_refusal
 from samedeal_server.api.analysis import Analyses
-from samedeal_server.api.challenges import ChallengesOfServer
+from samedeal_server.api.challenges import ChallengeEndpoints
 from samedeal_server.api.daily import DailyDeals
 from samedeal_server.api.documents import Documents
 from samedeal_server.api.endpoint import CREDENTIAL, HTML_REFUSALS, endpoints, starlette_routes
@@ -220,7 +220,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Games(),
         Devices(guests, codes, revocations, renderings.jobs, rate_limits),
         Races(registry, rematches, challenges, quotas),
-        ChallengesOfServer(challenges),
+        ChallengeEndpoints(challenges),
         Events(registry, connections),
         Replays(registry),
         ParOfDeals(pars, registry, keys.signing),

@@ -208,7 +208,7 @@ def heat_of(header: ChallengeHeader, nonce: str, deal: int, digest: str) -> Heat
     )
 
 
-def wrong_with_heat(header: Header, challenge: ChallengeHeader, nonce: str, deal: int, digest: str, at: int) -> str:
+def heat_fault(header: Header, challenge: ChallengeHeader, nonce: str, deal: int, digest: str, at: int) -> str:
     """Return what distinguishes a race's header from that of the heat on a deal whose entry follows the digest at the
     time ``at``, as text after its id; "" if nothing does.
     """

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, Self
 from msgspec import Struct
 
 from samedeal.proof.outcomes import Outcome
-from samedeal.race.challenge import Cancelled, Finished, HeatOpened, Opened, wrong_with_heat
+from samedeal.race.challenge import Cancelled, Finished, HeatOpened, Opened, heat_fault
 from samedeal.race.events import Header
 from samedeal.replays.challenge_log import ChallengeLog
 from samedeal.replays.replay import Log
@@ -87,7 +87,7 @@ def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[st
             elif replay.digest != end.digest or replay.race.started_at > ended_at:
                 yield race, "does not end as the log says", None
             else:
-                yield race, wrong_with_heat(replay.header, log.header, nonce, heat.deal, digest, entry.at), replay
+                yield race, heat_fault(replay.header, log.header, nonce, heat.deal, digest, entry.at), replay
         digest = entry.h
     for race in sorted(given):
         yield race, "is not in the log of the challenge", None

@@ -47,7 +47,7 @@ class Filter(Struct, frozen=True, forbid_unknown_fields=True):
     """The slug of a game that they have."""
 
 
-class ChallengesOfServer:
+class ChallengeEndpoints:
     """The endpoints of challenges."""
 
     def __init__(self, challenges: Challenges) -> None:

@@ -13,7 +13,7 @@ from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
 
 
-async def join_alone(room: Room, player: str, registry: Registry, join: Callable[[], Awaitable[Race]]) -> Race:
+async def join_exclusively(room: Room, player: str, registry: Registry, join: Callable[[], Awaitable[Race]]) -> Race:
     """Let a player `join` a race and return it after that. The player leaves other lobbies on the same deal.
 
     Raises Refused("race-full") in a heat for one that somebody else opened, Refused("untimely") while the player races

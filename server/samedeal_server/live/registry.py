@@ -386,7 +386,7 @@ class Registry:
 
     async def _forget(self, race_id: str) -> None:
         """Forget a race that was never started or was withdrawn."""
-        await self.challenges.settle_left(race_id)
+        await self.challenges.settle_abandoned(race_id)
         await self.live.forget(race_id)
 
     async def _drop(self, race_id: str) -> None:

@@ -21,7 +21,7 @@ from samedeal.wire.requests import join_events
 from samedeal_server.addresses import network
 from samedeal_server.live.broadcast import Update
 from samedeal_server.live.commands import Outcome
-from samedeal_server.live.heats import join_alone
+from samedeal_server.live.heats import join_exclusively
 from samedeal_server.live.hosting import submit_as_host, submit_join, unseat
 from samedeal_server.live.lobby_changes import Change, check_not_replaced
 from samedeal_server.live.registry import Registry
@@ -265,7 +265,7 @@ class Session:
             if self._participant and self._participant.room is not room and room.race.header.heat:
                 self._participant.leaving = True  # the player may leave another lobby on the same deal for this one
             join = partial(submit_join, room, guest, partial(self._join_events, request, guest), registry.live)
-            race = await join_alone(room, guest.player, registry, join)
+            race = await join_exclusively(room, guest.player, registry, join)
             await bring_bots(room, registry)
             if (seat := race.seat_of(guest.player)) is None:
                 raise Refused("not-seated")

@@ -194,7 +194,7 @@ class ChallengeLogs:
             await self.settle(race.id, race.digest if race.stage == "over" else None, race.at)
         await self._races.remove_live(race)
 
-    async def settle_left(self, race_id: str) -> None:
+    async def settle_abandoned(self, race_id: str) -> None:
         """Log the end of a heat that no process runs any more."""
         data = await self._archive.data(race_id)
         await self.settle(race_id, None if data is None else await asyncio.to_thread(stored_replays.dealt_digest, data))
@@ -255,7 +255,7 @@ class ChallengeLogs:
         is_late = self._clock.now() > challenge.header.reveals_at + LATE_MS
         for heat in challenge.heats:
             if is_late or not await self._live.live([f"{challenge.id}-{heat}"]):
-                await self.settle_left(f"{challenge.id}-{heat}")
+                await self.settle_abandoned(f"{challenge.id}-{heat}")
         if (challenge := await self.get(challenge.id)).heats:
             await self._store.retry("ZADD", DUE, self._clock.now() + RETRY_MS, challenge.id)
             return
