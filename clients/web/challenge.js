@@ -2,7 +2,7 @@
 
 import { attempt, fetchAsGuest, fetchGames } from "./api.js";
 import { button, fill, h, hint, list, nameList, nameText, refusalText, repeatWhileVisible, section, tableRow, updateContent, waitText } from "./dom.js";
-import { challengeName, dealsText, ownRow, player, remember, resultRow, resultsTable, timeLeft } from "./field.js";
+import { challengeDeals, challengeName, ownRow, player, remember, resultRow, resultsTable, timeLeft } from "./field.js";
 import { invitingButtons, lesson, raceOptions } from "./lobby.js";
 import { createRace, SOLO } from "./opening.js";
 import { achieved, counted, formatTime, gameTitle, ordinal, pointsText, resultText } from "./phrases.js";
@@ -12,7 +12,7 @@ import { guest, seatIn } from "./storage.js";
 const REFRESH_MS = 5000;
 const TOGETHER = { max_racers: 4, start_delay_ms: 5000 };
 
-export class ChallengePage {
+export class ChallengeView {
   challenge;
   games = new Map();
   entry = h("div", { class: "go" });
@@ -30,7 +30,7 @@ export class ChallengePage {
     const [deal] = header.deals;
     const game = games.get(deal.game);
     const isInvited = stage === "open" && counts.includes(null);
-    const sharing = invitingButtons(`/c/${id}`, this.path, `Beat me at ${dealsText(challenge, games)}`);
+    const sharing = invitingButtons(`/c/${id}`, this.path, `Beat me at ${challengeDeals(challenge, games)}`);
     sharing[0].classList.toggle("first", stage === "open" && !isInvited);
     const options = game && raceOptions({ game, header: { ...header, ...deal } });
     fill(
@@ -54,7 +54,8 @@ export class ChallengePage {
     updateContent(this.entry, [stage, counts, yours, players, ownRow(challenge)?.place, timeLeft(challenge)], () => this.entryParts());
     updateContent(this.races, heats, () => this.openRaces());
     updateContent(this.dealList, [stage, yours, played], () => this.deals());
-    updateContent(this.table, [stage, results, players], () => this.results());
+    const isLong = this.table.querySelectorAll("tbody tr").length > (results?.length ?? 0); // more were asked for
+    if (!isLong) updateContent(this.table, [stage, results, players], () => this.results());
   }
 
   /** The deadline, what counts, and what to do next. */

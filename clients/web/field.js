@@ -3,7 +3,7 @@
 
 import { attempt, fetchAsGuest } from "./api.js";
 import { button, fill, h, hint, list, nameText, refusalText, section, table, tableRow, tag } from "./dom.js";
-import { achieved, counted, finishText, formatTime, gameTitle, listed, ordinal } from "./phrases.js";
+import { achieved, counted, dealsText, finishText, formatTime, ordinal } from "./phrases.js";
 import { guest, saveChallenge, savedChallenges } from "./storage.js";
 
 const HOUR_MS = 3_600_000;
@@ -48,17 +48,14 @@ export function timeLeft({ header }) {
 
 const whose = ({ by, header }) => (header.creator === guest()?.player ? "Your" : by ? `${by}’s` : "A");
 
-/** The deals of a challenge: "Corners", "3 deals of Corners", "Corners and Gallery". */
-export function dealsText({ header: { deals } }, games) {
-  const titles = [...new Set(deals.map(({ game }) => gameTitle(games, game)))];
-  return `${deals.length > 1 && titles.length === 1 ? `${deals.length} deals of ` : ""}${listed(titles)}`;
-}
+/** The deals of a challenge in words. */
+export const challengeDeals = ({ header }, games) => dealsText(header.deals.map(({ game }) => game), games);
 
 /** What a challenge is called: "Ada’s challenge: Corners", or for those who are invited "Ada challenges you: Corners". */
 export function challengeName(challenge, games, isInvited = false) {
   const owner = whose(challenge);
   const name = isInvited && owner.endsWith("s") ? `${challenge.by} challenges you` : `${owner} challenge`;
-  return `${name}: ${dealsText(challenge, games)}`;
+  return `${name}: ${challengeDeals(challenge, games)}`;
 }
 
 /** What a race means for the challenge that it is a heat of. */

@@ -20,7 +20,7 @@ import {
   updateContent,
 } from "./dom.js";
 import { askForName, createRace, enter, playNow, shortRace, SOLO } from "./opening.js";
-import { counted, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
+import { counted, dealsText, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { guidedDeal, miniature, practicePath } from "./practice.js";
 import { guest, savedChallenges, seatIn } from "./storage.js";
 
@@ -128,23 +128,25 @@ export class HomePage {
 
   /** Requests the lists, and today's deals until they are known. */
   async refresh() {
-    const requests = [fetchJson("/races?limit=50"), fetchJson("/replays?limit=8"), this.today ?? fetchAsGuest("/daily?limit=3")];
-    const [open, over, today] = await attempt(
+    const lists = ["/races?limit=50", "/challenges?limit=10", "/replays?limit=8"].map((path) => fetchJson(path));
+    const requests = [this.today ?? fetchAsGuest("/daily?limit=3"), ...lists];
+    const [today, open, listed, over] = await attempt(
       () => Promise.all(requests),
-      ({ message }) => [{ error: message }, {}, this.today],
+      ({ message }) => [this.today, { error: message }],
     );
-    this.found = { ...open, ...over };
+    this.found = { ...open, ...listed, ...over };
     this.today = today;
     if (this.games) this.show();
   }
 
   show() {
-    const { races = [], replays = [], error } = this.found;
+    const { races = [], challenges = [], replays = [], error } = this.found;
     const { open, running, results } = this.lists;
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
     updateContent(this.daily, [this.today, this.today ? "" : error], () => this.todaysDeal(error));
     const noRaces = error ?? "Nobody is waiting. Race a friend, or play now against a bot.";
-    updateList(open, at("open").filter(({ racers }) => racers), (race) => this.raceRow(race), noRaces);
+    const row = (each) => (each.games ? this.challengeRow(each) : this.raceRow(each));
+    updateList(open, [...at("open").filter(({ racers }) => racers), ...challenges], row, noRaces);
     updateList(running, at("countdown", "running"), (race) => this.raceRow(race), error ?? "No race is running.");
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
   }
@@ -157,6 +159,12 @@ export class HomePage {
     const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
     const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);
     return h("li", { class: "split" }, h("span", {}, h("b", {}, gameTitle(this.games, game)), ` ${race}, ${text}`), link);
+  }
+
+  challengeRow({ challenge, by, games, until }) {
+    const name = h("b", {}, by ? [nameText(by), "’s challenge: "] : "A challenge: ", dealsText(games, this.games));
+    const link = h("a", { class: "button", href: `/c/${challenge}`, "aria-label": `Open ${challenge}` }, "Open");
+    return h("li", { class: "split" }, h("span", {}, name, ` until ${formatTime(until)}`), link);
   }
 
   resultRow(result) {

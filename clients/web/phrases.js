@@ -163,6 +163,12 @@ export const countsText = (game, result) =>
 /** The title of a game, or the name that a newer server calls it by. */
 export const gameTitle = (games, slug) => games.get(slug)?.title ?? slug;
 
+/** Games by deal: "Corners", "3 deals of Corners", "Corners and Gallery". */
+export function dealsText(slugs, games) {
+  const titles = [...new Set(slugs.map((slug) => gameTitle(games, slug)))];
+  return `${slugs.length > 1 && titles.length === 1 ? `${slugs.length} deals of ` : ""}${listed(titles)}`;
+}
+
 /** What a player with the name `own` should know about the rematch of a race with the game `before`: who wants it, with
  *  which game if that is another one, who is in, and for whom it waits. */
 export function rematchText({ by, game, stage = "open", players = [], awaited = [] }, before, games, own) {

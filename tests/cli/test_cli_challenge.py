@@ -20,7 +20,7 @@ from samedeal_cli.commands.home import _challenge_line
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, heat_request
-from samedeal_cli.net.kept_challenges import FILE, KEPT_MS, MOST, Kept, keep, kept
+from samedeal_cli.net.saved_challenges import FILE, MOST, SAVED_MS, SavedChallenge, save_challenge, saved_challenges
 from samedeal_cli.settings import state_dir
 from support.faulty_proxy import Proxy
 from support.full_screen import shown
@@ -118,7 +118,9 @@ def test_a_challenge_is_played_sealed_and_revealed(server: TimedServer, capsys: 
 
 
 def test_a_tournament_is_played_deal_by_deal(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
-    challenge = opened("the-edge", "gallery", "--results-at-once")
+    challenge = opened("the-edge", "gallery", "--results-at-once", "--listed")
+    listed = said(capsys, "ls", "challenges", "--game", "gallery", "--limit", "1")[0][-1]
+    assert listed.split()[:4] == [challenge, "2", "deals", "ada"]
     assert "deal 1 (The Edge) counts" in raced(server, challenge, "bo")
     assert "deal 2 of challenge" in raced(server, challenge, "bo")
     assert "You have already raced deal 1 (The Edge)" in raced(server, challenge, "bo")
@@ -262,7 +264,7 @@ def page_with(
 
 
 def test_the_home_screen_shows_news_of_challenges() -> None:
-    known = Kept("http://h", "a-b-1", "bo", 0)
+    known = SavedChallenge("http://h", "a-b-1", "bo", 0)
     play, show = (
         ("play", "--as", "bo", "--", "http://h/c/a-b-1"),
         ("challenge", "--as", "bo", "--", "http://h/c/a-b-1"),
@@ -281,19 +283,19 @@ def test_the_home_screen_shows_news_of_challenges() -> None:
 def test_few_challenges_are_kept_until_a_week_after_the_reveal() -> None:
     now = time.time_ns() // 1_000_000
     for number in range(MOST + 2):
-        keep(Kept("http://h", f"c-{number}", None, now, place=number))
-    assert [each.challenge for each in kept()] == ["c-6", "c-5", "c-4", "c-3", "c-2"]
-    keep(Kept("http://h", "c-4", None, now))
-    assert (kept()[0].challenge, kept()[0].place) == ("c-4", 4)
-    keep(Kept("http://h", "c-9", None, now - KEPT_MS - 1))
-    assert "c-9" not in [each.challenge for each in kept()]
+        save_challenge(SavedChallenge("http://h", f"c-{number}", None, now, place=number))
+    assert [each.challenge for each in saved_challenges()] == ["c-6", "c-5", "c-4", "c-3", "c-2"]
+    save_challenge(SavedChallenge("http://h", "c-4", None, now))
+    assert (saved_challenges()[0].challenge, saved_challenges()[0].place) == ("c-4", 4)
+    save_challenge(SavedChallenge("http://h", "c-9", None, now - SAVED_MS - 1))
+    assert "c-9" not in [each.challenge for each in saved_challenges()]
     (state_dir() / FILE).write_text("{")
-    assert kept() == []
+    assert saved_challenges() == []
 
 
 async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_ones(server: TimedServer) -> None:
     challenge = opened("corners")
-    keep(Kept("http://127.0.0.1:1", "gone-1", None, kept()[0].reveals_at))
+    save_challenge(SavedChallenge("http://127.0.0.1:1", "gone-1", None, saved_challenges()[0].reveals_at))
     app = app_with(server.url, "ada")
     async with app.run_test(size=(60, 20)) as pilot:
         await until(lambda: "ada: Corners · 47 h left · nobody has played" in shown(app))

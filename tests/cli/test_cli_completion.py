@@ -47,7 +47,7 @@ def completed(*words: str) -> list[str]:
         (["samedeal", "--color", ""], ["auto", "always", "never"]),
         (["samedeal", "-q", "new", "corners", "--spec"], ["--spectators"]),
         (["samedeal", "new", "corners", "--spectators", ""], ["progress", "after", "open"]),
-        (["samedeal", "ls", ""], ["races", "replays"]),
+        (["samedeal", "ls", ""], ["races", "challenges", "replays"]),
         (["samedeal", "config", "set", ""], list(KEYS)),
         (["samedeal", "config", "set", "theme", "d"], ["dark"]),
         (["samedeal", "config", "set", "mouse", ""], ["on", "off"]),

@@ -239,7 +239,7 @@ async def test_an_opening_without_a_contribution_expires(
             await challenges.contribute(late.challenge, NONCE, DAN, "")
         await parts.registry.challenges.sweep()
         assert not redis.exists(f"challenge:{{{late.challenge}}}:head")
-        assert [each.challenge for each in await challenges.listed("gallery")] == [header.challenge]
+        assert [each.challenge for each in await challenges.listed("gallery", 100)] == [header.challenge]
 
 
 async def test_a_guest_and_an_address_have_a_limited_number_of_challenges(redis_url: str) -> None:

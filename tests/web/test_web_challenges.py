@@ -24,6 +24,7 @@ from support.browser import (
     resign,
     wait_for_deal,
 )
+from support.contests import guest, open_contest
 from support.servers import Racer, racers
 from support.timed_server import TimedServer
 from support.waiting import until
@@ -196,6 +197,16 @@ async def test_deals_are_played_one_after_the_other_also_together(server: TimedS
         await page.click("section[aria-label=Challenges] a")
         await page.wait_for_selector(".counts:has-text('You’re 2nd of 3')")
         assert ada.errors == bo.errors == []
+
+
+async def test_the_front_page_lists_open_challenges(server: TimedServer, page: Page) -> None:
+    ada, _ = guest(server, "Ada")
+    contest = open_contest(server, ["gallery", "gallery"], ada, unlisted=False)
+    await page.goto(server.url)
+    row = page.locator(f"li:has(a[href='/c/{contest.id}'])")
+    assert (await row.locator("b").inner_text()) == "Ada’s challenge: 2 deals of Gallery"
+    await row.locator("a").click()
+    await page.wait_for_selector("h1:text-is('Ada challenges you: 2 deals of Gallery')")
 
 
 async def test_a_first_race_that_was_left_still_counts(server: TimedServer, page: Page) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Annotated, Any, Final, Literal, get_args
 
 import click
@@ -101,6 +101,13 @@ def program() -> str:
     if not path.exists():
         return f"{sys.executable} -m samedeal_cli.main"
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file of the state directory in one step, readable only by its owner. Raises OSError."""
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
+        file.write(data)
+    os.replace(file.name, path)
 
 
 def state_dir() -> Path:

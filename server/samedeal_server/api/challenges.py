@@ -11,7 +11,7 @@ from samedeal.race.events import MAX_DEALS, Hex32
 from samedeal.replays.challenge_log import ChallengeLog
 from samedeal.wire.documents import ChallengeList, ChallengePage, OpenedChallenge
 from samedeal_server.api.endpoint import STORE_REFUSALS, V1, ResponseSpec, route
-from samedeal_server.live.challenges import Challenges, NewDeal
+from samedeal_server.live.challenges import SHOWN, Challenges, NewDeal
 from samedeal_server.live.fields import FIRST_PAGE, Page
 from samedeal_server.net.responses import MEDIA, json_response
 from samedeal_server.store.guest_tokens import Guest
@@ -45,6 +45,7 @@ class Filter(Struct, frozen=True, forbid_unknown_fields=True):
 
     game: str | None = None
     """The slug of a game that they have."""
+    limit: Annotated[int, Meta(ge=1, le=SHOWN)] = SHOWN
 
 
 class ChallengeEndpoints:
@@ -56,7 +57,7 @@ class ChallengeEndpoints:
     @route("GET", f"{V1}/challenges", refuses=STORE_REFUSALS, cost=10)
     async def all(self, query: Filter) -> ChallengeList:
         """List the challenges that are open and not unlisted, earliest deadline first."""
-        return ChallengeList(await self._challenges.listed(query.game))
+        return ChallengeList(await self._challenges.listed(query.game, query.limit))
 
     @route(
         "POST",

@@ -169,8 +169,8 @@ class Challenges:
             codes=await self._codes(challenge, field.codes) if challenge.revealed else [None] * len(header.deals),
         )
 
-    async def listed(self, game: str | None) -> list[ListedChallenge]:
-        """Return the listed challenges that are open; only those with `game` if it is given."""
+    async def listed(self, game: str | None, limit: int) -> list[ListedChallenge]:
+        """Return at most `limit` listed challenges that are open; only those with `game` if it is given."""
         found = [
             ListedChallenge(
                 challenge=header.challenge,
@@ -180,7 +180,7 @@ class Challenges:
             )
             for header, host in await self._logs.listed(SHOWN)
         ]
-        return [each for each in found if game is None or game in each.games]
+        return [each for each in found if game is None or game in each.games][:limit]
 
     async def log(self, challenge_id: str) -> bytes:
         """Return the log of a challenge as JSON. Raises Refused("replay-sealed") before the reveal."""

@@ -19,7 +19,7 @@ from samedeal_cli.commands.races import attempts_option, filter_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net.guests import credentials_of
 from samedeal_cli.net.http_api import Api, race_request
-from samedeal_cli.net.kept_challenges import Kept, keep, place_in
+from samedeal_cli.net.saved_challenges import SavedChallenge, place_in, save_challenge
 from samedeal_cli.render.phrases import counted, deals_phrase, have_played, local_time, span, title_of
 from samedeal_cli.render.transcript import name_with_bot
 from samedeal_cli.settings import Settings, command, program
@@ -60,7 +60,7 @@ def challenge(settings: Settings, /, what: Sequence[str | Link], name: str | Non
         api, token = Api(server), credentials_of(settings, server, name).token
         page = api.with_all_results(api.challenge(link.race_id, token), f"/challenges/{link.race_id}", token)
         if any(page.counts):
-            keep(Kept(server, page.challenge, name, page.reveals_at, place_in(page)))
+            save_challenge(SavedChallenge(server, page.challenge, name, page.reveals_at, place_in(page)))
         show(settings, page, _lines(server, page))
 
 
@@ -83,7 +83,7 @@ def _open(settings: Settings, games: Sequence[str], name: str | None, *, qr: boo
     page = api.read(data, ChallengePage)
     if (page.header, page.nonce) != (opened.header, nonce):
         raise Failure("the server changed the challenge after announcing it")
-    keep(Kept(server, page.challenge, name, page.reveals_at))
+    save_challenge(SavedChallenge(server, page.challenge, name, page.reveals_at))
     show(settings, data, [page.link])
     if not settings.json:
         what = deals_phrase([deal.game for deal in page.header.deals])

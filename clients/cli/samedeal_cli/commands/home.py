@@ -20,7 +20,7 @@ from samedeal_cli.failure import Failure
 from samedeal_cli.net import guests
 from samedeal_cli.net.connect import running_race
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.net.kept_challenges import Kept, keep, kept, place_in
+from samedeal_cli.net.saved_challenges import SavedChallenge, place_in, save_challenge, saved_challenges
 from samedeal_cli.render.canvas import PLAIN
 from samedeal_cli.render.phrases import deals_phrase, have_played, span, title_of
 from samedeal_cli.render.themes import look
@@ -52,7 +52,7 @@ class HomeScreen(CanvasScreen):
         self.chosen: Words = ()
         """The chosen command; empty to quit."""
         self._look = look(settings.theme, settings.suits, colored=settings.colored)
-        self._kept = kept()
+        self._kept = saved_challenges()
         """With the places of the user before this visit."""
 
     def on_mount(self) -> None:
@@ -156,19 +156,19 @@ class HomeScreen(CanvasScreen):
         self.show(draw_home(self.state), self._look, self.state.entries)
 
 
-def _challenge_lines(settings: Settings, known: Sequence[Kept]) -> Sequence[ChallengeLine]:
+def _challenge_lines(settings: Settings, known: Sequence[SavedChallenge]) -> Sequence[ChallengeLine]:
     """Return the challenges whose servers answer, and keep the user's present places."""
-    pages = list[tuple[Kept, ChallengePage]]()
+    pages = list[tuple[SavedChallenge, ChallengePage]]()
     for each in known:
         with suppress(Failure):
             token = guests.credentials_of(settings, each.server, each.name).token
             pages.append((each, Api(each.server, timeout=TIMEOUT_S).challenge(each.challenge, token)))
     for each, page in reversed(pages):
-        keep(structs.replace(each, place=place_in(page)))
+        save_challenge(structs.replace(each, place=place_in(page)))
     return sorted((_challenge_line(*pair) for pair in pages), key=lambda line: not line.is_urgent)
 
 
-def _challenge_line(known: Kept, page: ChallengePage) -> ChallengeLine:
+def _challenge_line(known: SavedChallenge, page: ChallengePage) -> ChallengeLine:
     games, place = [deal.game for deal in page.header.deals], place_in(page)
     what = f"{page.by or 'A former player'}: {deals_phrase(games)}"
     left_ms, is_open = page.header.until - time.time_ns() // 1_000_000, page.stage == "open"

@@ -103,9 +103,9 @@ class ParsedChallenge(Parsed[T]):
     """A value that can be a challenge. Shells also complete those that this account has opened or played."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from samedeal_cli.net.kept_challenges import kept
+        from samedeal_cli.net.saved_challenges import saved_challenges
 
-        ids = [CompletionItem(each.challenge) for each in kept() if each.challenge.startswith(incomplete)]
+        ids = [CompletionItem(each.challenge) for each in saved_challenges() if each.challenge.startswith(incomplete)]
         return super().shell_complete(ctx, param, incomplete) + ids
 
 

@@ -9,7 +9,7 @@ import msgspec
 from samedeal.computer.deal_filters import FILTERS
 from samedeal.scores.evening import BEST_OF
 from samedeal.share.phrases import result
-from samedeal.wire.documents import Listed, RaceList, RaceSummary, ReplayList
+from samedeal.wire.documents import ChallengeList, Listed, ListedChallenge, RaceList, RaceSummary, ReplayList
 from samedeal_cli.commands.first_use import open_race
 from samedeal_cli.commands.mode import Mode, mode_option
 from samedeal_cli.commands.output import explain_link, print_line, qr_option, show, table_lines
@@ -27,7 +27,7 @@ from samedeal_cli.commands.parameters import (
 )
 from samedeal_cli.failure import Misused
 from samedeal_cli.net.http_api import Api, Variants, race_request
-from samedeal_cli.render.phrases import local_time, with_unique_names
+from samedeal_cli.render.phrases import deals_phrase, local_time, with_unique_names
 from samedeal_cli.settings import Settings, command
 
 EMPTY_S: Final = 60
@@ -117,19 +117,19 @@ def new(
 
 
 @command("samedeal ls", "samedeal ls races --stage open", "samedeal ls replays --game corners --limit 5")
-@click.argument("what", type=click.Choice(["races", "replays"]), required=False)
+@click.argument("what", type=click.Choice(["races", "challenges", "replays"]), required=False)
 @click.option("--game", type=GAME, help="Only this game.")
 @click.option("--stage", type=click.Choice(["open", "countdown", "running"]), help="Only races in this stage.")
 @click.option("--player", metavar="ID", help="Only replays with this player id (see whoami).")
 @click.option("--deal", metavar="CODE", help="Only replays of this deal.")
 @click.option("--limit", type=Number(1, 100), default=20, help="Maximum number of entries.")
 def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **filters: str | None) -> None:
-    """List current races, or replays of finished ones, newest first; without an argument, both.
+    """List current races, challenges or replays of finished races; without an argument, all of them.
 
     Open races in which nobody has taken a seat are shown for a minute; --json has them all.
     """
     api = Api(settings.address)
-    own = {"races": ["stage"], "replays": ["player", "deal"]}
+    own = {"races": ["stage"], "challenges": [], "replays": ["player", "deal"]}
     for kind, names in own.items():
         if what not in (None, kind) and (given := [f"--{name}" for name in names if filters[name]]):
             raise Misused(f"{', '.join(given)} cannot be combined with {what}, only with {kind}")
@@ -143,8 +143,11 @@ def ls(settings: Settings, /, what: str | None, game: str | None, limit: int, **
         click.echo(found[what] if what else msgspec.json.encode(merged))
         return
     for kind, data in found.items():
-        title = "open and running:" if kind == "races" else "finished:"
-        if kind == "races":
+        title = {"races": "open and running:", "challenges": "challenges:", "replays": "finished:"}[kind]
+        if kind == "challenges":
+            rows = [*map(_challenge_row, api.read(data, ChallengeList).challenges)]
+            headings = ["challenge", "deals", "by", "until"]
+        elif kind == "races":
             rows = [_race_row(race) for race in api.read(data, RaceList).races if race.racers or _age_s(race) < EMPTY_S]
             headings = ["race", "game", "stage", "seats", "host", "deal", "opened"]
         else:
@@ -163,6 +166,10 @@ def _race_row(race: Listed) -> tuple[str, ...]:
 
 def _age_s(race: Listed) -> float:
     return max(0.0, time.time() - race.opened_at / 1000)
+
+
+def _challenge_row(found: ListedChallenge) -> tuple[str, ...]:
+    return found.challenge, deals_phrase(found.games), found.by or "", local_time(found.until)
 
 
 def _replay_row(replay: RaceSummary) -> tuple[str, ...]:

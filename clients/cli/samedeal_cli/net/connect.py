@@ -11,9 +11,9 @@ from samedeal_cli.failure import Declined
 from samedeal_cli.net import guests
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.net.kept_challenges import Kept, keep
 from samedeal_cli.net.nonces import Nonces
-from samedeal_cli.settings import Settings, state_dir
+from samedeal_cli.net.saved_challenges import SavedChallenge, save_challenge
+from samedeal_cli.settings import Settings, replace_file, state_dir
 
 LAST_RACE: Final = "last-race.json"
 """The file of the race in which this account took a seat last, in the state directory."""
@@ -57,9 +57,9 @@ def connect(
             has_seat, is_left = message.seat is not None, message.seat is None and message.stage == "open"
             with suppress(OSError):  # then `samedeal resume` does not know the race
                 if has_seat and not remembered:
-                    (state_dir() / LAST_RACE).write_bytes(msgspec.json.encode(LastRace(server, race_id, name)))
+                    replace_file(state_dir() / LAST_RACE, msgspec.json.encode(LastRace(server, race_id, name)))
                     if message.header and (heat := message.header.heat):
-                        keep(Kept(server, heat.challenge, name, heat.reveals_at))
+                        save_challenge(SavedChallenge(server, heat.challenge, name, heat.reveals_at))
                 if is_left and remembered:
                     (state_dir() / LAST_RACE).unlink()
             remembered = has_seat or (remembered and not is_left)

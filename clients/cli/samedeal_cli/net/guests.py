@@ -5,7 +5,6 @@ from contextlib import suppress
 from getpass import getuser
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +14,7 @@ from samedeal.errors import Refused
 from samedeal.names import LONGEST, normalised
 from samedeal_cli.addresses import canonical_address, same_server
 from samedeal_cli.failure import Declined, Misused, NameRefused
-from samedeal_cli.settings import Settings, state_dir
+from samedeal_cli.settings import Settings, replace_file, state_dir
 
 
 class Guest(Struct, frozen=True):
@@ -103,9 +102,7 @@ def save(guest: Guest) -> None:
     """Store a guest, readable only by this account."""
     path = _file(guest.server, guest.name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:  # with mode 0600
-        file.write(msgspec.json.format(msgspec.json.encode(guest)))
-    os.replace(file.name, path)
+    replace_file(path, msgspec.json.format(msgspec.json.encode(guest)))
 
 
 def owned(settings: Settings, name: str | None) -> Guest:

@@ -8,15 +8,15 @@ import msgspec
 
 from samedeal.race.challenge import HOUR_MS
 from samedeal.wire.documents import ChallengePage
-from samedeal_cli.settings import state_dir
+from samedeal_cli.settings import replace_file, state_dir
 
 FILE: Final = "challenges.json"
 MOST: Final = 5
-KEPT_MS: Final = 7 * 24 * HOUR_MS
-"""How long after the reveal a challenge is kept."""
+SAVED_MS: Final = 7 * 24 * HOUR_MS
+"""How long after the reveal a challenge stays in the file."""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class SavedChallenge(msgspec.Struct, frozen=True):
     """A challenge, newest first in the file."""
 
     server: str
@@ -28,21 +28,21 @@ class Kept(msgspec.Struct, frozen=True):
     """The user's place at the last visit, if it was known."""
 
 
-def kept() -> list[Kept]:
-    """Return the challenges that were kept, without old ones."""
+def saved_challenges() -> list[SavedChallenge]:
+    """Return the saved challenges, newest first, without old ones."""
     with suppress(OSError, msgspec.DecodeError):
-        found = msgspec.json.decode((state_dir() / FILE).read_bytes(), type=list[Kept])
-        return [each for each in found if time.time() * 1_000 < each.reveals_at + KEPT_MS]
+        found = msgspec.json.decode((state_dir() / FILE).read_bytes(), type=list[SavedChallenge])
+        return [each for each in found if time.time() * 1_000 < each.reveals_at + SAVED_MS]
     return []
 
 
-def keep(new: Kept) -> None:
-    """Keep a challenge as the newest one, with the last known place."""
-    before = {(each.server, each.challenge): each for each in kept()}
+def save_challenge(new: SavedChallenge) -> None:
+    """Save a challenge as the newest one, with the last known place."""
+    before = {(each.server, each.challenge): each for each in saved_challenges()}
     same = before.pop((new.server, new.challenge), new)
     new = msgspec.structs.replace(new, place=new.place or same.place)
     with suppress(OSError):  # then the home screen does not know it
-        (state_dir() / FILE).write_bytes(msgspec.json.encode([new, *before.values()][:MOST]))
+        replace_file(state_dir() / FILE, msgspec.json.encode([new, *before.values()][:MOST]))
 
 
 def place_in(page: ChallengePage) -> int | None:
