@@ -3,6 +3,7 @@
 A daily deal is scored in the same way.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Collection, Sequence
 from heapq import nsmallest
 from itertools import islice
@@ -22,6 +23,7 @@ from samedeal.scores.evening import matchpoints
 from samedeal.scores.results import WITHOUT_CARDS
 
 MAX_NAMES: Final = 100
+NOTHING: Final = (0, 0, 0, 0)
 
 
 class FieldRace(Struct, frozen=True):
@@ -111,35 +113,58 @@ class FieldRow(Struct, frozen=True):
 
 
 class Counted(NamedTuple):
-    """A standing that counts for a player, and the race that it is from."""
+    """A standing that counts for a player, and the race that it is from. Sorting puts the best first."""
 
-    order: tuple[int, int, int, int, str, int]
-    """Winners by time, then the others by cards home and time, as everywhere; those who are tied as they were dealt."""
+    rank: tuple[bool, int, int]
+    """Winners by time, then the others by cards home and time, as everywhere."""
+    dealt: tuple[int, str, int]
+    """When the deal was dealt: a later one does not count. It is the order of those who are tied."""
     player: str
     standing: Standing
     race: FieldRace
 
-    @property
-    def dealt(self) -> tuple[int, str, int]:
-        """When the deal was dealt: a later one does not count."""
-        return self.order[3:]
-
     @classmethod
     def of(cls, player: str, standing: Standing, race: FieldRace) -> Self:
-        rank = (0, 0) if standing.outcome == "won" else (1, -standing.home)
-        return cls((*rank, standing.ms, race.started_at, race.race, standing.seat), player, standing, race)
+        won = standing.outcome == "won"
+        rank = not won, 0 if won else -standing.home, standing.ms
+        return cls(rank, (race.started_at, race.race, standing.seat), player, standing, race)
+
+
+class _Scored(NamedTuple):
+    """What counts on a deal, best first, with the places and the matchpoints."""
+
+    counts: list[Counted]
+    places: list[int]
+    scores: tuple[int, ...]
+
+    @property
+    def most(self) -> int:
+        """How many matchpoints a full score is."""
+        return max(1, 2 * (len(self.counts) - 1))
+
+    def result(self, counted: Counted) -> DealResult:
+        """Return the result of one of them."""
+        at, standing = bisect_left(self.counts, counted), counted.standing
+        return DealResult(
+            place=self.places[at],
+            points=self.scores[at] / self.most,
+            outcome=standing.outcome,
+            home=standing.home,
+            goal=standing.goal,
+            ms=standing.ms,
+            race=counted.race.race,
+        )
 
 
 class _Ranking(NamedTuple):
     """The order of all players, with what their rows are made from."""
 
+    deals: list[_Scored]
     unit: int
     """How many points a full score on a deal is: all scores are multiples of one."""
     totals: dict[str, tuple[int, int, int, int]]
     """The points, the numbers of deals solved and played, all negative, and the time of each player, best first."""
     places: dict[str, int]
-    scores: list[dict[str, tuple[int, float]]]
-    """The place and the matchpoints of each player by deal."""
     newest: dict[str, Counted]
     """What each player played on the deal that was dealt last."""
     names: tuple[str, ...]
@@ -155,20 +180,24 @@ class Field:
         self.unlinked = set[str]()
         """The races whose links are not for everybody."""
         self._first: list[dict[str, Counted]] = [{} for _ in self.codes]
+        self._order: list[list[Counted]] = [[] for _ in self.codes]
         self._races = 0
         self._ranking: _Ranking | None = None
 
     def add(self, race: FieldRace) -> None:
         """Add a race. In later races on a deal, a player has already seen the cards."""
-        first, self._ranking = self._first[race.number - 1], None
+        first, order, self._ranking = self._first[race.number - 1], self._order[race.number - 1], None
         self._races += 1
         self.codes[race.number - 1] = race.deal
         if race.unlisted:
             self.unlinked.add(race.race)
         for player, standing in race.racers:
-            counted = Counted.of(player, standing, race)
-            if counted.dealt <= first.setdefault(player, counted).dealt:
+            counted, before = Counted.of(player, standing, race), first.get(player)
+            if before is None or counted.dealt < before.dealt:
+                if before:
+                    del order[bisect_left(order, before)]
                 first[player] = counted
+                insort(order, counted)
 
     def __len__(self) -> int:
         """Return the number of players."""
@@ -195,36 +224,33 @@ class Field:
 
     def ranked(self, number: int = 1) -> list[Counted]:
         """Return what counts on a deal, best first. Ties are in the order of the deals, identically everywhere."""
-        return sorted(self._first[number - 1].values(), key=itemgetter(0))
+        return self._order[number - 1].copy()
 
     def _ranked(self) -> _Ranking:
         if self._ranking is not None:
             return self._ranking
-        most, races = [max(1, 2 * (len(first) - 1)) for first in self._first], self._races
-        unit, totals = lcm(*most), dict[str, tuple[int, int, int, int]]()
-        newest, scores = dict[str, Counted](), list[dict[str, tuple[int, float]]]()
-        for number, best in enumerate(most, start=1):
-            counts, weight = self.ranked(number), unit // best
-            places = _places([counted.order[:3] for counted in counts])
-            scores.append({})
-            for counted, place, score in zip(counts, places, matchpoints(places), strict=True):
-                _, player, standing, _ = counted
-                scores[-1][player] = place, score / best
-                points, solved, played, ms = totals.get(player, (0, 0, 0, 0))
+        races, deals = self._races, list[_Scored]()
+        for order in self._order:
+            counts = order.copy()
+            places = _places([counted.rank for counted in counts])
+            deals.append(_Scored(counts, places, matchpoints(places)))
+        unit, totals = lcm(*(deal.most for deal in deals)), dict[str, tuple[int, int, int, int]]()
+        for deal in deals:
+            weight = unit // deal.most
+            for (_, _, player, standing, _), score in zip(deal.counts, deal.scores, strict=True):
+                points, solved, played, ms = totals.get(player, NOTHING)
                 solved -= standing.outcome == "won"
                 totals[player] = points - score * weight, solved, played - 1, ms + standing.ms
-                if newest.setdefault(player, counted).dealt < counted.dealt:
-                    newest[player] = counted
         # Sorting is stable: players who are tied stay in the order of the first deal.
         totals = dict(sorted(totals.items(), key=itemgetter(1)))
-        ranking = _Ranking(
-            unit=unit,
-            totals=totals,
-            places=dict(zip(totals, _places([*totals.values()]), strict=True)),
-            scores=scores,
-            newest=newest,
-            names=tuple(nsmallest(MAX_NAMES, (counted.standing.name for counted in newest.values()))),
-        )
+        newest = self._first[0].copy()
+        for first in self._first[1:]:
+            for player, counted in first.items():
+                if newest.setdefault(player, counted).dealt < counted.dealt:
+                    newest[player] = counted
+        in_order = dict(zip(totals, _places([*totals.values()]), strict=True))
+        names = tuple(nsmallest(MAX_NAMES, [counted.standing.name for counted in newest.values()]))
+        ranking = _Ranking(deals, unit, totals, in_order, newest, names)
         if races == self._races:  # otherwise a race was added meanwhile, because this runs in a thread
             self._ranking = ranking
         return ranking
@@ -232,8 +258,7 @@ class Field:
     def _row(self, player: str) -> FieldRow:
         ranking = self._ranked()
         points, solved, _, ms = ranking.totals[player]
-        standing = ranking.newest[player].standing
-        scored = zip(self._first, ranking.scores, strict=True)
+        standing, played = ranking.newest[player].standing, [first.get(player) for first in self._first]
         return FieldRow(
             place=ranking.places[player],
             player=player,
@@ -242,9 +267,7 @@ class Field:
             points=float(-points) / float(ranking.unit),
             solved=-solved,
             ms=ms,
-            deals=tuple(
-                [_result(first[player], *scores[player]) if player in scores else None for first, scores in scored]
-            ),
+            deals=tuple([each and deal.result(each) for deal, each in zip(ranking.deals, played, strict=True)]),
         )
 
 
@@ -254,16 +277,3 @@ def _places(ranks: Sequence[tuple[int, ...]]) -> list[int]:
     for at, rank in enumerate(ranks):
         places.append(places[-1] if at and rank == ranks[at - 1] else at + 1)
     return places
-
-
-def _result(counted: Counted, place: int, points: float) -> DealResult:
-    standing = counted.standing
-    return DealResult(
-        place=place,
-        points=points,
-        outcome=standing.outcome,
-        home=standing.home,
-        goal=standing.goal,
-        ms=standing.ms,
-        race=counted.race.race,
-    )

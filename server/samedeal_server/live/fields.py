@@ -26,13 +26,13 @@ FIRST_PAGE: Final = Page()
 
 
 class CachedField(Field):
-    """A field with the ids of the races in it."""
+    """A field with the ids of the races that were read for it."""
 
     def __init__(self, deals: int) -> None:
         super().__init__(deals)
         self.races = set[str]()
         self.hidden = set[str]()
-        """The races that are left out."""
+        """Those that are left out."""
         self.checked_at_s = float("-inf")
         self.updating = asyncio.Lock()
 
@@ -54,7 +54,7 @@ class Fields:
         Reads only the races that ended since the last call. Raises Refused("store-unavailable").
         """
         field = self._fields.pop(commitment, None)
-        if field is None or not field.races.isdisjoint(self._stored.hidden):
+        if field is None or field.races & self._stored.hidden != field.hidden:
             field = CachedField(deals)
         self._fields[commitment] = field
         if len(self._fields) > MAX_FIELDS:
@@ -62,15 +62,12 @@ class Fields:
         now_s = asyncio.get_running_loop().time
         async with field.updating:
             if now_s() >= field.checked_at_s + FRESH_S:
-                field.hidden.intersection_update(self._stored.hidden)
-                known = field.races | field.hidden
-                if await self._stored.count(commitment) != len(known):
-                    async for race_id, race in self._stored.races(commitment, known):
+                if await self._stored.count(commitment) != len(field.races):
+                    async for race_id, race in self._stored.races(commitment, field.races):
+                        field.races.add(race_id)
                         if race_id in self._stored.hidden:
                             field.hidden.add(race_id)
-                            continue
-                        field.races.add(race_id)
-                        if race:
+                        elif race:
                             field.add(race)
                     await asyncio.to_thread(len, field)  # ranking thousands of players takes long
                 field.checked_at_s = now_s()

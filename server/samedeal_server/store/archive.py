@@ -1,7 +1,7 @@
 """The archive: finished races as stored replays, the lists that find them, daily results, rematches, signing keys."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final
 
@@ -46,7 +46,7 @@ class Archive:
     """Finished races in the store. Every write is idempotent."""
 
     def __init__(
-        self, store: Store, signing_key: bytes, replay_days: int | None = None, hidden: Collection[str] = ()
+        self, store: Store, signing_key: bytes, replay_days: int | None = None, hidden: Set[str] = frozenset()
     ) -> None:
         """`signing_key` is private, 32 bytes. `replay_days` is how long replays are kept; None keeps them forever.
 

@@ -1,7 +1,7 @@
 """Field results: finished races by the daily deal or the challenge that they belong to."""
 
 import logging
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Set
 from typing import Final
 
 from samedeal.errors import Refused
@@ -20,7 +20,7 @@ BATCH: Final = 200
 class FieldResults:
     """Finished races by the commitment to their daily deal or challenge."""
 
-    def __init__(self, store: Store, expire_s: int | None = None, hidden: Collection[str] = ()) -> None:
+    def __init__(self, store: Store, expire_s: int | None = None, hidden: Set[str] = frozenset()) -> None:
         """`expire_s` is how long the results are kept after its newest race; None keeps them forever.
 
         `hidden` are races that do not count.
