@@ -84,7 +84,7 @@ async def _open(address: str, game: str, count: int) -> list[ChallengeHeader]:
             )
         )
         await logs.create(headers[-1], Guest("0" * 16, "ada"))
-        await logs.append(name, lambda challenge, at: Opened(nonce="0" * 64))
+        await logs.append(name, lambda _: Opened(nonce="0" * 64))
     await store.close()
     return headers
 

@@ -84,19 +84,8 @@ class LoggedChallenge:
 
     def heat(self, number: int = 1, forge: Forge = lambda _, made: made, **options: int) -> Logged:
         """Open a heat on a deal, and return its race without entries."""
-        opening, of = self.challenge.header, self.challenge.header.deals[number - 1]
-        race, heat = self.challenge.heat(number)
-        made = Header(
-            race=race,
-            game=of.game,
-            rules=of.rules,
-            variant=of.variant,
-            commitment=opening.commitment,
-            salt=opening.salt,
-            opened_at=self.challenge.at,
-            options=replace(of.options, **options),
-            heat=heat,
-        )
+        options_of_deal = self.challenge.header.deals[number - 1].options
+        made = self.challenge.heat_header(number, self.challenge.at, replace(options_of_deal, **options))
         self.say(HeatOpened(deal=number))
         return Logged(Race.opened(forge(self.challenge.n, made), SECRET))
 

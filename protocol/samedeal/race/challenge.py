@@ -5,7 +5,7 @@ The log of a challenge names every heat before it is dealt, so that none can be 
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, Self, assert_never
+from typing import Annotated, Any, Final, Literal, Self, assert_never
 
 from msgspec import Meta
 
@@ -160,9 +160,10 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
         """Return when the server has to act next: to forget an opening, or to end the challenge."""
         return self.header.opened_at + OPENING_MS if self.nonce is None else self.header.reveals_at
 
-    def heat(self, deal: int) -> tuple[str, Heat]:
-        """Return the id of the next heat, whose entry would be the next one, and what its header states."""
-        return f"{self.id}-{self.n + 1}", heat_of(self.header, self.nonce or "", deal, self.digest)
+    def heat_header(self, deal: int, at: int, chosen: Options) -> Header:
+        """Return the header of the next heat, whose entry has the time `at`. It has two of the options `chosen`."""
+        common = _of_heats(self.header, self.nonce or "", deal, self.digest, at, chosen)
+        return Header(race=f"{self.id}-{self.n + 1}", **common)
 
     def root(self, deal: int) -> str:
         """Return what a deal is derived from."""
@@ -196,29 +197,36 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
                 assert_never(event)
 
 
-def heat_of(header: ChallengeHeader, nonce: str, deal: int, digest: str) -> Heat:
-    """Return what the header of a heat states about its challenge, given its deal and the digest before its entry."""
-    return Heat(
-        challenge=header.challenge,
-        deal=deal,
-        nonce=nonce,
-        until=header.until,
-        reveals_at=header.reveals_at,
-        h=digest,
-    )
-
-
 def heat_fault(header: Header, challenge: ChallengeHeader, nonce: str, deal: int, digest: str, at: int) -> str:
     """Return what distinguishes a race's header from that of the heat on a deal whose entry follows the digest at the
     time ``at``, as text after its id; "" if nothing does.
     """
-    of, expected = challenge.deals[deal - 1], heat_of(challenge, nonce, deal, digest)
-    chosen = {"max_racers": of.options.max_racers, "start_delay_ms": of.options.start_delay_ms}
     if header.heat and header.heat.h != digest:
         return "names a different head of the log"
-    common = header.heat, header.commitment, header.salt, header.opened_at
-    is_same_deal = common == (expected, challenge.commitment, challenge.salt, at)
-    is_same_game = (header.game, header.rules, header.variant) == (of.game, of.rules, of.variant)
-    if is_same_deal and is_same_game and replace(header.options, **chosen) == of.options:
-        return ""
-    return "does not match the challenge"
+    common = _of_heats(challenge, nonce, deal, digest, at, header.options)
+    return "" if replace(header, **common) == header else "does not match the challenge"
+
+
+def _of_heats(
+    challenge: ChallengeHeader, nonce: str, deal: int, digest: str, at: int, chosen: Options
+) -> dict[str, Any]:
+    """Return what the header of a heat states, apart from the id of the race."""
+    of = challenge.deals[deal - 1]
+    heat = Heat(
+        challenge=challenge.challenge,
+        deal=deal,
+        nonce=nonce,
+        until=challenge.until,
+        reveals_at=challenge.reveals_at,
+        h=digest,
+    )
+    return {
+        "game": of.game,
+        "rules": of.rules,
+        "variant": of.variant,
+        "commitment": challenge.commitment,
+        "salt": challenge.salt,
+        "opened_at": at,
+        "options": replace(of.options, max_racers=chosen.max_racers, start_delay_ms=chosen.start_delay_ms),
+        "heat": heat,
+    }

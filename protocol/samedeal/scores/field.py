@@ -14,13 +14,11 @@ from typing import Final, NamedTuple, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from samedeal.errors import Refused
-from samedeal.race.events import Dealt, Joined
 from samedeal.race.race import Race
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Log
 from samedeal.scores.evening import matchpoints
-from samedeal.scores.results import WITHOUT_CARDS
+from samedeal.scores.results import WITHOUT_CARDS, read_standings
 
 MAX_NAMES: Final = 100
 NOTHING: Final = (0, 0, 0, 0)
@@ -54,21 +52,13 @@ class FieldRace(Struct, frozen=True):
     @classmethod
     def of_log(cls, log: Log) -> Self:
         """Return the race of a replay, which is not verified here. Raises Refused("bad-replay")."""
-        players, started_at = dict[int, str](), 0
-        for entry in log.entries:
-            if isinstance(entry.event, Joined):
-                players[entry.event.seat] = entry.event.player  # a later player can get an abandoned seat
-            elif isinstance(entry.event, Dealt):
-                started_at = entry.at
-        if missing := [standing.seat for standing in log.standings if standing.seat not in players]:
-            raise Refused("bad-replay", f"Nobody took seat {missing[0]}, which the standings name.")
-        racers = [standing for standing in log.standings if standing.outcome not in WITHOUT_CARDS]
+        racers, started_at, _ = read_standings(log)
         return cls(
             race=log.header.race,
             unlisted=log.header.options.unlisted,
             deal="",
             started_at=started_at,
-            racers=tuple((players[standing.seat], standing) for standing in racers),
+            racers=tuple([each for each in racers if each[1].outcome not in WITHOUT_CARDS]),
             number=log.header.heat.deal if log.header.heat else 1,
         )
 

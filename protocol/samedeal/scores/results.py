@@ -7,7 +7,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from samedeal.errors import Refused
-from samedeal.race.events import Header, Joined
+from samedeal.race.events import Dealt, Header, Joined
 from samedeal.race.standings import Standing
 from samedeal.replays.replay import Log
 
@@ -82,18 +82,9 @@ class RaceResult(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_log(cls, log: Log) -> Self:
-        """Return the result of a replay, which is not verified here.
-
-        Raises Refused("bad-replay") for an invalid line, or if the standings name a seat that nobody took.
-        """
-        players, ended_at = dict[int, str](), log.header.opened_at
-        for entry in log.entries:
-            ended_at = entry.at
-            if isinstance(entry.event, Joined):
-                players[entry.event.seat] = entry.event.player  # a later player can get an abandoned seat
-        if missing := [standing.seat for standing in log.standings if standing.seat not in players]:
-            raise Refused("bad-replay", f"Nobody took seat {missing[0]}, which the standings name.")
-        return cls.of(log.header, ended_at, ((players[standing.seat], standing) for standing in log.standings))
+        """Return the result of a replay, which is not verified here. Raises Refused("bad-replay")."""
+        racers, _, ended_at = read_standings(log)
+        return cls.of(log.header, ended_at, racers)
 
     def racer(self, player: str) -> RacerResult | None:
         """Return the result of a player, or None if the player was not dealt cards in this race."""
@@ -104,6 +95,23 @@ class RaceResult(Struct, frozen=True, kw_only=True):
         """The racer who finished ahead of all others; None if the first place is shared or nobody else raced."""
         leaders = [racer for racer in self.racers if racer.place == 1]
         return leaders[0] if len(leaders) == 1 < len(self.racers) else None
+
+
+def read_standings(log: Log) -> tuple[list[tuple[str, Standing]], int, int]:
+    """Return the public id and standing of everyone in a replay, when cards were dealt (or 0), and when it ended.
+
+    Raises Refused("bad-replay") for an invalid line, or if the standings name a seat that nobody took.
+    """
+    players, dealt_at, ended_at = dict[int, str](), 0, log.header.opened_at
+    for entry in log.entries:
+        ended_at = entry.at
+        if isinstance(entry.event, Joined):
+            players[entry.event.seat] = entry.event.player  # a later player can get an abandoned seat
+        elif isinstance(entry.event, Dealt):
+            dealt_at = entry.at
+    if missing := [standing.seat for standing in log.standings if standing.seat not in players]:
+        raise Refused("bad-replay", f"Nobody took seat {missing[0]}, which the standings name.")
+    return [(players[standing.seat], standing) for standing in log.standings], dealt_at, ended_at
 
 
 def in_order(results: Iterable[RaceResult]) -> list[RaceResult]:

@@ -12,16 +12,12 @@ from samedeal import codec, commitments
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.challenge import (
-    LONGEST_MS,
-    SHORTEST_MS,
-    AnyChallengeEvent,
     Challenge,
     ChallengeDeal,
     ChallengeHeader,
     HeatOpened,
     Opened,
 )
-from samedeal.race.events import MAX_DEALS, Header
 from samedeal.replays.challenge_log import ChallengeLog
 from samedeal.scores.field import DealResult
 from samedeal.wire.documents import ChallengePage, ListedChallenge
@@ -68,10 +64,6 @@ class Challenges:
         `until_ms` is how long it is open, and `common` are options of all races. Raises Refused.
         """
         self._registry.check_open()
-        if not SHORTEST_MS <= until_ms <= LONGEST_MS:
-            raise Refused("bad-request", "The deadline of a challenge must be 1 hour to 30 days away.")
-        if not 1 <= len(deals) <= MAX_DEALS:
-            raise Refused("bad-request", f"A challenge has 1 to {MAX_DEALS} deals.")
         chosen = tuple([_deal(deal, common) for deal in deals])
         self._quotas.take(client, guest.player)
         while True:
@@ -98,11 +90,9 @@ class Challenges:
             return
         challenge.extended(max(challenge.at, self._clock.now()), Opened(nonce=nonce))  # before it is counted
         await self._logs.claim(challenge.header, self._quotas.owners(client, guest.player))
-
-        def opened(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
-            return None if challenge.nonce == nonce else Opened(nonce=nonce)
-
-        await self._logs.append(challenge_id, opened)
+        await self._logs.append(
+            challenge_id, lambda challenge: None if challenge.nonce == nonce else Opened(nonce=nonce)
+        )
 
     async def open_heat(
         self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest, client: str
@@ -114,20 +104,13 @@ class Challenges:
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
             raise too_many("heats", "This challenge cannot have more races.")
-        headers, event = list[Header](), HeatOpened(deal=deal, by=token_hex(8))
-
-        def heat_opened(challenge: Challenge, at: int) -> AnyChallengeEvent:
-            if deal > len(challenge.header.deals):
-                raise Refused("not-found", f"The challenge has {len(challenge.header.deals)} deals.")
-            headers.append(_heat_header(challenge, deal, chosen, at))
-            return event
-
-        now = max(challenge.at, self._clock.now())
-        challenge.extended(now, heat_opened(challenge, now))  # before it is counted
+        event = HeatOpened(deal=deal, by=token_hex(8))
+        challenge.extended(max(challenge.at, self._clock.now()), event)  # before it is counted
+        options = checked_options(to_builtins(challenge.header.deals[deal - 1].options) | chosen)
         owners = self._quotas.take(client, guest.player)
         await self._logs.count_heat(challenge.header, owners)
-        await self._logs.append(challenge_id, heat_opened)
-        header = headers[-1]
+        before, at = await self._logs.append(challenge_id, lambda _: event)
+        header = before.heat_header(deal, at, options)
         try:
             await self._registry.claim(header, owners=owners)
         except Refused:
@@ -211,24 +194,6 @@ def _deal(deal: NewDeal, common: Mapping[str, Any]) -> ChallengeDeal:
     options = {**deal.options, **common, "finishers": "none"}
     variant, checked = race_options(game, seed=None, daily=False, variant=deal.variant, options=options)
     return ChallengeDeal(game=game.slug, rules=game.rules, variant=variant, options=checked)
-
-
-def _heat_header(challenge: Challenge, number: int, chosen: Mapping[str, Any], at: int) -> Header:
-    """Return the header of the next heat, whose entry has the time `at`. Raises Refused("bad-request")."""
-    race_id, heat = challenge.heat(number)
-    deal, options = challenge.header.deals[number - 1], to_builtins(challenge.header.deals[number - 1].options)
-    checked = checked_options(options | chosen)
-    return Header(
-        race=race_id,
-        game=deal.game,
-        rules=deal.rules,
-        variant=deal.variant,
-        commitment=challenge.header.commitment,
-        salt=challenge.header.salt,
-        opened_at=at,
-        options=checked,
-        heat=heat,
-    )
 
 
 def _own(result: DealResult | str | None, counts: str | None) -> DealResult | None:

@@ -142,10 +142,10 @@ class ChallengeLogs:
         return None if host and await self._archive.withdrawals.erased_among([host.player]) else host
 
     async def append(
-        self, challenge_id: str, proposal: Callable[[Challenge, int], AnyChallengeEvent | None], not_before: int = 0
-    ) -> Challenge:
-        """Log the event that `proposal` returns for the current state and the time of the entry, which is `not_before`
-        or later. Return the challenge after it.
+        self, challenge_id: str, proposal: Callable[[Challenge], AnyChallengeEvent | None], not_before: int = 0
+    ) -> tuple[Challenge, int]:
+        """Log the event that `proposal` returns for the current state, at the time `not_before` or later. Return the
+        challenge before it, and its time.
 
         The proposal is called again if another process was faster. It returns None if nothing is to be logged, and may
         raise Refused. Raises Refused("not-found").
@@ -155,8 +155,8 @@ class ChallengeLogs:
             async with known.lock:
                 challenge = known.challenge
                 at = max(self._clock.now(), challenge.at, not_before)
-                if (event := proposal(challenge, at)) is None:
-                    return challenge
+                if (event := proposal(challenge)) is None:
+                    return challenge, at
                 after, entry = challenge.extended(at, event)
                 try:
                     await self._logs.append(challenge_id, challenge.digest, [entry])
@@ -167,7 +167,7 @@ class ChallengeLogs:
                 known.entries.append(entry)
                 if (challenge.nonce, challenge.revealed) != (after.nonce, after.revealed):
                     await self._list(after)
-                return after
+                return challenge, at
 
     async def settle(self, race_id: str, digest: str | None, ended_at: int = 0) -> None:
         """Log the end of a heat: the last digest of its log, or None if it was cancelled. Safe to repeat.
@@ -177,7 +177,7 @@ class ChallengeLogs:
         challenge_id, _, number = race_id.rpartition("-")
         heat = int(number) if number.isdecimal() else 0
 
-        def end(challenge: Challenge, at: int) -> AnyChallengeEvent | None:
+        def end(challenge: Challenge) -> AnyChallengeEvent | None:
             if heat not in challenge.heats:
                 return None
             return Cancelled(heat=heat) if digest is None else Finished(heat=heat, digest=digest)
@@ -262,7 +262,7 @@ class ChallengeLogs:
         finished = [entry.event.heat for entry in await self.entries(challenge.id) if isinstance(entry.event, Finished)]
         await self._archive.add_revealed([f"{challenge.id}-{heat}" for heat in finished])
         revealed = Revealed(secret=challenge.secret.hex())
-        await self.append(challenge.id, lambda challenge, at: None if challenge.revealed else revealed)
+        await self.append(challenge.id, lambda challenge: None if challenge.revealed else revealed)
 
     async def _list(self, challenge: Challenge) -> None:
         """Update the lists with a challenge that was opened or revealed."""
