@@ -37,7 +37,7 @@ def refused(logged: LoggedChallenge, event: AnyChallengeEvent, wait: int = 0) ->
 def test_a_challenge_goes_from_its_opening_to_the_reveal() -> None:
     logged = LoggedChallenge.opening(deal(limit_ms=60_000), deal("gallery", 120_000), hours=2)
     opening, until = logged.challenge, OPENED_AT + 2 * HOUR_MS
-    assert (opening.id, opening.stage(OPENED_AT), opening.due_at()) == (ID, "opening", OPENED_AT + OPENING_MS)
+    assert (opening.id, opening.due_at()) == (ID, OPENED_AT + OPENING_MS)
     logged.say(Opened(nonce=NONCE), OPENING_MS)
     assert logged.challenge.due_at() == logged.challenge.header.reveals_at == until + 120_000
     logged.say(HeatOpened(deal=2), 1)

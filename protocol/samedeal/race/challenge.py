@@ -38,7 +38,7 @@ OPENING_MS: Final = 60_000
 """How long the server waits for what the creator contributes."""
 MAX_OPEN_HEATS: Final = 1_000
 """The maximum number of open heats at a time."""
-Stage = Literal["opening", "open", "closed", "revealed"]
+Stage = Literal["open", "closed", "revealed"]
 NumberOfEntry = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
@@ -152,8 +152,6 @@ class Challenge(ChainedLog[AnyChallengeEvent, ChallengeEntry], frozen=True):
 
     def stage(self, now: int) -> Stage:
         """Return the stage at the time ``now``: ``closed`` after the deadline."""
-        if self.nonce is None:
-            return "opening"
         return "revealed" if self.revealed else "closed" if now >= self.header.until else "open"
 
     def due_at(self) -> int:

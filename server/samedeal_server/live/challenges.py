@@ -19,7 +19,6 @@ from samedeal.race.challenge import (
     Opened,
 )
 from samedeal.replays.challenge_log import ChallengeLog
-from samedeal.scores.field import DealResult
 from samedeal.wire.documents import ChallengePage, ListedChallenge
 from samedeal_server.live.fields import Page
 from samedeal_server.live.opening import Quotas, checked_game, checked_options, race_options
@@ -88,11 +87,10 @@ class Challenges:
             raise Refused("not-allowed", "Only the creator of a challenge can contribute to its deals.")
         if challenge.nonce == nonce:
             return
-        challenge.extended(max(challenge.at, self._clock.now()), Opened(nonce=nonce))  # before it is counted
+        opened = Opened(nonce=nonce)
+        challenge.extended(max(challenge.at, self._clock.now()), opened)  # before it is counted
         await self._logs.claim(challenge.header, self._quotas.owners(client, guest.player))
-        await self._logs.append(
-            challenge_id, lambda challenge: None if challenge.nonce == nonce else Opened(nonce=nonce)
-        )
+        await self._logs.append(challenge_id, lambda challenge: None if challenge.nonce == nonce else opened)
 
     async def open_heat(
         self, challenge_id: str, deal: int, chosen: Mapping[str, Any], guest: Guest, client: str
@@ -128,7 +126,9 @@ class Challenges:
         row, names, players = field.of(viewer.player) if viewer else None, field.names, len(field)
         played, table, after = field.played, field.table(page.skip, page.limit), page.skip + page.limit
         counts = await self._logs.first_races(challenge, viewer.player) if viewer else [None] * len(header.deals)
-        yours = [_own(result, race) for result, race in zip(row.deals if row else counts, counts, strict=True)]
+        # Only the result of the race that counts: another one may end while that race is running.
+        results = zip(row.deals if row else [None] * len(counts), counts, strict=True)
+        yours = [result if result and result.race == race else None for result, race in results]
         is_visible = challenge.revealed or header.shows_results or all(yours)
         host = await self._logs.host(challenge_id)
         heats = await registry.live.summaries([f"{challenge_id}-{heat}" for heat in sorted(challenge.heats)[-SHOWN:]])
@@ -171,8 +171,9 @@ class Challenges:
         if not challenge.revealed:
             raise Refused("replay-sealed", "The log is available once the deals of the challenge are public.")
         entries = await self._logs.entries(challenge_id)
-        log = await asyncio.to_thread(ChallengeLog.of, challenge, entries, self._signing_key)
-        return await asyncio.to_thread(codec.encode, log, "json")
+        return await asyncio.to_thread(
+            lambda: codec.encode(ChallengeLog.of(challenge, entries, self._signing_key), "json")
+        )
 
     async def _codes(self, challenge: Challenge, known: Sequence[str | None]) -> list[str | None]:
         """Return the codes of the deals of a revealed challenge; None for unplayed ones not found in time."""
@@ -194,8 +195,3 @@ def _deal(deal: NewDeal, common: Mapping[str, Any]) -> ChallengeDeal:
     options = {**deal.options, **common, "finishers": "none"}
     variant, checked = race_options(game, seed=None, daily=False, variant=deal.variant, options=options)
     return ChallengeDeal(game=game.slug, rules=game.rules, variant=variant, options=checked)
-
-
-def _own(result: DealResult | str | None, counts: str | None) -> DealResult | None:
-    """Return a result if it is that of the race that counts; another one may end while that race is running."""
-    return result if isinstance(result, DealResult) and result.race == counts else None

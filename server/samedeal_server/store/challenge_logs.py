@@ -49,8 +49,6 @@ MAX_HEATS_PER_ADDRESS: Final = 20 * MAX_HEATS
 """How many heats a guest or an address can open in a challenge."""
 MAX_CACHED: Final = 256
 """Maximum number of challenges in memory."""
-LONG: Final = 1_000
-"""The number of entries from which a log is folded in a thread."""
 RETRY_MS: Final = 10_000
 """Delay before retrying to end a challenge (ms)."""
 LATE_MS: Final = 86_400_000
@@ -290,10 +288,8 @@ class ChallengeLogs:
             before = known.challenge
             entries = await self._logs.read(challenge_id, after=before.n)
             try:
-                is_long = len(entries) > LONG
-                known.challenge = (
-                    await asyncio.to_thread(before.after_all, entries) if is_long else before.after_all(entries)
-                )
+                if entries:  # folding thousands takes long
+                    known.challenge = await asyncio.to_thread(before.after_all, entries)
             except Refused:
                 if not before.n:
                     raise
