@@ -175,7 +175,7 @@ def test_ls_lists_open_races(
     assert lines[0] == "open and running:"
     assert "finished:" in lines
     assert main.exit_code(["ls", "--json"]) == 0
-    assert set(msgspec.json.decode(capsys.readouterr().out)) == {"races", "replays"}
+    assert set(msgspec.json.decode(capsys.readouterr().out)) == {"races", "challenges", "replays"}
     assert main.exit_code(["games"]) == 0
     assert "kings-in-the-corners" in capsys.readouterr().out
 
