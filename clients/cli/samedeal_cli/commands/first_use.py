@@ -23,7 +23,7 @@ def with_name(settings: Settings, server: str, name: str | None) -> Settings:
 
     Without any name yet, ask for one on a terminal until the server accepts it, and store it in the configuration.
     """
-    if name or "SAMEDEAL_TOKEN" in os.environ or settings.json or settings.quiet or not at_terminal():
+    if name or "SAMEDEAL_TOKEN" in os.environ or not may_ask(settings):
         return settings
     from samedeal_cli.net import guests
 

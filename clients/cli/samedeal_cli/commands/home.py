@@ -52,7 +52,7 @@ class HomeScreen(CanvasScreen):
         self.chosen: Words = ()
         """The chosen command; empty to quit."""
         self._look = look(settings.theme, settings.suits, colored=settings.colored)
-        self._kept = saved_challenges()
+        self._saved = saved_challenges()
         """With the places of the user before this visit."""
 
     def on_mount(self) -> None:
@@ -149,7 +149,7 @@ class HomeScreen(CanvasScreen):
 
     async def _look_at_challenges(self) -> None:
         """Show the challenges whose servers answer, without delaying the rest."""
-        self._change(challenges=await asyncio.to_thread(_challenge_lines, self.settings, self._kept))
+        self._change(challenges=await asyncio.to_thread(_challenge_lines, self.settings, self._saved))
 
     def _change(self, **fields: Any) -> None:
         self.state = replace(self.state, **fields)
@@ -157,7 +157,7 @@ class HomeScreen(CanvasScreen):
 
 
 def _challenge_lines(settings: Settings, known: Sequence[SavedChallenge]) -> Sequence[ChallengeLine]:
-    """Return the challenges whose servers answer, and keep the user's present places."""
+    """Return the challenges whose servers answer, and save the user's present places."""
     pages = list[tuple[SavedChallenge, ChallengePage]]()
     for each in known:
         with suppress(Failure):
@@ -169,23 +169,17 @@ def _challenge_lines(settings: Settings, known: Sequence[SavedChallenge]) -> Seq
 
 
 def _challenge_line(known: SavedChallenge, page: ChallengePage) -> ChallengeLine:
-    games, place = [deal.game for deal in page.header.deals], place_in(page)
-    what = f"{page.by or 'A former player'}: {deals_phrase(games)}"
-    left_ms, is_open = page.header.until - time.time_ns() // 1_000_000, page.stage == "open"
-    may_play, left = is_open and None in page.counts, f"{span(left_ms)} left" if is_open else "over"
-    was_passed, is_late = bool(place and known.place and place > known.place), may_play and left_ms < 24 * HOUR_MS
-    text = f"{what} · {left} · {have_played(page.players)}"
-    if was_passed and place:
-        text = f"Somebody passed you: {ordinal(place)} of {page.players} · {what}"
-    elif is_late:
-        text = f"{left} to play · {what}"
-    words = (
-        "play" if may_play else "challenge",
-        *(("--as", known.name) if known.name else ()),
-        "--",
-        f"{known.server}/c/{known.challenge}",
-    )
-    return ChallengeLine(text, was_passed or is_late, words)
+    place, is_open = place_in(page), page.stage == "open"
+    what = f"{page.by or 'A former player'}: {deals_phrase([deal.game for deal in page.header.deals])}"
+    left_ms, may_play = page.header.until - time.time_ns() // 1_000_000, is_open and None in page.counts
+    left, is_late = f"{span(left_ms)} left" if is_open else "over", may_play and left_ms < 24 * HOUR_MS
+    passed = place if place and place > (known.place or place) else 0
+    text = f"{left} to play · {what}" if is_late else f"{what} · {left} · {have_played(page.players)}"
+    if passed:
+        text = f"Somebody passed you: {ordinal(passed)} of {page.players} · {what}"
+    name = ("--as", known.name) if known.name else ()
+    words = ("play" if may_play else "challenge", *name, "--", f"{known.server}/c/{known.challenge}")
+    return ChallengeLine(text, bool(passed) or is_late, words)
 
 
 def look_around(settings: Settings) -> dict[str, Any]:

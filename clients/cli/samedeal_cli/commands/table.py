@@ -23,7 +23,7 @@ from samedeal_cli.commands.parameters import KEY, REPLAY
 from samedeal_cli.commands.verify import load_receipts
 from samedeal_cli.failure import Declined, Misused, Unverified
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.net.replay_loader import open_log, server_and_challenge, server_and_race
+from samedeal_cli.net.replay_loader import open_log, source_of
 from samedeal_cli.render.phrases import counted, evening_names
 from samedeal_cli.render.transcript import name_with_bot, printable
 from samedeal_cli.sanitise import print_file
@@ -58,7 +58,7 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
     challenge: ChallengeLog | None = None
     names, file = list(replays), ""
     for name in names:
-        source = server_and_challenge(name) or server_and_race(settings, name)
+        source = source_of(settings, name)
         known = () if trusted else keys or (published(source[0]) if source else ())
         if not (known or trusted):
             outcome = "key-unknown"

@@ -96,26 +96,27 @@ def server_and_race(settings: Settings, replay: str) -> tuple[str, str] | None:
     return (server_address(server), race_id) if race_id and "://" in server else None
 
 
-def server_and_challenge(link: str) -> tuple[str, str] | None:
-    """Return the server and the id of the link of a challenge, or None if an argument is something else."""
-    server, challenge = challenge_link(link) or (None, "")
-    return (server_address(server), challenge) if server and "://" in server else None
+def source_of(settings: Settings, name: str) -> tuple[str, str, int] | None:
+    """Return the server of a replay or a challenge's log, its path and its maximum size in bytes; None for a file."""
+    server, challenge = challenge_link(name) or (None, "")
+    if server and "://" in server:
+        return server_address(server), f"/challenges/{challenge}/log", MAX_CHALLENGE_BYTES
+    race = server_and_race(settings, name)
+    return race and (race[0], f"/replays/{race[1]}.msgpack", MAX_BYTES)
 
 
 def published_keys(settings: Settings, replay: str) -> tuple[str, ...]:
     """Return the public keys of the server that a replay or a challenge comes from; none for a file."""
-    source = server_and_challenge(replay) or server_and_race(settings, replay)
+    source = source_of(settings, replay)
     return Api(source[0]).keys() if source else ()
 
 
 @contextmanager
 def _source(settings: Settings, replay: str) -> Iterator[BinaryIO]:
     """Open the replay or the log of a challenge as a seekable file."""
-    if link := server_and_challenge(replay):
-        yield BytesIO(Api(link[0]).download(f"/challenges/{link[1]}/log", most_bytes=MAX_CHALLENGE_BYTES))
-        return
-    if source := server_and_race(settings, replay):
-        yield BytesIO(Api(source[0]).download(f"/replays/{source[1]}.msgpack", most_bytes=MAX_BYTES))
+    if source := source_of(settings, replay):
+        server, path, most_bytes = source
+        yield BytesIO(Api(server).download(path, most_bytes=most_bytes))
         return
     is_stdin = replay == "-"
     if not is_stdin and Path(replay).is_dir():
