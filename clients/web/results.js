@@ -192,7 +192,7 @@ export class ResultsPage {
     const { raceId, connection } = this.page;
     const { daily, heat } = header;
     this.shareText = `${location.origin}${ROOT}/${heat ? `c/${heat.challenge}` : `r/${raceId}`}`; // until the server has answered
-    if (!heat) await this.loadShareText(mine);
+    await this.loadShareText(mine);
     const verify = async () => {
       if (daily && (await this.showDaily(header, mine))) return true;
       if (heat && !this.page.isRevealed) return this.seal(heat.reveals_at);
@@ -237,8 +237,10 @@ export class ResultsPage {
     fill(this.praise, best.solved > 1 ? `New best: your fastest ${game.title}!` : `Your first solved ${game.title}!`);
   }
 
-  /** Loads in advance what Copy and Share need: browsers permit both only right after a click. */
+  /** Loads in advance what Copy and Share need: browsers permit both only right after a click. Of a heat, they share the
+   *  link to its challenge. */
   async loadShareText(mine) {
+    if (this.page.header.heat) return;
     const path = `/api/v1/races/${this.page.raceId}/card.txt${mine ? `?seat=${mine.seat}` : ""}`;
     this.shareText = (await attempt(() => fetchText(path))) ?? this.shareText;
   }

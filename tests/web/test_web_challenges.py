@@ -12,6 +12,7 @@ from conftest import kept_store
 from samedeal.games.corners import Corners
 from samedeal.wire import messages as m
 from support.browser import (
+    COPY,
     IN_BROWSER,
     SHIFTS,
     check_layout,
@@ -131,6 +132,11 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
         assert json.loads((await (await download.value).path()).read_text())["header"]["challenge"] in path
         await page.click(".results tbody tr:first-child a")
         await page.wait_for_selector("text=Verified ✓ Every move")
+        await page.goto(page.url.split("#")[0].replace("/replay/", "/r/"))
+        await page.wait_for_selector(".par p:has-text('The computer played')", state="attached")
+        await page.evaluate(COPY)
+        await page.click("button:text-is('Copy link')")
+        assert await page.evaluate("window.copied") == server.url + path
         assert ada.errors == bo.errors == []
 
 
