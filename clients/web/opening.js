@@ -74,8 +74,8 @@ async function register(name) {
   saveGuest(await fetchJson("/guests", { body: { name } }));
 }
 
-/** Asks for a name in a dialog until the server accepts it. */
-export function askForName(verb = "Open the race") {
+/** Asks for a name in a dialog until the server accepts it. Throws ApiError if the dialog is dismissed. */
+export async function askForName(verb = "Open the race") {
   const [label, input, hint, problem] = nameField({ explanation: "The other players see it." });
   const submit = h("button", { class: "first" }, verb);
   const enter = async () => {
@@ -90,10 +90,6 @@ export function askForName(verb = "Open the race") {
   };
   const row = h("div", { class: "row" }, submit, button("Cancel", () => shown.close()));
   const shown = dialog(label, form(enter, {}, input, hint, problem, row));
-  return new Promise((resolve, reject) => {
-    shown.addEventListener("close", () => {
-      if (guest()) resolve(undefined);
-      else reject(new ApiError(0, "no-name", ""));
-    });
-  });
+  await new Promise((resolve) => shown.addEventListener("close", resolve));
+  if (!guest()) throw new ApiError(0, "no-name", "");
 }

@@ -124,8 +124,7 @@ export function fieldTable(count, heats) {
     };
   };
   const rows = table(fields.map((field) => place(field, rank)), update, tieBreaks);
-  rows.forEach((row) => delete row.newest);
-  return rows;
+  return rows.map(({ newest: _newest, ...row }) => row);
 }
 
 /** What logs prove together: who signed which of them, the faults, and the outcome of their verification. */
