@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -18,7 +18,6 @@ from support.campaign import (
     Persistent,
     racing,
     seeded_random,
-    start_server,
     wait_for_more_moves,
     wait_for_moves,
 )
@@ -32,16 +31,11 @@ MOVES = 40
 Pair = tuple[Server, Server]
 
 
-@pytest.fixture
-async def pair(redis_url: str) -> AsyncIterator[Pair]:
+@pytest.fixture(scope="module")
+def pair(store_url: str) -> Iterator[Pair]:
     """Two servers with the same store."""
-    one, other = Server(redis_url), Server(redis_url)
-    try:
-        await asyncio.gather(start_server(one), start_server(other))
+    with Server(store_url) as one, Server(store_url) as other:
         yield one, other
-    finally:
-        one.__exit__()
-        other.__exit__()
 
 
 def spread(pair: Pair, chance: Random, count: int = 4) -> list[Persistent]:
@@ -100,14 +94,15 @@ async def test_racers_change_servers_during_a_race(pair: Pair) -> None:
     assert count_events(replay)[Taken] >= len(players)
 
 
-async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair) -> None:
+async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair, store_url: str) -> None:
     chance = seeded_random()
-    async with asyncio.timeout(LIMIT_S):
-        players = spread(pair, chance)
-        async with racing(players):
-            await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
-            pair[1].kill()
-        replay = await pair[0].replay(players[0].race)
+    with Server(store_url) as killed:
+        async with asyncio.timeout(LIMIT_S):
+            players = spread((pair[0], killed), chance)
+            async with racing(players):
+                await wait_for_moves(players, chance.randrange(1, len(players) * MOVES // 2))
+                killed.kill()
+            replay = await pair[0].replay(players[0].race)
     assert find_violations(replay, [player.history for player in players]) == []
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
 
