@@ -28,9 +28,9 @@ OPEN: dict[str, Any] = {"max_racers": 2, "start_delay_ms": 0}
 RUNNING: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 
 
-@pytest.fixture
-def server(redis_url: str) -> Iterator[Server]:
-    with Server(redis_url, away_s=str(AWAY_S)) as running:
+@pytest.fixture(scope="module")
+def server(store_url: str) -> Iterator[Server]:
+    with Server(store_url, away_s=str(AWAY_S)) as running:
         yield running
 
 
@@ -106,13 +106,13 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
 
 @needs_browser
 @pytest.mark.asyncio
-async def test_page_explains_the_seat_at_each_stage(redis_url: str) -> None:
+async def test_page_explains_the_seat_at_each_stage(store_url: str) -> None:
     async with launch_browser() as chromium, open_page(chromium) as watched:
         for options, says in (
             (OPEN, "Your seat is held for 12 s"),
             (RUNNING, "The clock keeps running. Your seat is reserved"),
         ):
-            with Server(redis_url, away_s="12") as server:
+            with Server(store_url, away_s="12") as server:
                 race = server.create("corners", seed="42", **options)
                 await join_race(watched.page, server, race)
                 if options is RUNNING:
