@@ -164,9 +164,8 @@ async def test_race_that_is_running_is_withdrawn_when_it_is_over(servers: tuple[
         assert request(two, "GET", "/api/v1/replays").json["replays"] == []
 
 
-@pytest.mark.parametrize("player", ["", "ada", "0" * 15, "0" * 16 + "\n", "*" * 16, 7])
-def test_invalid_ids_are_refused(servers: tuple[LoggedServer, LoggedServer], player: object) -> None:
-    body = json.dumps({"player": player}).encode()
-    assert problem(
-        request(servers[0], "POST", "/api/v1/admin/erase", body, Authorization=f"Bearer {KEY}"), "bad-request"
-    )
+def test_invalid_ids_are_refused(servers: tuple[LoggedServer, LoggedServer]) -> None:
+    for player in ("", "ada", "0" * 15, "0" * 16 + "\n", "*" * 16, 7):
+        body = json.dumps({"player": player}).encode()
+        answer = request(servers[0], "POST", "/api/v1/admin/erase", body, Authorization=f"Bearer {KEY}")
+        assert problem(answer, "bad-request"), player
