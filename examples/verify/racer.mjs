@@ -67,7 +67,7 @@ export class Racer {
       if (!this.moves.includes(move)) return false;
       const before = this.state;
       this.#enter(this.game.play(before, move), ms);
-      this.revealed = reveals(before, this.state);
+      this.revealed = reveals(this.game, before, this.state);
       if (this.revealed) this.past = [];
       else this.past.push(before);
     }

@@ -52,14 +52,16 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     """The number of cards home in a won game."""
     limit_ms: ClassVar[int]
     """The default time limit of a race, in milliseconds."""
+    attempts: ClassVar[int] = 0
+    """The default number of attempts in a race; 0 means any number."""
     fanned: ClassVar[frozenset[str]] = frozenset()
     """The places to draw with all their cards. For the others, the top card is enough."""
     foundations: ClassVar[frozenset[str]] = frozenset()
     """The places where cards are home. A card on a foundation stays there."""
     labels: ClassVar[Mapping[str, str]] = {}
     """The rank that belongs on a place, to be drawn while the place is empty."""
-    hidden: ClassVar[frozenset[str]] = frozenset({"stock"})
-    """The places whose cards are face down. A move that is a word works the first of them."""
+    stock: ClassVar[str] = "stock"
+    """The pile that moves such as ``draw`` work; its cards are face down. Empty if there is none."""
     options: ClassVar[Mapping[str, tuple[str | bool, ...]]] = {}
     """The game's own options and their values, default first. Each option is a field of the position."""
     counted: ClassVar[Counted] = "home"
@@ -89,7 +91,7 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
         Clients find the places in a move by its form: ``r3`` or ``w`` (for ``waste``) plays from one place, ``l4u4``
         moves from one place to another, ``a2+b3+d1`` or ``c2-`` removes cards together, and any other word, such as
-        ``draw``, works the face-down pile.
+        ``draw``, works the stock or, without one, the whole table.
         """
 
     @abstractmethod
@@ -165,12 +167,19 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     def marks(self) -> dict[str, Mark]:
         """What is worth noticing about some places, from cards that the player sees."""
         word = self._legal and len(self._word_moves) == len(self._legal)
-        pile = next((place for place in self.layout.split() if place in self.hidden), None)
-        return {pile: "only"} if word and pile else {}
+        return {self.stock: "only"} if word and self.stock else {}
 
     def why(self, move: Move) -> str:
         """State the rule that allows a legal move, in a sentence; empty if the game does not explain its moves."""
         return ""
+
+    @property
+    def hidden(self) -> Mapping[str, int]:
+        """How many cards at the bottom of each pile are face down; piles without such cards can be missing.
+
+        It changes only with moves that change the pile, too.
+        """
+        return {self.stock: len(self.table.piles[self.stock])} if self.stock else {}
 
     def recalled(self) -> dict[str, Pile]:
         """Return the face-down piles whose cards the player has seen before, bottom to top."""
@@ -203,7 +212,7 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @property
     def _word_moves(self) -> list[Move]:
-        """The legal moves that are words, such as ``draw``, which work the face-down pile."""
+        """The legal moves that are words, such as ``draw``."""
         return [move for move in self._legal if move.isalpha() and len(move) > 1]
 
     def moves(self) -> tuple[Move, ...]:
@@ -225,28 +234,25 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         return "won" if self.won else self.dead_end if self.over else "playing"
 
     def reveals(self, later: "Game") -> bool:
-        """Return whether a face-down pile differs in a later position, in which case undo is not possible."""
-        before, after = self.table.piles, later.table.piles
-        return [before[place] for place in self.hidden] != [after[place] for place in self.hidden]
+        """Return whether more or fewer cards are face down in a later position, so that undo is not possible."""
+        return self.hidden != later.hidden
 
     def view(self) -> dict[str, Pile]:
         """Return the piles as the player sees them: bottom to top, with face-down cards as BACK."""
         piles = self.table.piles.copy()
-        for place in self.hidden:
-            piles[place] = (BACK,) * len(piles[place])
+        for place, count in self.hidden.items():
+            piles[place] = (BACK,) * count + piles[place][count:]
         return piles
 
     def changed_view(self, before: "Game") -> dict[str, Pile]:
         """Return those piles of ``view()`` that differ from the view of another position of the same game."""
-        piles, earlier = self.table.piles, before.table.piles
+        piles, earlier, hidden, hidden_before = self.table.piles, before.table.piles, self.hidden, before.hidden
         changed = {}
         for place in [place for place, pile in piles.items() if pile is not earlier[place]]:  # most piles are shared
-            pile = piles[place]
-            if place in self.hidden:
-                if len(pile) != len(earlier[place]):
-                    changed[place] = (BACK,) * len(pile)
-            elif pile != earlier[place]:
-                changed[place] = pile
+            pile, count = piles[place], hidden.get(place, 0)
+            shown, was = pile[count:], earlier[place][hidden_before.get(place, 0) :]
+            if shown != was or len(pile) != len(earlier[place]):
+                changed[place] = (BACK,) * count + shown
         return changed
 
 

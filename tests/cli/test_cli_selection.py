@@ -19,7 +19,7 @@ every_game = pytest.mark.parametrize("slug", GAMES)
 
 
 def selection(game: Game) -> Selection:
-    return Selection(game.moves(), game.layout, game.foundations, game.hidden)
+    return Selection(game.moves(), game.layout, game.foundations, game.stock)
 
 
 def after(slug: str, *moves: str, seed: str = "42") -> Game:
@@ -194,7 +194,7 @@ def test_picking_choices_never_makes_an_illegal_move(slug: str) -> None:
 @every_game
 def test_picking_another_place_makes_a_move_that_the_rules_refuse(slug: str) -> None:
     for game in walked(slug):
-        for place in set(selection(game).places) - set(selection(game).choices) - game.hidden:
+        for place in set(selection(game).places) - set(selection(game).choices) - {game.stock}:
             selected, move = selection(game).pick(place)
             assert selected.picks == ()
             if move:

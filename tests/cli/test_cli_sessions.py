@@ -36,7 +36,7 @@ def session(slug: str) -> Iterator[tuple[str, ...]]:
     """Yield the moves of a session that plays a known line of a game, each with its keys."""
     game = GAMES[slug].from_seed(WINS[slug]["seed"])
     for move in WINS[slug]["moves"]:
-        selection = Selection(game.moves(), game.layout, game.foundations, game.hidden)
+        selection = Selection(game.moves(), game.layout, game.foundations, game.stock)
         keys = [selection.keys[place] for place in selection.parse(move).places] or ["space"]
         played = None
         for key in keys:

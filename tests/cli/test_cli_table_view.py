@@ -21,7 +21,7 @@ every_size = pytest.mark.parametrize(("width", "height"), SIZES)
 def drawn(slug: str, width: int, height: int, steps: int = 12) -> tuple[Canvas, Selection]:
     """Draw a table with its keys on a canvas with a margin of one cell."""
     game = after(slug, steps)
-    selection = Selection(game.moves(), game.layout, game.foundations, game.hidden)
+    selection = Selection(game.moves(), game.layout, game.foundations, game.stock)
     canvas = Canvas(width + 2, height + 2)
     marks = Marks(selection.keys, selection.choices)
     TableDrawing(canvas, Spot(1, 1, width, height), game.layout, game.fanned, game.view(), marks).draw()
@@ -91,7 +91,7 @@ def test_each_place_shows_its_card_and_key_in_a_fixed_spot_of_its_own(slug: str,
         assert set(canvas.spots) == set(selection.places)
         for place, spot in canvas.spots.items():
             text, pile = cut(canvas, spot), game.table[place]
-            if pile and place not in game.hidden:
+            if pile and place != game.stock:
                 assert card_text(pile[-1]) in text
             assert shown_key(text, place) == selection.keys[place]
             own = {(spot.row + row, spot.column + column) for row in range(spot.height) for column in range(spot.width)}

@@ -18,8 +18,9 @@ def test_a_game_is_described_by_its_own_attributes(slug: str) -> None:
     assert (described.slug, described.title, described.rules) == (slug, game.title, game.rules)
     assert (described.layout, described.goal, described.limit_ms) == (game.layout, game.goal, game.limit_ms)
     assert (described.labels, described.options) == (game.labels, game.options)
-    for name in ("fanned", "foundations", "hidden"):
+    for name in ("fanned", "foundations"):
         assert getattr(described, name) == sorted(getattr(game, name))
+    assert (described.stock, [*described.hidden]) == (game.stock, [game.stock] * bool(game.stock))
     assert described.pitch == game.pitch != ""
     assert described.how == game.how
 
@@ -39,7 +40,7 @@ def test_the_example_is_a_table_in_play_that_shows_no_hidden_card(slug: str) -> 
     example = GameDescription.of(game).example
     assert sum(map(len, example.values())) == sum(map(len, game.from_seed("same deal").view().values()))
     assert example != game.from_seed("same deal").view()
-    assert {card for place in game.hidden for card in example[place]} <= {BACK}
+    assert {*example.get(game.stock, ())} <= {BACK}
     assert example == GameDescription.of(game).example
 
 

@@ -24,7 +24,7 @@ class AcesUp(Game, frozen=True):
     limit_ms = 3 * 60_000
     fanned = frozenset(PILES)
     foundations = frozenset({"discard"})
-    hidden = frozenset({"talon"})
+    stock = "talon"
     layout = """
         p1    p2    p3    p4
         talon discard

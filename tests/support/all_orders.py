@@ -111,7 +111,7 @@ class Client(ABC):
         self.live = LiveView()
         self.live.apply_view(server.view())
         game = server.log.race.game
-        self.selection = Selection(layout=game.layout, hidden=game.hidden)
+        self.selection = Selection(layout=game.layout, stock=game.stock)
 
     @property
     def board(self) -> m.Board:

@@ -1,11 +1,13 @@
 """Positions from text, for tests of the rules."""
 
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from samedeal.cards import Pile, rank_of
+from samedeal.cards import Card, Pile, rank_of
 from samedeal.errors import IllegalMove
 from samedeal.game import Game
 from samedeal.table import Table
+from samedeal.values import replace
 
 G = TypeVar("G", bound=Game)
 
@@ -42,3 +44,13 @@ def refusal(game: Game, move: str) -> str:
         assert game.view() == before
         return illegal.text
     raise AssertionError(f"{move} is legal")
+
+
+def with_hidden(game: G, other: Callable[[Pile], Sequence[Card]], places: Collection[str] | None = None) -> G:
+    """Return the position with `other` cards in place of the face-down ones of each pile, or of some `places`."""
+    piles = {
+        place: (*other(game.table[place][:count]), *game.table[place][count:])
+        for place, count in game.hidden.items()
+        if places is None or place in places
+    }
+    return replace(game, table=game.table.put(piles))

@@ -60,7 +60,7 @@ def choosing(slug: str) -> tuple[Game, int, str]:
     count, choices = len(WINS[slug]["moves"]), dict[int, int]()
     for ply in range(count // 4, count):
         game = position(slug, ply / count)
-        selection = Selection(tuple(game.moves()), game.layout, game.foundations, game.hidden)
+        selection = Selection(tuple(game.moves()), game.layout, game.foundations, game.stock)
         choices[ply] = len(selection.choices)
         for place in selection.choices:
             picked, _, _ = selection.press(selection.keys[place], 0)
@@ -74,7 +74,7 @@ def choosing(slug: str) -> tuple[Game, int, str]:
 def refused_move(slug: str) -> tuple[str, str]:
     """Return the illegal move of one or two piles with the longest refusal that names a card, and the refusal."""
     game, _, _ = choosing(slug)
-    places = [place for place in game.layout.split() if place != "." and place not in game.hidden]
+    places = [place for place in game.layout.split() if place != "." and place != game.stock]
     refusals = {}
     for move in (*places, *(one + plus + other for plus in ("", "+") for one in places for other in places)):
         try:

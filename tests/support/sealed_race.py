@@ -41,6 +41,7 @@ class RacerModel:
 
     positions: list[Game]
     undo_history: list[Game] = field(default_factory=list)
+    may_restart: bool = True
     refusals: set[str] = field(default_factory=set)
     """The texts of refused moves, computed from these positions alone."""
 
@@ -75,7 +76,7 @@ class RacerModel:
             return None
         has_moved = self.game != self.positions[0]
         if self.game.over or (has_moved and chance.random() < 0.05):
-            return "restart" if has_moved else None
+            return "restart" if has_moved and self.may_restart else None
         if self.undo_history and chance.random() < 0.2:
             return "undo"
         return chance.choice(self.game.moves())
@@ -190,7 +191,9 @@ async def sealed_race(
             while not is_running(line):
                 await line.hear()
         assert isinstance(await lines["cy"].ask("resign"), m.View)
-        hands = {name: RacerModel([GAMES[game].from_seed(dealt)]) for name in RACERS}
+        hands = {
+            name: RacerModel([GAMES[game].from_seed(dealt)], may_restart=not header.options.attempts) for name in RACERS
+        }
         yield SealedRace(server, header, dealt, secret, hands, lines, tokens, players, nonces)
 
 

@@ -27,7 +27,11 @@ export function shifted(card, by) {
 //   home(state)           the progress, out of `goal`
 //   table(state)          the piles as clients see them
 //   notes(state)          other facts that clients see
-// States are never changed. If a game has face-down cards, they are the `stock` of its state, with the next card last.
+//   hidden(state)         how many cards are face down; without it, those of the `stock` of the state
+// States are never changed. The next card of a stock is the last one.
 
-/** Whether a move from one state to another has revealed a card: then it cannot be undone. */
-export const reveals = (before, after) => before.stock !== after.stock && String(before.stock) !== String(after.stock);
+/** Whether a move from one state of a game to another has turned cards: then it cannot be undone. */
+export function reveals(game, before, after) {
+  const hidden = game.hidden ?? ((state) => state.stock?.length);
+  return String(hidden(before)) !== String(hidden(after));
+}

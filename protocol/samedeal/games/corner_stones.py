@@ -53,7 +53,7 @@ class CornerStones(Game, frozen=True):
     limit_ms = 15 * 60_000
     fanned = frozenset(STACKS)
     foundations = frozenset(FIRSTS)
-    hidden = frozenset()
+    stock = ""
     layout = """
         c1  .   .   .   .   c2
         .   l1  u1  d1  r1  .

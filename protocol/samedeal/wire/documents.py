@@ -43,7 +43,7 @@ class GameDescription(Struct, frozen=True):
     labels: Mapping[str, str]
     """The ranks of the places that are reserved for one rank."""
     hidden: Sequence[str]
-    """The places whose cards are face down."""
+    """The pile whose cards are all face down, if there is one: moves such as ``draw`` work it."""
     goal: int
     """The number of cards to move to the foundations."""
     limit_ms: int
@@ -64,6 +64,13 @@ class GameDescription(Struct, frozen=True):
     """The steps of its practice deal, to draw a moving picture: all piles, and then those that each step changes."""
     how: Sequence[str] = ()
     """Its rules in three short lines."""
+    attempts: int = 0
+    """The default number of attempts in a race; 0 means any number."""
+
+    @property
+    def stock(self) -> str:
+        """The pile that moves such as ``draw`` work; empty if there is none."""
+        return next(iter(self.hidden), "")
 
     @classmethod
     def of(cls, game: type[Game]) -> "GameDescription":
@@ -73,9 +80,10 @@ class GameDescription(Struct, frozen=True):
             "practice": practice,
             "example": _example(game),
             "film": _film(game),
+            "hidden": [game.stock] if game.stock else [],
         }
         fields: dict[str, Any] = {name: getattr(game, name) for name in cls.__struct_fields__ if name not in computed}
-        fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations", "hidden")}
+        fields |= {name: sorted(fields[name]) for name in ("fanned", "foundations")}
         return cls(**fields, **computed)
 
 

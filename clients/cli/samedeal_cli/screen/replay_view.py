@@ -150,7 +150,7 @@ def draw_board(player: Player, track: Track, canvas: Canvas, room: Spot, *, mark
 
 def _arrived(old: Game, new: Game) -> set[str]:
     """Return the places with a new face-up card on top."""
-    piles = {place: (pile, old.table[place]) for place, pile in new.table.piles.items() if place not in new.hidden}
+    piles = {place: (pile, old.table[place]) for place, pile in new.table.piles.items() if place != new.stock}
     return {place for place, (pile, was) in piles.items() if pile and (pile[-1:], len(pile)) != (was[-1:], len(was))}
 
 

@@ -86,7 +86,7 @@ def on_click(state: RaceState, spot: str, button: Button = "left") -> Step:
     if button == "right":
         selected, move = (selection, None) if selection.picks else selection.pick(spot)
         return apply_selection(state, *((selected, move) if move else selected.drop()))
-    if button == "double" and spot not in selection.hidden:
+    if button == "double" and spot != selection.stock:
         if spot not in selection.picks:  # the first click has already played the pile's only move
             return state, None
         if move := selection.home_move(spot):

@@ -327,7 +327,7 @@ class RaceState:
             tuple(board.moves or ()) if board else (),
             game.layout if game else "",
             frozenset(game.foundations if game else ()),
-            frozenset(game.hidden if game else ()),
+            game.stock if game else "",
             self.auto_drop,
             self.picks,
             self.cursor,
@@ -365,16 +365,16 @@ class RaceState:
             source, target = choice.places
             moved = {source: table[source][:-1], target: [*table[target], table[source][-1]]}
             return {**table, **moved}, frozenset(choice.places)
-        return table, frozenset(choice.places or (self.game.hidden if self.game else ()))
+        return table, frozenset(choice.places or self.selection.stock_places)
 
     def aim_of(self, key: str) -> tuple[str, str] | None:
         """Return the pile on the screen that a key acts on, and its top card or, if it is empty, the card in hand."""
         table, selection = self.predicted[0], self.selection
-        places = {"enter": self.cursor, "space": next(iter(selection.hidden), None)}
+        places = {"enter": self.cursor, "space": selection.stock or None}
         place = places.get(key) or selection.place_of(key)
         if place is None or place not in table:
             return None
-        hand = () if place in selection.hidden else table.get("hand", ())
+        hand = () if place == selection.stock else table.get("hand", ())
         return place, next((pile[-1] for pile in (table[place], hand) if pile), "")
 
 

@@ -49,7 +49,7 @@ def advised(state: RaceState, advice: Advice, *, hint: bool) -> RaceState:
     move, rule, why = msgspec.structs.astuple(advice.hint)
     places = state.selection.parse(move).places
     text = with_cards(f"{' '.join(places) or move}: {rule} {why}")
-    return replace(state, hinted=places or tuple(state.selection.hidden), notice=Notice(text))
+    return replace(state, hinted=places or state.selection.stock_places, notice=Notice(text))
 
 
 def update(

@@ -60,7 +60,8 @@ class Selection:
     """The legal moves, in the server's order."""
     layout: str = ""
     foundations: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
+    stock: str = ""
+    """The pile that a word such as ``draw`` works, if there is one."""
     auto_drop: bool = True
     """Whether a pick that leaves one candidate plays it at once."""
     picks: tuple[str, ...] = ()
@@ -94,6 +95,11 @@ class Selection:
     def stock_move(self) -> str | None:
         """The move that names no place, such as ``draw``."""
         return next((choice.move for choice in self._all if not choice.places), None)
+
+    @property
+    def stock_places(self) -> tuple[str, ...]:
+        """The places that a move that names no place works."""
+        return (self.stock,) if self.stock else ()
 
     def place_of(self, key: str) -> str | None:
         """Return the place with this key."""
@@ -130,7 +136,7 @@ class Selection:
             if only and (self.auto_drop or set(only.places) == set(selected.picks)):
                 return self.without_picks(), only.move
             return selected, None
-        if not self.picks and place in self.hidden and self.stock_move:
+        if not self.picks and place == self.stock and self.stock_move:
             return self, self.stock_move
         return self.without_picks(), self._attempt(place)
 
