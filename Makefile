@@ -137,7 +137,6 @@ generate: $(VENV)/has-all,dev
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_screens.py
 	PYTHONPATH=tests $(BIN)/python tests/cli/test_cli_text_table.py
 	PYTHONPATH=tests $(BIN)/python tests/protocol/test_playthroughs.py --write
-	PYTHONPATH=tests $(BIN)/python -m support.format_3_replays
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -30,6 +30,9 @@ from samedeal.solver import (
     gallery_search as gallery,
 )
 from samedeal.solver import (
+    golf_search as golf,
+)
+from samedeal.solver import (
     grid_search as grid,
 )
 from samedeal.solver.gallery_proof import is_lost
@@ -67,6 +70,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "corners": Method("beam", _CORNERS, (100_000, 1_000_000, 4_000_000)),
     "kings-in-the-corners": _EXACT,
     "gallery": Method("beam", _search_gallery, (20_000, 80_000, 320_000, 1_280_000)),
+    "golf": Method("depth", golf.search, (20_000, 400_000)),
 }
 DEALS: Final = dict.fromkeys(GAMES, 200) | {"the-edge": 1_000, "kings-in-the-corners": 10_000}
 """The default numbers of deals."""

@@ -55,7 +55,7 @@ export class CustomRace {
       h("legend", { class: "sr" }, "Race options"),
       this.difficulty,
       number("Minutes", "limit", { min: "1", max: "120" }),
-      number("Attempts", "attempts", { min: "0", max: "1000", placeholder: "unlimited" }),
+      number("Attempts", "attempts", { min: "0", max: "1000", }),
       labelled(challenge ? "Results" : "Spectators", select({ id: "spectators" }, spectators)),
       this.variants,
       box("Undo", "undo", true),
@@ -89,9 +89,9 @@ export class CustomRace {
 
   /** Shows the options that apply to the selected game and deal. */
   updateForm() {
-    const { game, deal, limit, best_of: bestOf } = this.element.elements;
+    const { game, deal, limit, attempts: tries, best_of: bestOf } = this.element.elements;
     if (this.header && game.value !== this.header.game) deal.value = "";
-    const { options, limit_ms: limitMs, filters = [] } = this.games.get(game.value);
+    const { options, limit_ms: limitMs, filters = [], attempts } = this.games.get(game.value);
     const texts = (values) => values.map((value) => [JSON.stringify(value), optionText(value)]);
     const variant = ([name, values]) => labelled(name, select({ id: `variant-${name}` }, texts(values)));
     fill(this.variants, Object.entries(options ?? {}).map(variant));
@@ -103,6 +103,7 @@ export class CustomRace {
     fill(this.difficulty, this.filter && labelled("Difficulty", this.filter));
     this.difficulty.hidden = deal.value !== "";
     limit.placeholder = String(limitMs / 60_000);
+    tries.placeholder = String(attempts || "unlimited");
     this.seedField.hidden = deal.value !== "open" || Boolean(this.header);
     this.raceOptions.disabled = bestOf.disabled = deal.value === "daily";
   }
@@ -119,13 +120,13 @@ export class CustomRace {
   /** The request body for a new race with the selected options. */
   requestBody({ solo = false } = {}) {
     const { game, deal, seed, limit, max_racers: most, undo, attempts, spectators, best_of: bestOf, unlisted } = this.element.elements;
-    const { limit_ms: usualMs, filters } = this.games.get(game.value);
+    const { limit_ms: usualMs, filters, attempts: usualAttempts = 0 } = this.games.get(game.value);
     /** @type {Record<string, any>} */
     const options = { ...(solo ? SOLO : { max_racers: Number(most.value || 8) }), unlisted: solo || unlisted.checked };
     if (deal.value === "daily") return { game: game.value, daily: true, options };
     options.limit_ms = limit.value ? Math.round(Number(limit.value) * 60_000) : usualMs;
     options.undo = undo.checked;
-    options.attempts = Number(attempts.value);
+    options.attempts = attempts.value ? Number(attempts.value) : usualAttempts;
     options.spectators = spectators.value;
     options.best_of = solo ? 1 : Number(bestOf.value);
     if (deal.value === "" && this.filter) options.filter = this.filter.value || filters[0];

@@ -4,9 +4,10 @@ import { hash } from "./encoding.mjs";
 import cornerStones from "./games/corner-stones.mjs";
 import corners from "./games/corners.mjs";
 import gallery from "./games/gallery.mjs";
+import golf from "./games/golf.mjs";
 import { kingsInTheCorners, theEdge } from "./games/grid.mjs";
 
-const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery];
+const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery, golf];
 export const GAMES = new Map(ALL.map((game) => [game.slug, game]));
 
 /** Returns a function that answers the next random number below n. */

@@ -185,7 +185,7 @@ def test_global_options_are_accepted_before_and_after_the_command(capsys: pytest
     for args in (["--json", "-q", "--server", NOBODY, "games"], ["games", "--json", "-q", "--server", NOBODY]):
         assert main.exit_code(args) == 0
         out, err = capsys.readouterr()
-        assert len(json.loads(out)["games"]) == 5
+        assert len(json.loads(out)["games"]) == len(GAMES)
         assert err == ""
 
 

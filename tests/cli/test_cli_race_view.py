@@ -29,7 +29,8 @@ def screens(slug: str, width: int, height: int) -> Iterator[tuple[str, RaceState
     yield "countdown", update(lobby(slug, width, height), *now(slug, "countdown", "ready", left_ms=2400))
     race = racing(slug, width, height)
     yield "race", race
-    yield "race, picked up", on_key(race, race.selection.keys[race.selection.choices[0]])[0]
+    for place in race.selection.choices[:1]:  # none if the stock has to be turned over
+        yield "race, picked up", on_key(race, race.selection.keys[place])[0]
     yield (
         "race, a refusal",
         move_refused(race, "6H is next on u2, but l4 stands in another row: only a corner helps."),

@@ -25,7 +25,14 @@ from support.finished_races import finished as finished_race
 pytestmark = pytest.mark.tier(2)
 
 Outcome = Literal["won", "lost", "open"]
-SEEDS = {"corner-stones": "t2", "the-edge": "t2", "corners": "t1", "kings-in-the-corners": "t2", "gallery": "t3"}
+SEEDS = {
+    "corner-stones": "t2",
+    "the-edge": "t2",
+    "corners": "t1",
+    "kings-in-the-corners": "t2",
+    "gallery": "t3",
+    "golf": "2",
+}
 """Deals that the solver wins quickly. The bot loses three of them."""
 every_game = pytest.mark.parametrize("slug", GAMES)
 

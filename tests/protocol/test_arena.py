@@ -15,7 +15,6 @@ from samedeal.cards import BACK
 from samedeal.computer.bot import MAX_ATTEMPTS, Seen
 from samedeal.computer.bots import LEVELS
 from samedeal.computer.deal_filters import first
-from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
 from samedeal.game import Game, Move
@@ -99,7 +98,7 @@ def test_rivals_do_not_change_a_play() -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_plays_are_legal_and_reproducible(game: str) -> None:
-    names = ["random", "first", "greedy", FIRST_BOTS[game].name, LEVELS["beginner"][game].name]
+    names = ["random", "first", "greedy", LEVELS["regular"][game].name, LEVELS["beginner"][game].name]
     (one, standings), (other, again) = played(game, "3", names), played(game, "3", names)
     assert standings == again
     for seat in range(1, len(names) + 1):
@@ -132,7 +131,7 @@ def test_attempts_with_cycles_end() -> None:
 
 
 @pytest.mark.parametrize("name", ["random", "first", "greedy", "playouts", "solver"])
-@pytest.mark.parametrize("game", [slug for slug, game in GAMES.items() if game.hidden])
+@pytest.mark.parametrize("game", [slug for slug, game in GAMES.items() if game.stock])
 def test_choices_do_not_depend_on_the_order_of_unseen_cards(game: str, name: str) -> None:
     race = OfflineRace(GAMES[game], "5", ["ada"], 3)
     chosen = []

@@ -13,6 +13,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.games.corner_stones import FIRSTS, STACKS, CornerStones
 from samedeal.games.corners import Corners
 from samedeal.games.gallery import BASES, ROWS, SPOTS, TABLEAU, Gallery
+from samedeal.games.golf import Golf
 from samedeal.games.grid import CELLS, OWN_CELLS, Grid
 from samedeal.values import replace
 from support.random_games import Variant, every_variant, few, luck, replayed, seeds, walk
@@ -78,6 +79,19 @@ def keep_gallery(before: Gallery, move: str, later: Gallery) -> None:
     assert later.home >= before.home
 
 
+def keep_golf(before: Golf, move: str, later: Golf) -> None:
+    *_, onto, card = later.table["waste"]
+    assert before.table["waste"] == later.table["waste"][:-1]
+    assert before.table["stock" if move == "draw" else move] == (
+        *later.table["stock" if move == "draw" else move],
+        card,
+    )
+    step = abs(rank_of(card) - rank_of(onto))
+    assert move == "draw" or step in ((1, 12) if later.wrap else (1,))
+    assert move == "draw" or rank_of(onto) != KING or later.wrap
+    assert later.home == before.home + (move != "draw")
+
+
 def check_kept(before: Game, move: str, later: Game) -> None:
     match before, later:
         case CornerStones(), CornerStones():
@@ -88,6 +102,8 @@ def check_kept(before: Game, move: str, later: Game) -> None:
             keep_corners(before, move, later)
         case Gallery(), Gallery():
             keep_gallery(before, move, later)
+        case Golf(), Golf():
+            keep_golf(before, move, later)
         case _:
             raise AssertionError(f"check_kept needs the rules of {before.slug}")
 

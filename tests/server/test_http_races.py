@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import asdict
 
-from samedeal.computer.deal_filters import GRADES, has_grades
+from samedeal.computer.deal_filters import GRADES, has_grades, usual_filter
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import Options, Seed
@@ -22,8 +22,9 @@ def test_created_race_is_sealed_with_the_defaults_of_its_game(server: LoggedServ
         race_id, header = created["race"], created["header"]
         assert answer.headers["location"] == f"/api/v1/races/{race_id}"
         assert created["link"] == f"{server.url}/r/{race_id}"
-        friendly = {} if slug in ("corner-stones", "gallery") else {"filter": "certified/1"}
-        assert header["options"] == {"limit_ms": game.limit_ms, **friendly}
+        usual = {"filter": usual_filter(game), "attempts": game.attempts}
+        others = {name: value for name, value in usual.items() if value not in ("any", 0)}
+        assert header["options"] == {"limit_ms": game.limit_ms, **others}
         assert (header["race"], header["game"], header["rules"]) == (race_id, slug, game.rules)
         assert {"seed", "variant"}.isdisjoint(header)
         view = request(server, "GET", answer.headers["location"]).json

@@ -112,7 +112,7 @@ class SolverPlayer(BotPlayer):
         The piles are dealt from the top, so the cards that it has never seen are at the bottom.
         """
         piles = {}
-        for place in position.hidden:
+        if place := position.stock:
             pile = position.table[place]
             unseen = self._unseen[place] = min(self._unseen.get(place, len(pile)), len(pile))
             piles[place] = (BACK,) * unseen + pile[unseen:]

@@ -15,11 +15,19 @@ from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.corner_stones import FIRSTS, CornerStones
 from samedeal.games.gallery import BASES, HIGHEST_BASE, SPOTS, STEP, TABLEAU, Gallery
+from samedeal.games.golf import Golf
 from samedeal.games.grid import FACES, Grid, cells_of
 from samedeal.solver.grid_search import CLASS_OF, CLASSES, GROUPS, distinct, ranks_of
 from samedeal.values import replace
 
-PLAYS: Final = {"corner-stones": 2, "the-edge": 80, "corners": 10, "kings-in-the-corners": 60, "gallery": 10}
+PLAYS: Final = {
+    "corner-stones": 2,
+    "the-edge": 80,
+    "corners": 10,
+    "kings-in-the-corners": 60,
+    "gallery": 10,
+    "golf": 20,
+}
 """The number of plays with each move, by the slug of the game."""
 _LENGTH: Final = 8
 """The length of a play in Corner Stones, in moves."""
@@ -262,10 +270,25 @@ def _played_out(start: Gallery, move: Move, stock: list[int]) -> int:
         moved = True
 
 
+# Golf: any card that fits, and the next one of the stock only if none does.
+
+
+def _golf(position: Seen) -> _Playout:
+    def play(move: Move, stock: Pile, words: Words) -> int:
+        at = Golf(position.table.put({"stock": stock}), wrap=bool(position.variant.get("wrap", False))).after(move)
+        while not at.over:
+            moves = [each for each in at.moves() if each != "draw"] or at.moves()
+            at = at.after(moves[words.below(len(moves))])
+        return at.home
+
+    return play
+
+
 PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "corner-stones": _corner_stones,
     "the-edge": partial(_grid, True),
     "corners": _corners,
     "kings-in-the-corners": partial(_grid, False),
     "gallery": _gallery,
+    "golf": _golf,
 }

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot, grid_bot
+from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot, golf_bot, grid_bot
 from samedeal.computer.bot import Bot, Seen, Strategy
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
@@ -27,6 +27,7 @@ BOTS: Mapping[str, Bot] = {
     "corners": Bot("corners-bot/2", corners_bot.regular),
     "kings-in-the-corners": FIRST_BOTS["kings-in-the-corners"],
     "gallery": GALLERY_BOT_2,
+    "golf": Bot("golf-bot/1", golf_bot.regular),
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 _MISTAKES: Final = 50
@@ -46,11 +47,12 @@ _EXPERTS: Final[Mapping[str, Strategy]] = {
     "corners": corners_bot.expert,
     "kings-in-the-corners": grid_bot.expert,
     "gallery": gallery_bot.expert,
+    "golf": golf_bot.expert,
 }
 LEVELS: Final[Mapping[Level, Mapping[str, Bot]]] = {
     "beginner": {
         slug: replace(bot, name=f"{slug}-beginner/1", strategy=_beginner(bot.strategy))
-        for slug, bot in FIRST_BOTS.items()
+        for slug, bot in {**BOTS, **FIRST_BOTS}.items()
     },
     "regular": BOTS,
     "expert": {

@@ -118,6 +118,23 @@ PRACTICE: Final[Mapping[str, Practice]] = {
             Step("deal", "Deal again, and play on. The score counts the cards that are not home: lower is better."),
         ),
     ),
+    "golf": Practice(
+        "82",
+        (
+            Step(
+                "c5", "The TS is next to the 9S on the waste, and suits do not matter: play it there. The 8D fits, too."
+            ),
+            Step("c3", "Both jacks are next to the ten. Play the JC: the TH under it can go on at once."),
+            Step("c3", "Runs can turn around: the TH goes onto the JC."),
+            Step("c1", "And up again: play the JS."),
+            Step("c3", "The QH fits. A king could go onto it, but nothing could ever go onto the king."),
+            Step("draw", "Nothing fits the QH. Turn over the next card: there are only sixteen."),
+            Step("c4", "The 8D goes onto the 9H."),
+            Step("c2", "Then the 7H, and after it the 6S and the 5S. Look for the longest run before you play."),
+            Step("c6", "The 6S."),
+            Step("c1", "The 5S. Cards that are left in the columns count against you: fewer is better."),
+        ),
+    ),
 }
 """The practice deal of each game that has one, by slug."""
 
@@ -156,6 +173,13 @@ STRATEGY: Final[Mapping[str, tuple[str, ...]]] = {
         "A pile is jammed when its last card waits for a card under it. Only the twin of the covered card "
         "frees it, so keep a place for that twin.",
         "Empty spots of the rows are worth most while bases are still to come.",
+    ),
+    "golf": (
+        "Before you play a card, look for the longest run: where two cards fit, the one whose neighbours are free is "
+        "usually better.",
+        "Play from the longest columns, so that many cards stay free.",
+        "Kings end a run. Play one only when nothing else fits, or when it covers cards that you need.",
+        "Turn a card over only when nothing fits: there are sixteen for thirty-five cards.",
     ),
 }
 """Advice for each game, by slug."""

@@ -72,7 +72,8 @@ def race_options(
     game: type[Game], *, seed: str | None, daily: bool, variant: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, str | bool], Options]:
     """Return the variant and the options that a client requests for a race. Raises Refused("bad-request")."""
-    values = {"limit_ms": game.limit_ms, "filter": usual_filter(game) if seed is None else "any"}
+    usual = {"limit_ms": game.limit_ms, "attempts": game.attempts}
+    values = usual | {"filter": usual_filter(game) if seed is None else "any"}
     values |= options
     checked = checked_options(values)
     if checked.filter in GRADES and not has_grades(game):
