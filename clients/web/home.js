@@ -48,7 +48,7 @@ export class HomePage {
     this.element.append(
       this.daily,
       challenges || "",
-      section("Games", h("ul", { class: "tiles" }, [...games.values()].map((game) => this.tile(game)))),
+      section("Games", h("ul", { class: "tiles" }, quickest(games).map((game) => this.tile(game)))),
       h("div", { class: "columns" }, [
         h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
         section("Results", own, results),
@@ -65,7 +65,7 @@ export class HomePage {
       h("p", {}, "Everyone gets the same cards at the same moment, and afterwards ", verify, " who won."),
       h("div", { class: "actions" }, [
         button("Play now", () => playNow(this.problem), { class: "first big" }),
-        h("p", { class: "hint" }, "Joins an open race, or starts a three-minute one against a bot."),
+        h("p", { class: "hint" }, "Joins an open race, or starts a two-minute one against a bot."),
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
         h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
         button("Challenge friends", this.challengeFriends, { class: "big" }),
@@ -208,6 +208,8 @@ export class HomePage {
     ];
   }
 }
+
+const quickest = (games) => [...games.values()].sort((one, other) => one.limit_ms - other.limit_ms);
 
 const updateList = (element, items, row, placeholder) =>
   updateContent(element, [items, placeholder], () => (items.length ? items.map(row) : h("li", {}, placeholder)));

@@ -109,11 +109,11 @@ def test_demo_on_a_terminal_is_the_home_screen_where_one_key_starts_a_race(envir
     command = [*SAMEDEAL, "--color", "never", "demo"]
     other = {"TERM": "xterm", "SAMEDEAL_SERVER": "http://127.0.0.1:1"}
     with at_a_terminal(environment | other, command) as (process, ours):
-        until(ours, "Race a beginner bot at The Edge")
+        until(ours, "Race a beginner bot at Golf")
         os.write(ours, b"p")
         until(ours, "Your name [")
         os.write(ours, b"zo\n")
-        until(ours, "Deuce", "stock 5")
+        until(ours, "Deuce", "stock 1")
         os.write(ours, b"\x11")  # Ctrl-Q
         until(ours, "Back to your race")
         os.write(ours, b"q")

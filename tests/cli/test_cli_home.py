@@ -43,7 +43,7 @@ def listed(race: str, racers: int, *, most: int = 8, game: str = "the-edge", **f
 
 def scores(races: int, solved: int) -> Personal:
     rest = {"goal": 52, "counted": "home", "best": 52, "best_ms": None, "wins": 0}
-    game = msgspec.convert({"game": "the-edge", "races": races, "solved": solved, **rest}, GameScores)
+    game = msgspec.convert({"game": "golf", "races": races, "solved": solved, **rest}, GameScores)
     counts = {"races": races, "wins": 0, "solved": solved, "streak": 3, "longest_streak": 3}
     return Personal(player="0" * 16, name="zo", bot=False, games=(game,), **counts)
 
@@ -99,8 +99,8 @@ def test_play_now_joins_the_fullest_open_race_that_is_not_a_daily_one() -> None:
 
 
 def test_the_bot_plays_about_as_well_as_the_user() -> None:
-    assert [level_of(None, "the-edge"), level_of(scores(9, 0), "the-edge")] == ["beginner", "beginner"]
-    assert [level_of(scores(9, 1), "the-edge"), level_of(scores(9, 5), "the-edge")] == ["regular", "expert"]
+    assert [level_of(None, "golf"), level_of(scores(9, 0), "golf")] == ["beginner", "beginner"]
+    assert [level_of(scores(9, 1), "golf"), level_of(scores(9, 5), "golf")] == ["regular", "expert"]
     assert level_of(scores(9, 5), "corners") == "beginner"
     assert "Race an expert bot" in "\n".join(draw_home(HomeState("", page=page(9, 5))).text())
 
@@ -113,9 +113,9 @@ def test_the_bot_plays_about_as_well_as_the_user() -> None:
     [
         ("p", "play"),
         ("enter", "play"),
-        ("d 1", "solo the-edge --daily"),
-        ("d 5", "solo gallery --daily"),
-        ("f 1", "new the-edge --limit 3m --unlisted --join"),
+        ("d 1", "solo golf --daily"),
+        ("d 6", "solo gallery --daily"),
+        ("f 1", "new golf --unlisted --join"),
         ("f 3", "join -- quick-fox-1"),
         ("f 4", "watch -- slow-fox-2"),
         ("f 5", "new corner-stones --unlisted --join"),
@@ -150,7 +150,7 @@ async def test_friends_see_who_has_opened_a_race_and_the_daily_what_is_raced() -
     app = app_with(NOBODY, "zo", daily=(raced,), races=(listed("quick-fox-1", 1, host="Hana"),))
     async with app.run_test(size=(80, 24)) as pilot:
         await press(app, pilot, "d", "You have raced 1 of 1 today.")
-        await press(app, pilot, "escape", "5 The Edge (raced)")
+        await press(app, pilot, "escape", "6 The Edge (raced)")
         await press(app, pilot, "f", "f Friends")
         await until(lambda: "Join quick-fox-1: The Edge, opened by Hana" in shown(app))
 
@@ -237,9 +237,9 @@ def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Se
         evening(terminal, "p  Play now", "Enter=Your name [", "! resign", "y yes")
         evening(terminal, "n  Rematch", "! resign", "y yes")
         terminal.until("the race is over")
-        evening(terminal, "q quit", "d  Daily", "1  The Edge", "Enter=Play it now? [Y/n]", "! resign", "y yes")
+        evening(terminal, "q quit", "d  Daily", "1  Golf", "Enter=Play it now? [Y/n]", "! resign", "y yes")
         terminal.until("You are 1st of")  # the race counts
-        evening(terminal, "q quit", "d=You have raced 1 of 5 today.", "Escape=The Edge (raced)", "r  Results")
+        evening(terminal, "q quit", "d=You have raced 1 of 6 today.", "Escape=Golf (raced)", "r  Results")
         terminal.until("3 races, 0 wins, 0 deals solved")
         evening(terminal, "Escape=Esc", "q quit")
     finally:
@@ -251,7 +251,7 @@ def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, t
     terminal, friend = Terminal(environment_at(live, tmp_path), 60, 20), Terminal(environment_at(live, tmp_path / "bo"))
     try:
         terminal.type(SAMEDEAL)
-        evening(terminal, "f  Friends", "1  Open a race of The Edge, three minutes", "b=+ bot", "1  any", "r  Ready")
+        evening(terminal, "f  Friends", "1  Open a race of Golf, two minutes", "b=+ bot", "1  any", "r  Ready")
         terminal.until("! resign")
         terminal.keys("C-q")  # in the footer of wider terminals
         evening(terminal, "Enter=Enter back to your race")

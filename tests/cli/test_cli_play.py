@@ -29,7 +29,7 @@ def environment(live: Server, tmp_path: Path) -> dict[str, str]:
 
 def test_play_opens_a_short_race_with_a_bot(environment: dict[str, str]) -> None:
     done = ran("play", "--as", "zo", typed="resign\n", environment=environment)
-    assert "time limit 3:00" in done.stdout
+    assert "time limit 2:00" in done.stdout
     assert "Deuce (beginner bot)" in done.stdout
     done = ran("play", "corners", "--as", "zo", typed="resign\n", environment=environment)
     assert "Corners, race" in done.stdout

@@ -224,7 +224,8 @@ async def play(scene: SealedRace, rounds: int) -> None:
                 before = hand.ply
                 hand.make(move)
                 answer = await line.ask("move", move=move, ply=before)
-                assert isinstance(answer, m.View if VIEWS[name] == "full" or hand.game.won else m.Changes), move
+                is_done = hand.game.won or (hand.game.over and not hand.may_restart)
+                assert isinstance(answer, m.View if VIEWS[name] == "full" or is_done else m.Changes), move
 
 
 async def finish(scene: SealedRace) -> Replay:

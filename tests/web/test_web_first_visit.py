@@ -155,7 +155,7 @@ async def test_who_races_a_friend_is_the_host_and_invites_by_name(server: Server
         await ada.page.wait_for_selector("#ready")
         await bo.page.goto(ada.page.url)
         await bo.page.wait_for_selector("#name")
-        assert (await bo.page.inner_text("h1")).startswith("ada challenges you to The Edge")
+        assert (await bo.page.inner_text("h1")).startswith("ada challenges you to Golf")
         await bo.page.fill("#name", "bo")
         await bo.page.click("button:text-is('Take a seat')")
         await bo.page.wait_for_selector("#ready")

@@ -54,8 +54,8 @@ async def test_race_a_friend_opens_a_short_private_race_and_tiles_open_their_gam
     first = page.url
     _, view = server.get(f"/api/v1/races/{first.rpartition('/')[2]}")
     header = json.loads(view)["header"]
-    assert header["game"] == "the-edge"
-    assert header["options"]["limit_ms"] == 180_000
+    assert header["game"] == "golf"
+    assert header["options"]["limit_ms"] == 120_000
     assert header["options"]["unlisted"]
     assert header["options"]["end_when_stuck"]
     await page.goto(server.url)
@@ -73,7 +73,7 @@ async def test_play_now_races_a_bot_if_nobody_waits(server: Server, page: Page) 
     await wait_for_deal(page)
     _, view = server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")
     race = json.loads(view)
-    assert race["header"]["game"] == "the-edge"
+    assert race["header"]["game"] == "golf"
     assert [standing["name"] for standing in race["standings"]] == ["ada", "Deuce"]
     await resign(page)
 

@@ -120,7 +120,7 @@ class HomeScreen(CanvasScreen):
     def _friends(self) -> Mapping[str, Words]:
         title = title_of(QUICK_GAME)
         options: dict[str, Words] = {
-            f"Open a race of {title}, three minutes": ("new", QUICK_GAME, "--limit", "3m", "--unlisted", "--join")
+            f"Open a race of {title}, two minutes": ("new", QUICK_GAME, "--unlisted", "--join")
         }
         options["Join a race by its link or id"] = JOIN
         for race in self.state.races[:MAX_RACES]:

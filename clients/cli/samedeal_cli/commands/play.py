@@ -104,7 +104,8 @@ def play(settings: Settings, /, what: str | Link | None, name: str | None, **cho
         guest = owned(settings, name)
         page = api.player(guest.player, guest.token)
     bot = level_of(page.scores if page else None, game)
-    return _race(settings, server, name, race_request(game, None, {"limit_ms": QUICK_MS}), bot=bot, **choices)
+    limit = {"limit_ms": min(QUICK_MS, api.game(game).limit_ms)}
+    return _race(settings, server, name, race_request(game, None, limit), bot=bot, **choices)
 
 
 def _only_open_race(settings: Settings) -> Link:

@@ -10,10 +10,10 @@ from samedeal.wire.documents import Daily, Listed, PlayerPage
 from samedeal_cli.render.phrases import counted, personal_phrases, title_of
 from samedeal_cli.state.actions import Entry
 
-QUICK_GAME: Final = "the-edge"
+QUICK_GAME: Final = "golf"
 """The game of a race that is opened without choosing one: it is the shortest."""
 QUICK_MS: Final = 180_000
-"""The time limit of such a race (ms)."""
+"""The most time for a race that ``play`` opens (ms)."""
 
 NO_CHALLENGES: Final = "One deal for all your friends, with a deadline."
 
@@ -90,7 +90,7 @@ class HomeState:
         if race := race_to_join(self.races):
             return f"Join {counted(race.racers, 'player')} at {title_of(race.game)}."
         level = level_of(self._scores, QUICK_GAME)
-        return f"Race {'an' if level == 'expert' else 'a'} {level} bot at {title_of(QUICK_GAME)}, for three minutes."
+        return f"Race {'an' if level == 'expert' else 'a'} {level} bot at {title_of(QUICK_GAME)}, for two minutes."
 
 
 def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
