@@ -50,6 +50,7 @@ GOLDEN = {
         "the connection is lost",
         "how the deal could be won",
     ),
+    ("golf", 60, 20): ("your table at the start",),
     ("corner-stones", 80, 24): ("your table at the start", "the results", "the scores", "the replay shows both tables"),
     ("the-edge", 100, 32): (
         "your table at the start",

@@ -20,6 +20,7 @@ from msgspec import Struct, field, structs
 
 from samedeal.cards import Pile
 from samedeal.computer.bot import Seen
+from samedeal.computer.bots import BOTS
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
 from samedeal.errors import IllegalMove, Refused
@@ -49,6 +50,7 @@ SITUATIONS = {
     "corners": {"playing, pass 2 of 3", "stuck, pass 3 of 3", "won, pass 3 of 3", "refill=waste"},
     "kings-in-the-corners": {"playing, phase match", "lost, phase place", "lost, phase match", "won, phase place"},
     "gallery": {"playing", "over", "won", "automatic plays", "cap=False"},
+    "golf": {"playing", "over", "won", "wrap=True"},
 }
 """What has to occur in the plays of each game."""
 
@@ -139,7 +141,9 @@ class Racer:
         if (back := self.last[2:] + self.last[:2]) in game.moves() and random.random() < self.back_rate:
             return back
         if random.random() < self.bot_rate:
-            return random.choice(FIRST_BOTS[game.slug].strategy(Seen.of(game, {}), self.last, self.words))
+            return random.choice(
+                FIRST_BOTS.get(game.slug, BOTS[game.slug]).strategy(Seen.of(game, {}), self.last, self.words)
+            )
         return game.moves()[-1] if random.random() < self.last_rate else random.choice(game.moves())
 
     def step(self, move: Move) -> None:

@@ -124,8 +124,15 @@ def test_saved_replays_round_trip(number: int, race: str) -> None:
 # Size.
 
 
-@pytest.mark.parametrize("slug", GAMES)
-@pytest.mark.parametrize("moves", [0, 30, 100])
+@pytest.mark.parametrize(
+    ("slug", "moves"),
+    [
+        (slug, moves)
+        for slug, game in GAMES.items()
+        for moves in (0, 30, 100)
+        if moves <= game.goal or not game.attempts
+    ],
+)
 def test_a_race_of_five_takes_5_bytes_per_move_and_1_kb(slug: str, moves: int) -> None:
     race, entries = race_of_five(slug, 1, moves)
     assert len(stored_replays.encode(race, entries, signed(SIGNING_KEY, race.id, race.digest))) <= 5 * 5 * moves + 1024

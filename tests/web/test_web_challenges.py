@@ -210,7 +210,7 @@ async def test_the_front_page_lists_open_challenges(server: TimedServer, page: P
     contest = open_contest(server, ["gallery", "gallery"], ada, unlisted=False)
     await page.goto(server.url)
     row = page.locator(f"li:has(a[href='/c/{contest.id}'])")
-    assert (await row.locator("b").inner_text()) == "Ada’s challenge: 2 deals of Gallery"
+    assert (await row.locator("b").text_content()) == "Ada’s challenge: 2 deals of Gallery"
     await row.locator("a").click()
     await page.wait_for_selector("h1:text-is('Ada challenges you: 2 deals of Gallery')")
 

@@ -13,7 +13,7 @@ from support.daily_deals import alone, kept, next_day, once, reveal
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-TODAY = "2027-03-10"
+TODAY = "2027-01-10"
 """A day on which the front page shows Corners first."""
 
 
