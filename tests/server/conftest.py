@@ -6,6 +6,7 @@ import pytest
 
 from conftest import kept_store
 from support.logged_server import LoggedServer
+from support.timed_server import TimedServer
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +27,17 @@ def other(
 ) -> Iterator[LoggedServer]:
     """Another server process with the same store."""
     yield from _running(request, tmp_path_factory, emptied=False)
+
+
+@pytest.fixture(scope="module")
+def timed(own_store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    """A server with its own store and clock, debug logs and metrics."""
+    folder = tmp_path_factory.mktemp("timed")
+    server = TimedServer(own_store, folder, connections_per_address="0", log_level="debug", metrics="on")
+    with server.start() as running:
+        running.noon("2027-03-14")
+        yield running
+        assert running.failures() == []
 
 
 def _running(

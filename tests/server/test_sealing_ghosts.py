@@ -1,13 +1,11 @@
 """A ghost reveals nothing that a live rival would not have revealed at that moment."""
 
 import json
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
-from conftest import kept_store
 from samedeal import codec
 from samedeal.race.events import RACE_FORMAT
 from samedeal.race.ghosts import Ghost, ghosts_at, tracks
@@ -25,17 +23,6 @@ pytestmark = pytest.mark.tier(2)
 OUTCOMES = {"ready", "playing", "stuck", "lost", "over", "won", "resigned", "timeout"}
 LIVE_FIELDS = {"name", "bot", "outcome", "done", "home", "goal", "progress", "ms"}
 """What a live rival shows. A ghost has a number of its own besides."""
-
-
-@pytest.fixture(scope="module")
-def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    """A server with its own store and clock."""
-    folder = tmp_path_factory.mktemp("timed")
-    for url in kept_store(folder / "store"):
-        with TimedServer(url, folder, connections_per_address="0", log_level="debug").start() as running:
-            running.noon("2027-03-14")
-            yield running
-            assert running.failures() == []
 
 
 def open_against(server: TimedServer, source: str, **options: Any) -> m.View:

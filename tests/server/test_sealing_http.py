@@ -13,24 +13,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal_server.app import create_app
 from samedeal_server.settings import Keys, Settings
 from support.event_stream import EventStream
-from support.leak_probes import (
-    HEADERS,
-    SUFFIXES,
-    clean,
-    fill_headers,
-    paths,
-    target_url,
-    url_suffixes,
-)
+from support.leak_probes import check_replay_is_sealed, clean, paths, target_url, told, url_suffixes
 from support.logged_server import Answer, LoggedServer, request
-from support.sealed_race import (
-    KEY,
-    REPLAY_FORMS,
-    finish,
-    found,
-    play,
-    sealed_race,
-)
+from support.sealed_race import KEY, REPLAY_FORMS, finish, found, play, sealed_race
 
 pytestmark = pytest.mark.tier(2)
 
@@ -59,15 +44,14 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 async def test_replay_is_not_available_before_the_end(server: LoggedServer) -> None:
     async with sealed_race(server, "corners") as race:
         await play(race, 3)
-        names = [race.race_id + suffix.replace("{race}", race.race_id) for suffix in SUFFIXES]
-        names += [race.race_id.upper(), race.race_id.replace("-", "%2d")]
-        names += [f"%{ord(race.race_id[0]):x}{race.race_id[1:]}.json"]
+        check_replay_is_sealed(race, "GET")
+        names = [
+            race.race_id.upper(),
+            race.race_id.replace("-", "%2d"),
+            f"%{ord(race.race_id[0]):x}{race.race_id[1:]}.json",
+        ]
         for name in names:
-            for headers in HEADERS:
-                filled = fill_headers(headers, race)
-                answer = request(server, "GET", f"/api/v1/replays/{name.replace('#', '%23')}", None, **filled)
-                assert clean(answer, race)
-                assert answer.status in (403, 404, 406, 307), name
+            assert told(race, f"/api/v1/replays/{name}").status in (403, 404), name
         for method in ("HEAD", "POST", "PUT", "OPTIONS", "PROPFIND"):
             for suffix in ("", *(f".{form}" for form in REPLAY_FORMS)):
                 answer = request(server, method, f"/api/v1/replays/{race.race_id}{suffix}")
@@ -86,7 +70,6 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
         await play(opened, 5)
         for running in (race, opened):
             code = f"corners:{running.seed}"
-            guess = running.seed.replace(running.seed.partition(".")[0], "a-wrong-guess")  # it gets the same response
             addresses = url_suffixes(running)
             known = {*addresses, *OF_DEALS, EVENTS, *OF_ADMINISTRATORS}
             assert paths(create_app(Settings(), "unix:///nowhere", Keys(KEY, KEY)).routes) == known
@@ -99,14 +82,9 @@ async def test_no_url_reveals_a_running_race(server: LoggedServer) -> None:
                     target = target_url(path, end)
                     for method in ("GET", "HEAD"):
                         for headers in ({}, {"Authorization": f"Bearer {running.tokens['ada']}"}):
-                            answer = request(server, method, target, None, **headers)
+                            answer = told(running, target, method, **headers)
                             assert answer.status < 500
                             assert path not in not_there or answer.status == 404
-                            if running.seed not in target:
-                                assert clean(answer, running), target
-                                continue
-                            wrong = request(server, method, target.replace(running.seed, guess), None, **headers)
-                            assert answer.body.replace(running.seed.encode(), guess.encode()) == wrong.body, target
             replays = request(server, "GET", "/api/v1/replays?limit=100").json["replays"]
             assert running.race_id not in [replay["race"] for replay in replays]
             view = request(server, "GET", f"/api/v1/races/{running.race_id}").json

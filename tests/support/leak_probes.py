@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from samedeal import codec, commitments
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import GameDescription
-from support.logged_server import Answer
-from support.sealed_race import CARD, SealedRace, found
+from support.logged_server import Answer, Line, request
+from support.sealed_race import CARD, SealedRace, found, reveals_nothing
+
+FORMS: tuple[codec.Form, ...] = ("json", "msgpack")
 
 
 def all_requests(race: SealedRace) -> list[dict[str, Any]]:
@@ -39,6 +42,8 @@ def all_requests(race: SealedRace) -> list[dict[str, Any]]:
         {"t": "react", "reaction": "wave"},
         {"t": "ping"},
         {"t": "watch", "race": race.race_id, "seat": 1},
+        {"t": "watch", "race": race.race_id, "views": "changes"},
+        {"t": "join", "race": race.race_id, "commitment": promise, "views": "changes"},
         {"t": "view", "race": race.race_id},
         {"t": "replay", "race": race.race_id},
     ]
@@ -85,6 +90,53 @@ def clean(answer: Answer, race: SealedRace) -> bool:
                 body = body.replace(codec.encode(fixed, "json"), b"")
         assert CARD.findall(body.decode("latin-1")) == []
     return True
+
+
+def told(race: SealedRace, target: str, method: str = "GET", **headers: str) -> Answer:
+    """Ask, and assert that the answer reveals nothing of a race, not even whether a guess of its deal is right.
+
+    `headers` are as in HEADERS. Return the answer without what differs each time.
+    """
+    headers, root = fill_headers(headers, race), race.seed.partition(".")[0]
+    answer = _lasting(request(race.server, method, target, None, **headers))
+    if race.seed not in target:
+        assert clean(answer, race), target
+    else:
+        guess = sha256(root.encode()).hexdigest()
+        other = _lasting(request(race.server, method, target.replace(root, guess), None, **headers))
+        assert answer == other._replace(body=other.body.replace(guess.encode(), root.encode())), target
+    return answer
+
+
+def _lasting(answer: Answer) -> Answer:
+    """Return an answer without its date, its number, the time left in the race and how many watch it."""
+    headers = {
+        name: value for name, value in answer.headers.items() if name not in ("content-length", "date", "x-request-id")
+    }
+    return Answer(answer.status, headers, re.sub(rb',?"(clock_ms|time|watching)":\d+', b"", answer.body))
+
+
+def check_replay_is_sealed(race: SealedRace, *methods: str) -> None:
+    """Assert that no form of a race's replay is available, in whatever way a client asks."""
+    for suffix in SUFFIXES:
+        target = f"/api/v1/replays/{race.race_id}{suffix.replace('{race}', race.race_id).replace('#', '%23')}"
+        for headers in HEADERS:
+            for method in methods:
+                answer = told(race, target, method, **headers)
+                assert answer.status in (403, 404, 406, 307), target
+                assert "etag" not in answer.headers, target
+
+
+async def ask_everything(race: SealedRace, lines: Iterable[Line]) -> None:
+    """Let connections and strangers make every request about a race. Strangers must learn nothing."""
+    for fields in all_requests(race):
+        for line in lines:
+            if fields["t"] != "move":
+                await line.ask(**fields)
+        for form in FORMS:
+            async with await Line.open(race.server, form, "mallory") as stranger:
+                await stranger.ask(**fields)
+                assert reveals_nothing(race, "mallory", stranger.packets, form)
 
 
 def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
@@ -157,6 +209,11 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/sw.js": ["", f"?race={race.race_id}"],
         "/": [""],
     }
+
+
+def all_targets(race: SealedRace) -> list[str]:
+    """Return every address of ``url_suffixes``."""
+    return [target_url(path, end) for path, ends in url_suffixes(race).items() for end in ends]
 
 
 def target_url(path: str, suffix: str) -> str:
