@@ -85,7 +85,7 @@ def observe(game: Game, tries: Iterable[str]) -> tuple[Any, ...]:
 @pytest.mark.parametrize("game", sorted(GAMES))
 async def test_racers_receive_only_their_own_table(server: LoggedServer, game: str, seed: str | None) -> None:
     async with sealed_race(server, game, seed) as race:
-        await play(race, 25)
+        await play(race, 12 if GAMES[game].attempts else 25)  # not to the end of a game with one attempt
         await asyncio.sleep(0.3)  # until the last progress is sent
         for name, line in race.lines.items():
             await line.ask("ping")
