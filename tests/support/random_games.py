@@ -17,6 +17,8 @@ VARIANTS = [
     for slug, game in GAMES.items()
     for choice in product(*game.options.values())
 ]
+RESTARTABLE = sorted(slug for slug, game in GAMES.items() if not game.attempts)
+"""The games whose races go on until somebody wins or resigns."""
 Variant = dict[str, Any]
 Walk = list[tuple[str, Game]]
 """Moves with the resulting positions; the first move is empty."""

@@ -13,6 +13,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Options
 from support.campaign import PAUSE_S
+from support.random_games import RESTARTABLE
 from support.simulated_faults import FAULTS, SINGLE_PROCESS_FAULTS, Fault
 from support.simulated_racer import Player, Scene
 from support.simulated_world import Slot, World, active
@@ -100,7 +101,7 @@ async def create_race(scene: Scene, number: int) -> None:
         start_delay_ms=chance.choice((0, 0, 200, 1000)),
         limit_ms=1500 if chance.random() < 0.15 else 3_600_000,
     )
-    game = GAMES[chance.choice(sorted(GAMES))]
+    game = GAMES[chance.choice(RESTARTABLE)]
     seed = "an open deal" if chance.random() < 0.1 else None
     while True:
         slot = chance.choice(scene.slots)

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES
 from support.campaign import Persistent, racing, start_server
 from support.faults import FAULTS, Service, replica_promoted_without_the_tail, start_replication
 from support.faulty_proxy import Proxy
 from support.faulty_store import Valkey, compiled
 from support.race_check import find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Server
 
 AFTER = 10
@@ -135,7 +135,7 @@ async def running_service(
             doors.append(await stack.enter_async_context(Proxy(server.url)))
         players, (most, pause_s) = list[Persistent](), FEW if races == 1 else MANY
         for _ in range(races):
-            game, seats, delay_ms = chance.choice(sorted(GAMES)), chance.randint(1, most), chance.choice((0, 1000))
+            game, seats, delay_ms = chance.choice(RESTARTABLE), chance.randint(1, most), chance.choice((0, 1000))
             options: dict[str, Any] = {"max_racers": seats, "start_delay_ms": delay_ms, "limit_ms": 7_200_000}
             race = await asyncio.to_thread(servers[0].create, game, **options)
             players += [

@@ -24,7 +24,6 @@ from msgspec import structs
 
 from samedeal.commitments import commitment
 from samedeal.errors import Refused
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal_server.store.archive import Archive, Search
@@ -39,6 +38,7 @@ from support.finished_races import SECRET, finished
 from support.race_check import find_violations
 from support.races_by_hand import closed
 from support.races_by_hand import running as dealt
+from support.random_games import RESTARTABLE
 from support.servers import Server
 from support.stores import KEY
 from support.waiting import LIMIT_S
@@ -65,7 +65,7 @@ def racers(
     servers: Sequence[Server], chance: Random, *, fit: Callable[[str], bool] = lambda race: True
 ) -> list[Persistent]:
     """Return three racers of the first suitable new race, each connected to one of the servers."""
-    while not fit(race := servers[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=3)):
+    while not fit(race := servers[0].create(chance.choice(RESTARTABLE), start_delay_ms=100, max_racers=3)):
         pass
     return [
         Persistent(f"racer {number}", race, servers[:: 1 if number % 2 else -1], Random(chance.random()))

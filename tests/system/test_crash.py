@@ -10,7 +10,6 @@ from random import Random
 
 import pytest
 
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Entry, Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
@@ -34,6 +33,7 @@ from support.campaign import (
 )
 from support.finished_races import SECRET
 from support.race_check import find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Server
 from support.waiting import LIMIT_S, until
 
@@ -45,7 +45,7 @@ MOVES = 60
 
 def field(server: Server, chance: Random) -> list[Persistent]:
     """Return five racers of a new race of a random game."""
-    race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=len(FIVE))
+    race = server.create(chance.choice(RESTARTABLE), start_delay_ms=100, max_racers=len(FIVE))
     return [Persistent(name, race, [server], Random(chance.random())) for name in FIVE]
 
 

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.campaign import RESTARTING, Persistent, racing, seeded_random, start_server, wait_for_moves
 from support.logged_server import Line, request
 from support.race_check import find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Server
 from support.waiting import LIMIT_S
 
@@ -48,7 +48,7 @@ async def test_racers_of_a_drained_server_continue_on_the_other(
     chance = seeded_random()
     first, second = pair
     async with asyncio.timeout(LIMIT_S):
-        race = first.create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=4)
+        race = first.create(chance.choice(RESTARTABLE), start_delay_ms=100, max_racers=4)
         players = [Persistent(f"racer {number}", race, pair, Random(chance.random())) for number in range(4)]
         players[3].servers.reverse()
         async with racing(players):

@@ -17,13 +17,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from samedeal.games.catalogue import GAMES
 from samedeal_server.handover import owner
 from server.test_metrics import value
 from support.campaign import Persistent, racing, seeded_random, wait_for_more_moves, wait_for_moves
 from support.hostile_client import TEXT, Hostile, frame, said
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Racer
 from support.waiting import LIMIT_S, until
 
@@ -220,7 +220,7 @@ def fields(server: RoutedServer, chance: Random, count: int, **options: Any) -> 
     """Return racers of one new race for each worker that owns one."""
     found = dict[int, list[Persistent]]()
     while len(found) < WORKERS:
-        race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=count, **options)
+        race = server.create(chance.choice(RESTARTABLE), start_delay_ms=200, max_racers=count, **options)
         players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(count)]
         found.setdefault(owner_of(race), players)
     return [found[worker] for worker in sorted(found)]

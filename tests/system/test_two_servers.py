@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Closed, Counting, Dealt, Taken
 from samedeal.race.standings import Standing
 from samedeal.wire import messages as m
@@ -22,6 +21,7 @@ from support.campaign import (
     wait_for_moves,
 )
 from support.race_check import count_events, find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Racer, Server
 from support.waiting import LIMIT_S, until
 
@@ -40,7 +40,7 @@ def pair(store_url: str) -> Iterator[Pair]:
 
 def spread(pair: Pair, chance: Random, count: int = 4) -> list[Persistent]:
     """Return racers of a new race, alternating between the servers; each can use both."""
-    race = pair[0].create(chance.choice(sorted(GAMES)), start_delay_ms=100, max_racers=count)
+    race = pair[0].create(chance.choice(RESTARTABLE), start_delay_ms=100, max_racers=count)
     return [
         Persistent(f"racer {number}", race, pair[:: 1 if number % 2 else -1], Random(chance.random()))
         for number in range(count)
@@ -189,7 +189,7 @@ async def test_repeated_takeovers_of_a_seat_duplicate_no_move(servers: int, pair
     """Three connections take a seat from each other while moving, on one and two servers."""
     chance = seeded_random()
     async with asyncio.timeout(LIMIT_S):
-        race = pair[0].create(chance.choice(sorted(GAMES)), max_racers=1, start_delay_ms=0)
+        race = pair[0].create(chance.choice(RESTARTABLE), max_racers=1, start_delay_ms=0)
         first = Persistent("ada", race, [pair[0]], Random(chance.random()))
         await first.begin(race)
         hands = [twin(first, pair[hand % servers]) for hand in range(3)]

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from uvicorn.config import STARTUP_FAILURE
 
-from samedeal.games.catalogue import GAMES
 from samedeal_server import workers
 from samedeal_server.settings import Settings
 from samedeal_server.store.embedded import StoreError
@@ -30,6 +29,7 @@ from support.campaign import (
 )
 from support.logged_server import LoggedServer
 from support.race_check import find_violations
+from support.random_games import RESTARTABLE
 from support.servers import Server
 from support.waiting import LIMIT_S, until
 
@@ -91,7 +91,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(
     chance = seeded_random()
     async with asyncio.timeout(LIMIT_S):
         with await started_workers(Workers(redis_url, tmp_path / "log", metrics="on")) as server:
-            race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
+            race = server.create(chance.choice(RESTARTABLE), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
             await until(lambda: value(server, "samedeal_connections") == 4)  # sum of both workers
@@ -118,7 +118,7 @@ async def test_workers_are_drained_before_the_store_stops(how: signal.Signals, t
     data, log = tmp_path / "data", tmp_path / "log"
     async with asyncio.timeout(LIMIT_S):
         with await started_workers(Embedded(data, log)) as server:
-            race = server.create(chance.choice(sorted(GAMES)), start_delay_ms=200, max_racers=4)
+            race = server.create(chance.choice(RESTARTABLE), start_delay_ms=200, max_racers=4)
             players = [Persistent(f"racer {number}", race, [server], Random(chance.random())) for number in range(4)]
             await spread(server, players)
             both = [server.pid(1), server.pid(2)]
