@@ -55,7 +55,7 @@ export class CustomRace {
       h("legend", { class: "sr" }, "Race options"),
       this.difficulty,
       number("Minutes", "limit", { min: "1", max: "120" }),
-      number("Attempts", "attempts", { min: "0", max: "1000", }),
+      number("Attempts", "attempts", { min: "0", max: "1000" }),
       labelled(challenge ? "Results" : "Spectators", select({ id: "spectators" }, spectators)),
       this.variants,
       box("Undo", "undo", true),
