@@ -27,6 +27,9 @@ from samedeal.solver import (
     corners_search as corners,
 )
 from samedeal.solver import (
+    freecell_search as freecell,
+)
+from samedeal.solver import (
     gallery_search as gallery,
 )
 from samedeal.solver import (
@@ -70,6 +73,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "corners": Method("beam", _CORNERS, (100_000, 1_000_000, 4_000_000)),
     "kings-in-the-corners": _EXACT,
     "gallery": Method("beam", _search_gallery, (20_000, 80_000, 320_000, 1_280_000)),
+    "freecell": Method("best first", freecell.search, (20_000, 100_000)),
     "golf": Method("depth", golf.search, (20_000, 400_000)),
 }
 DEALS: Final = dict.fromkeys(GAMES, 200) | {"the-edge": 1_000, "kings-in-the-corners": 10_000}

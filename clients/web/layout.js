@@ -20,6 +20,7 @@ export function layOut(game, element, pile) {
   style.setProperty("--columns", columns);
   style.setProperty("--hanging", grid.filter(isHanging).length);
   style.setProperty("--flat", grid.length - grid.filter(isHanging).length);
+  element.classList.toggle("tall", grid.length === 2 && isHanging(grid[1])); // long columns under one row
   style.setProperty("--apart", rows.length - grid.length);
   if (wide.some(Boolean)) element.classList.add("fans");
   for (const [rowIndex, row] of rows.entries()) {

@@ -2,21 +2,28 @@
 
 import { counted } from "./phrases.js";
 
+/** The word that sends all cards home that can safely go there. */
+export const HOME = "home";
+
+/** The name of a place in moves, which abbreviate longer names to the first letter, such as "w" for the waste. */
+const inMoves = (place) => (place.length > 2 ? place[0] : place);
+
 /**
  * Splits a legal move into the places to tap: in order, or in any order for cards removed together. A word such as
- * "draw" names no place; it works the first face-down pile. `places` and `hidden` are those of the game.
+ * "draw" names no place; it works the stock, except "home". "c3c5:4" moves four cards. `places` and `hidden` are those of
+ * the game.
  */
 export function parseMove(move, places, hidden = []) {
+  const [plain, number] = move.split(":");
+  if (number) return { ...parseMove(plain, places, hidden), move, number: Number(number) };
   if (/[+-]/.test(move)) return { move, kind: "remove", places: move.replace(/-$/, "").split("+") };
-  if (places.includes(move)) return { move, kind: "tap", places: [move] };
+  const named = (name) => places.find((place) => inMoves(place) === name);
+  if (named(move)) return { move, kind: "tap", places: [named(move)] };
   for (let at = 1; at < move.length; at += 1) {
-    const pair = [move.slice(0, at), move.slice(at)];
-    if (pair.every((place) => places.includes(place))) return { move, kind: "carry", places: pair };
+    const pair = [named(move.slice(0, at)), named(move.slice(at))];
+    if (pair.every(Boolean)) return { move, kind: "carry", places: pair };
   }
-  // Moves abbreviate a place with a longer name to its first letter.
-  const named = move.length === 1 && places.find((place) => place.length > 2 && place[0] === move);
-  if (named) return { move, kind: "tap", places: [named] };
-  return { move, kind: "tap", places: hidden.slice(0, 1), isWord: true };
+  return { move, kind: "tap", places: move === HOME ? [] : hidden.slice(0, 1), isWord: true };
 }
 
 /** The selected piles and the moves that they may become. Immutable. */
@@ -50,8 +57,14 @@ export class Selection {
   /** The move that exactly matches the selection, if other moves start with it too: it needs an explicit command. */
   get complete() {
     return this.picked.length
-      ? (this.candidates.find(({ places }) => places.length === this.picked.length) ?? null)
+      ? (this.candidates.filter(({ places }) => places.length === this.picked.length).at(-1) ?? null)
       : null;
+  }
+
+  /** The moves between the selected piles, if they differ in how many cards they move. */
+  get numbered() {
+    const { candidates, picked } = this;
+    return picked.length === 2 && candidates.some(({ number }) => number) ? candidates : [];
   }
 
   /** Whether a complete move may be the start of another one. */
@@ -64,6 +77,8 @@ export class Selection {
   tap(place) {
     if (this.picked.at(-1) === place && this.picked.length === 1)
       return { selection: this.clear(), move: this.homeMove(place) };
+    if (this.numbered.length && this.picked[1] === place)
+      return { selection: this.clear(), move: this.complete.move };
     if (this.picked.includes(place))
       return { selection: this.withPicked(this.picked.filter((other) => other !== place)), move: null };
     const next = this.withPicked([...this.picked, place]);
@@ -74,7 +89,7 @@ export class Selection {
       return cleared.targets.has(place) ? cleared.tap(place) : { selection: cleared, move: null, missed: true };
     }
     const complete = candidates.filter(({ places }) => places.length === next.picked.length);
-    if (complete.length && candidates.length === complete.length)
+    if (complete.length && candidates.length === complete.length && !next.numbered.length)
       return { selection: this.clear(), move: complete[0].move };
     return { selection: next, move: null };
   }
@@ -83,16 +98,17 @@ export class Selection {
   attempt(places) {
     const has = (kind) => this.all.some((legal) => legal.kind === kind && !legal.isWord);
     if (places.length > 1 && has("remove")) return places.join("+");
-    if (places.length === 2 && has("carry")) return places.join("");
+    if (places.length === 2 && has("carry")) return places.map(inMoves).join("");
     const [place] = places;
     if (places.length > 1 || place === "hand" || this.foundations.has(place) || !has("tap")) return null;
-    return place.length > 2 ? place[0] : place;
+    return inMoves(place);
   }
 
-  /** Returns the move for a card dragged from one place to another, or null. */
-  dragMove(from, to) {
-    const exact = this.all.find(({ kind, places }) => kind === "carry" && places[0] === from && places[1] === to);
-    if (exact) return exact.move;
+  /** Returns the move for `count` cards dragged from one place to another, or null. */
+  dragMove(from, to, count = 1) {
+    const exact = this.all.filter(({ kind, places }) => kind === "carry" && places[0] === from && places[1] === to);
+    if (exact.length > 1) return exact.find(({ number = 1 }) => number === count)?.move ?? `${from}${to}:${count}`;
+    if (exact.length) return exact[0].move;
     const placed = from === "hand" && this.all.find(({ kind, places }) => kind === "tap" && places[0] === to);
     if (placed) return placed.move;
     const taps = this.all.filter(({ kind, places }) => kind === "tap" && places[0] === from);
@@ -125,10 +141,10 @@ export class MoveQueue {
   /**
    * Makes a move. It waits for those before it, and is dropped together with those behind it if one of them is refused
    * or has changed the cards that this one was aimed at: the player has not seen the new ones. The reason is shown next
-   * to a pile. `card` has been sent ahead, and is released afterwards.
+   * to a pile. `cards` have been sent ahead, and are released afterwards.
    */
-  async add(move, place, card) {
-    this.moves.push({ move, place, card, aim: this.aim(move) });
+  async add(move, place, cards) {
+    this.moves.push({ move, place, cards, aim: this.aim(move) });
     if (this.moves.length > 1) return;
     try {
       while (this.moves.length) {
@@ -136,7 +152,7 @@ export class MoveQueue {
         const changed = next.aim !== this.aim(next.move);
         const refusal = changed ? "The cards have changed." : await this.table.play(next.move);
         const ended = refusal ? this.moves.splice(0) : [this.moves.shift()];
-        for (const each of ended) this.table.release(each.card);
+        for (const each of ended) each.cards.forEach((card) => this.table.release(card));
         const dropped = ended.length - (changed ? 0 : 1);
         if (refusal) this.table.refuse(dropped ? `${refusal} ${droppedText(dropped)}` : refusal, next.place);
       }

@@ -1,7 +1,7 @@
 // A table: draws any game from its layout, and turns taps, drags and keys into moves.
 
 import { cardElement } from "./cards.js";
-import { actionOf, announce, fill, h, motionIsOff } from "./dom.js";
+import { actionOf, announce, button, fill, h, motionIsOff } from "./dom.js";
 import { landing, layOut, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
 import { MoveQueue, parseMove, Selection } from "./selection.js";
@@ -11,6 +11,7 @@ const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
 const MOVABLE = ".card:last-of-type:not(.back, .moving)";
 const MAX_CARDS = 14; // in a fan
+const MAX_CARDS_TALL = 19; // of columns with room below them
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
 const phone = matchMedia("(max-width: 559px)");
 
@@ -38,7 +39,8 @@ export class Table {
     layOut(this.game, this.element, (place, kind) => this.pile(place, kind));
     this.order = [...this.piles.keys()];
     this.spread = h("div", { class: "spread", hidden: true, "aria-hidden": "true" });
-    this.element.append(this.spread);
+    this.numbers = h("div", { class: "numbers", hidden: true, role: "group", "aria-label": "How many cards?" });
+    this.element.append(this.spread, this.numbers);
   }
 
   pile(place, kind = "") {
@@ -85,16 +87,17 @@ export class Table {
     this.element.inert = true;
   }
 
-  /** Draws a pile of the board; if its top card is `lifted`, also what lies below. Cards are the last spans, so that
+  /** Draws a pile of the board; if its top cards are `lifted`, also what lies below. Cards are the last spans, so that
    *  :last-of-type is the top card. */
-  redraw(place, { lifted = false } = {}) {
+  redraw(place, { lifted = 0 } = {}) {
     const pile = this.piles.get(place);
     const cards = this.board.table[place] ?? [];
     const mark = this.board.guidance?.marks?.[place] ?? "";
-    const open = lifted ? 2 : 1; // how many cards have a face
+    const open = lifted + 1; // how many cards have a face
     const hidden = cards.at(-1) === BACK;
     const deep = pile.classList.contains("fans") || pile.classList.contains("hangs");
-    const shown = cards.slice(deep ? -(phone.matches ? MAX_CARDS_PHONE : MAX_CARDS) : -open);
+    const most = this.element.classList.contains("tall") ? MAX_CARDS_TALL : phone.matches ? MAX_CARDS_PHONE : MAX_CARDS;
+    const shown = cards.slice(deep ? -most : -open);
     const covered = cards.length - shown.length;
     const reserved = this.game.labels?.[place]; // the card that belongs here
     pile.style.setProperty("--n", Math.max(1, shown.length));
@@ -118,6 +121,14 @@ export class Table {
     const shrank = (place) => (after[place]?.length ?? 0) < before[place].length;
     for (const [place, pile] of Object.entries(after)) {
       const added = addedCards(before[place] ?? [], pile);
+      const leaves = (from) => shrank(from) && before[from].slice(after[from].length).join() === added.join();
+      const run = added.length && Object.keys(before).find((from) => from !== place && leaves(from));
+      if (run) {
+        const cards = [...this.piles.get(run).querySelectorAll(".card")].slice(-added.length);
+        for (const [index, card] of cards.entries())
+          moves.push({ place, fromTop: cards.length - index, box: card.getBoundingClientRect() });
+        continue;
+      }
       if (added.length > 4) continue;
       for (const [index, card] of added.entries()) {
         const isSource = (from, top) =>
@@ -167,6 +178,9 @@ export class Table {
       pile.classList.toggle("picked", picked.includes(place));
       if (this.play) pile.setAttribute("aria-pressed", picked.includes(place));
     }
+    const { numbered } = this.selection;
+    this.numbers.hidden = !numbered.length;
+    fill(this.numbers, "How many cards?", numbered.map(({ move, number = 1 }) => button(String(number), () => this.choose(move))));
     if (this.play && !this.tabStop) this.setTabStop(this.order[0]);
     this.element.dispatchEvent(new CustomEvent("picked", { detail: this.selection, bubbles: true }));
   }
@@ -220,15 +234,15 @@ export class Table {
     else if (!possible) this.refuse(this.board.table[place]?.length ? "That card cannot move now." : "Nothing to move here.", place);
   }
 
-  /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `card` was dragged there. */
-  make(move, place = null, card = null) {
-    return this.queue.add(move, place, this.anticipate(move) ?? card);
+  /** Makes a move, or attempts an illegal one, to show why it is refused next to a pile; `cards` were dragged there. */
+  make(move, place = null, cards = []) {
+    return this.queue.add(move, place, cards[1] ? cards : (this.anticipate(move) ?? cards));
   }
 
-  /** Lets the card of a legal move glide to its target before the server responds. Returns the card, if any. */
+  /** Lets the card of a legal move glide to its target before the server responds. Returns it in a list, if any. */
   anticipate(move) {
     const legal = this.selection.all.find((each) => each.move === move);
-    if (!legal) return null;
+    if (!legal || legal.number) return null;
     const { kind, places } = legal;
     const [from, to] = kind === "carry" ? places : kind === "tap" ? ["hand", places[0]] : [];
     const card = from !== to && this.piles.get(from)?.querySelector(MOVABLE);
@@ -237,10 +251,10 @@ export class Table {
     const [there, step] = landing(this.piles.get(to));
     const [x, y] = (card.style.translate || "0px 0px").split(" ").map(parseFloat);
     const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
-    this.uncover(from, card);
+    this.uncover(from, [card]);
     this.place(card, `${offset[0]}px ${offset[1]}px`);
     card.classList.add("moving");
-    return card;
+    return [card];
   }
 
   /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
@@ -258,15 +272,32 @@ export class Table {
     return motionIsOff() ? null : card.animate([{ translate: before }, { translate: offset || "0px 0px" }], GLIDE);
   }
 
-  /** Draws what lies below the top card of a pile, which is about to leave it. */
-  uncover(place, top) {
-    this.redraw(place, { lifted: true });
-    this.piles.get(place).querySelector(".card:last-of-type").replaceWith(top);
+  /** Draws what lies below the top cards of a pile, which are about to leave it. */
+  uncover(place, cards) {
+    this.redraw(place, { lifted: cards.length });
+    const drawn = [...this.piles.get(place).querySelectorAll(".card")].slice(-cards.length);
+    drawn.forEach((card, index) => card.replaceWith(cards[index]));
+  }
+
+  /** The cards that a press on a pile can drag: the top one or, where several can move, those from the pressed one on. */
+  draggable(place, pressed) {
+    const pile = this.piles.get(place);
+    const top = pile.querySelector(MOVABLE);
+    const cards = [...pile.querySelectorAll(".card:not(.back)")];
+    const at = cards.indexOf(pressed.closest(".card"));
+    const isRun = at >= 0 && pile.matches(".tall .hangs");
+    return top ? (isRun ? cards.slice(at) : [top]) : [];
   }
 
   clearSelection() {
     this.selection = this.selection.clear();
     this.highlight();
+  }
+
+  /** Makes one of the moves that differ only in how many cards they move. */
+  choose(move) {
+    this.clearSelection();
+    this.make(move);
   }
 
   /**
@@ -283,7 +314,7 @@ export class Table {
       pile.focus({ preventScroll: true });
     }
     const start = { x: event.clientX, y: event.clientY };
-    const card = this.play && pile.querySelector(MOVABLE);
+    const cards = this.play ? this.draggable(place, event.target) : [];
     const pressed = new AbortController();
     let dragged = false;
     let shown = false;
@@ -293,22 +324,22 @@ export class Table {
       const [dx, dy] = [later.clientX - start.x, later.clientY - start.y];
       if (!dragged && !shown && Math.hypot(dx, dy) > DRAG_PX) {
         clearTimeout(held);
-        if (!card?.isConnected || this.element.querySelector(".dragged")) return; // one card at a time
+        if (!cards[0]?.isConnected || this.element.querySelector(".dragged")) return; // one drag at a time
         dragged = true;
-        card.classList.add("dragged");
-        this.uncover(place, card);
+        for (const card of cards) card.classList.add("dragged");
+        this.uncover(place, cards);
         const next = this.selection.clear().withPicked([place]);
         this.selection = next.candidates.length ? next : this.selection.clear();
         this.highlight();
       }
-      if (dragged) card.style.translate = `${dx}px ${dy}px`;
+      if (dragged) for (const card of cards) card.style.translate = `${dx}px ${dy}px`;
     };
     const onEnd = (last) => {
       if (last.pointerId !== pointerId) return;
       clearTimeout(held);
       this.spread.hidden = true;
       pressed.abort();
-      if (dragged) this.drop(place, card, last);
+      if (dragged) this.drop(place, cards, last);
       else if (!shown && this.play && last.type === "pointerup") this.tap(place);
     };
     pile.addEventListener("pointermove", onMove, { signal: pressed.signal });
@@ -316,21 +347,21 @@ export class Table {
     pile.setPointerCapture(pointerId);
   }
 
-  /** Ends a drag: makes the move, or attempts it, and releases the card. */
-  drop(place, card, { type, clientX, clientY }) {
+  /** Ends a drag: makes the move, or attempts it, and releases the cards. */
+  drop(place, cards, { type, clientX, clientY }) {
     this.clearSelection();
     const under = document
       .elementsFromPoint(clientX, clientY)
       .map(placeOf)
       .find((other) => other && other !== place);
     const target = type === "pointerup" && this.piles.has(under) ? under : null;
-    const move = target && this.selection.dragMove(place, target);
+    const move = target && this.selection.dragMove(place, target, cards.length);
     const attempt = target && !move && this.selection.attempt([place, target]);
-    if (move) return void this.make(move, target, card);
+    if (move) return void this.make(move, target, cards);
     if (attempt) this.make(attempt, target);
     else if (target) this.refuse("That card cannot go there.", target);
     else announce("Card returned.");
-    return this.release(card);
+    for (const card of cards) this.release(card);
   }
 
   /** Shows all cards of a pile side by side, the top card last. Returns whether there are cards to show. */

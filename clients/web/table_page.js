@@ -4,6 +4,7 @@ import { attempt, loadModule } from "./api.js";
 import { celebrate } from "./celebration.js";
 import { actionOf, announce, button, confirmAction, drawer, fill, h } from "./dom.js";
 import { advice, boardResult, capitalized, cardName, statusText } from "./phrases.js";
+import { HOME } from "./selection.js";
 import { Table } from "./table.js";
 
 const FLASH_MS = 3000;
@@ -26,6 +27,7 @@ export class TablePage {
     const restart = () => table.make("restart");
     this.undoButton = button("Undo", () => table.make("undo"), { "aria-keyshortcuts": "u", class: "big" });
     this.stockButton = button("Draw", () => this.draw(), { "aria-keyshortcuts": "d", class: "big", hidden: true });
+    this.homeButton = button("Home", () => this.sendHome(), { "aria-keyshortcuts": "+", class: "big", hidden: true });
     this.moveButton = button("Move", () => this.completeMove(), {
       "aria-label": "Make this move",
       "aria-keyshortcuts": "m",
@@ -34,7 +36,7 @@ export class TablePage {
       disabled: true,
     });
     this.againButton = button("Restart", restart, { class: "first big", hidden: true });
-    this.moveButtons = [this.undoButton, this.stockButton, this.moveButton, this.againButton];
+    this.moveButtons = [this.undoButton, this.stockButton, this.homeButton, this.moveButton, this.againButton];
     this.restartButton = button("Restart…", () => confirmAction(question, restart, "Restart"));
     table.element.addEventListener("picked", ({ detail }) => (this.moveButton.disabled = !detail.complete));
     table.element.addEventListener("refused", ({ detail }) => this.flash(detail));
@@ -44,20 +46,26 @@ export class TablePage {
    *  game has now. */
   updateButtons(board, isShown = true) {
     const disabled = !board || !isShown;
-    this.stockMove = board?.moves?.find((move) => this.table.parse(move).isWord) ?? null;
+    this.stockMove = board?.moves?.find((move) => move !== HOME && this.table.parse(move).isWord) ?? null;
     this.undoButton.disabled = disabled || !board.undo;
     this.restartButton.disabled = disabled || !board.restart;
     this.stockButton.disabled = disabled || !this.stockMove;
+    this.homeButton.disabled = disabled || !board.moves?.includes(HOME);
     this.isOver = Boolean(board) && board.outcome !== "playing";
     this.againButton.hidden = !this.isOver || this.restartButton.disabled;
     // Once they can be needed, these buttons stay for the rest of the attempt, so that nothing shifts.
     this.moveButton.hidden = this.isOver || (this.moveButton.hidden && !this.table.selection.isAmbiguous);
     this.stockButton.hidden = this.isOver || (this.stockButton.hidden && !this.stockMove);
+    this.homeButton.hidden = this.isOver || (this.homeButton.hidden && this.homeButton.disabled);
     if (this.stockMove) this.stockButton.textContent = capitalized(this.stockMove);
   }
 
   draw() {
     if (this.stockMove && !this.stockButton.disabled) this.table.make(this.stockMove);
+  }
+
+  sendHome() {
+    if (!this.homeButton.disabled) this.table.make(HOME);
   }
 
   /** Makes the move of the selected piles, which could be the start of another one. */
@@ -79,7 +87,7 @@ export class TablePage {
   onKey(event) {
     const u = () => this.undoButton.disabled || this.table.make("undo");
     const Escape = () => this.table.clearSelection();
-    actionOf(event, { u, d: () => this.draw(), m: () => this.completeMove(), Escape })?.();
+    actionOf(event, { u, d: () => this.draw(), "+": () => this.sendHome(), m: () => this.completeMove(), Escape })?.();
   }
 
   showRefusal(text) {

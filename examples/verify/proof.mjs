@@ -24,9 +24,10 @@ function isVariantOf(game, variant) {
   );
 }
 
-function checkRules({ game, rules, variant = {} }) {
+function checkRules({ game, rules, seed = "", variant = {} }) {
   const known = GAMES.get(game);
   if (known?.rules !== rules) return fact("rules", false, `${rules} of ${game} is not known here`);
+  if (known?.isSeed?.(seed) === false) return fact("rules", false, "the seed is not known here");
   if (!isVariantOf(known, variant)) return fact("rules", false, "the variant is not known here");
   return fact("rules", true, rules);
 }

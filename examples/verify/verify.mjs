@@ -55,9 +55,10 @@ function readArguments() {
 }
 
 function printDeal(code) {
-  const [slug, ...seed] = code.split(":");
-  if (!GAMES.has(slug) || seed.length === 0) return finish("usage");
-  console.log(deal(GAMES.get(slug), seed.join(":")).cards.join(" "));
+  const [slug, ...rest] = code.split(":");
+  const [game, seed] = [GAMES.get(slug), rest.join(":")];
+  if (!game || rest.length === 0 || game.isSeed?.(seed) === false) return finish("usage");
+  console.log(deal(game, seed).cards.join(" "));
 }
 
 const showProgress = (done, total) => process.stderr.write(`\r${Math.floor((100 * done) / total)} %`);

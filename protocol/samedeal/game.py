@@ -119,6 +119,17 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         return pack()
 
     @classmethod
+    def check_seed(cls, seed: str) -> None:
+        """Raise ValueError for a text that is not a seed of this game."""
+        if "|" in seed:
+            raise ValueError("a seed is a text without |")
+
+    @classmethod
+    def known_cards(cls, seed: str) -> Pile:
+        """Return the cards of a seed that stands for a deal of another program, in dealing order; none for others."""
+        return ()
+
+    @classmethod
     def playable(cls, cards: Pile, **variant: str | bool) -> bool:
         """Return whether a shuffled deck can be dealt. If not, it is shuffled again."""
         return True
@@ -197,10 +208,11 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
 
     @classmethod
     def from_seed(cls, seed: str, **variant: str | bool) -> Self:
-        """Return the deal of a seed. Raises ValueError for a seed with ``|`` and for an unknown variant."""
-        if "|" in seed:
-            raise ValueError("a seed is a text without |")
+        """Return the deal of a seed. Raises ValueError for an invalid seed and for an unknown variant."""
+        cls.check_seed(seed)
         cls.check_variant(variant)
+        if cards := cls.known_cards(seed):
+            return cls.dealt(cards, **variant)
         words = Words(f"{cls.slug}|{seed}")
         while not cls.playable(cards := words.shuffled(cls.pack()), **variant):
             pass

@@ -12,6 +12,7 @@ from msgspec import structs
 from textual.pilot import Pilot
 
 from cli.test_cli_race_app import until
+from samedeal.games.catalogue import GAMES
 from samedeal.scores.tallies import GameScores, Personal
 from samedeal.wire.documents import Daily, Listed, PlayerPage, Result
 from samedeal.wire.messages import Leave, Rematch
@@ -150,7 +151,7 @@ async def test_friends_see_who_has_opened_a_race_and_the_daily_what_is_raced() -
     app = app_with(NOBODY, "zo", daily=(raced,), races=(listed("quick-fox-1", 1, host="Hana"),))
     async with app.run_test(size=(80, 24)) as pilot:
         await press(app, pilot, "d", "You have raced 1 of 1 today.")
-        await press(app, pilot, "escape", "6 The Edge (raced)")
+        await press(app, pilot, "escape", "The Edge (raced)")
         await press(app, pilot, "f", "f Friends")
         await until(lambda: "Join quick-fox-1: The Edge, opened by Hana" in shown(app))
 
@@ -239,7 +240,7 @@ def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Se
         terminal.until("the race is over")
         evening(terminal, "q quit", "d  Daily", "1  Golf", "Enter=Play it now? [Y/n]", "! resign", "y yes")
         terminal.until("You are 1st of")  # the race counts
-        evening(terminal, "q quit", "d=You have raced 1 of 6 today.", "Escape=Golf (raced)", "r  Results")
+        evening(terminal, "q quit", f"d=You have raced 1 of {len(GAMES)} today.", "Escape=Golf (raced)", "r  Results")
         terminal.until("3 races, 0 wins, 0 deals solved")
         evening(terminal, "Escape=Esc", "q quit")
     finally:

@@ -51,6 +51,7 @@ GOLDEN = {
         "how the deal could be won",
     ),
     ("golf", 60, 20): ("your table at the start",),
+    ("freecell", 80, 24): ("your table at the start", "a pile is selected"),
     ("corner-stones", 80, 24): ("your table at the start", "the results", "the scores", "the replay shows both tables"),
     ("the-edge", 100, 32): (
         "your table at the start",

@@ -56,8 +56,12 @@ def test_every_legal_move_can_be_picked(slug: str, auto_drop: bool) -> None:
                 selected, played = selected.pick(place)
                 if played:
                     break
+            if number := selected.numbers and (move.partition(":")[2] or "1"):
+                assert selected.drop() == selected.pick(selected.picks[-1]) == (fresh, [*selected.numbers.values()][-1])
+                selected, played, _ = selected.press(number, 0.0)
             if not played:
-                selected, played = (selected, selected.stock_move) if not selected.picks else selected.drop()
+                selected, played = selected.drop() if selected.picks else (selected, move)
+                assert move in (fresh.stock_move, "home", *fresh.candidates)
             assert played == move
             assert selected.picks == ()
 

@@ -1,6 +1,7 @@
 """Analysis: turning points by bisection, winning lines, and advice, in plays of all games."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Literal
 
 import pytest
@@ -21,6 +22,7 @@ from samedeal.solver.solve import solve
 from support.aces_up import AcesUp
 from support.finished_races import SIGNING_KEY
 from support.finished_races import finished as finished_race
+from support.random_games import walk
 
 pytestmark = pytest.mark.tier(2)
 
@@ -32,6 +34,7 @@ SEEDS = {
     "kings-in-the-corners": "t2",
     "gallery": "t3",
     "golf": "2",
+    "freecell": "14",
 }
 """Deals that the solver wins quickly. The bot loses three of them."""
 every_game = pytest.mark.parametrize("slug", GAMES)
@@ -239,12 +242,8 @@ def test_advice_is_legal_and_states_a_rule(slug: str) -> None:
 
 @every_game
 def test_every_legal_move_has_a_rule(slug: str) -> None:
-    position: Game = GAMES[slug].from_seed("t2")
-    while moves := position.moves():
-        assert all(position.why(move) for move in moves)
-        position = position.after(moves[-1])
-        if position.table == GAMES[slug].from_seed("t2").table:
-            break
+    for _, position in walk(GAMES[slug].from_seed("t2"), Random(1)):
+        assert all(position.why(move) for move in position.moves())
 
 
 def test_a_game_need_not_explain_its_moves() -> None:

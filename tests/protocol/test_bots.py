@@ -22,6 +22,7 @@ from samedeal.games.the_edge import TheEdge
 from samedeal.solver.corner_stones_search import Outlook
 from samedeal.solver.solve import solve
 from support.positions import position, with_hidden
+from support.random_games import BACK_AND_FORTH
 from support.vectors import VECTORS
 
 pytestmark = pytest.mark.tier(2)
@@ -65,7 +66,7 @@ def test_a_play_is_legal_finite_and_reproducible(game: type[Game]) -> None:
                 end = end.after(move)
             assert (end.home, end.won) == (run.home, run.won)
             assert len(run.moves) <= BOTS[game.slug].max_moves
-            assert end.over or (game.slug == "corner-stones" and len(run.moves) == BOTS[game.slug].max_moves)
+            assert end.over or (game.slug in BACK_AND_FORTH and len(run.moves) == BOTS[game.slug].max_moves)
 
 
 @every_game
@@ -168,7 +169,7 @@ def test_the_levels_have_names_and_differ_from_beginner_on(game: type[Game]) -> 
 @every_game
 @pytest.mark.tier(3)
 def test_beginners_bring_fewer_cards_home(game: type[Game]) -> None:
-    deals = range(10 if game.slug == "corner-stones" else 100)
+    deals = range(10 if game.slug in BACK_AND_FORTH else 100)
     beginner, regular = (sum(homes(game.slug, deals, LEVELS[level][game.slug])) for level in ("beginner", "regular"))
     assert beginner < regular - 2 * len(deals)
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from samedeal.cards import ACE, KING, RANKS, SUITS, pack, rank_of, suit_of
 from samedeal.deck import Words
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
+from support.races_by_hand import opened
 from support.vectors import VECTORS
 
 
@@ -22,7 +24,7 @@ def test_the_first_word_of_a_label() -> None:
 def test_a_recorded_deal(label: str) -> None:
     slug, seed = label.split("|")
     game, words, shuffles = GAMES[slug], Words(label), 1
-    while not game.playable(cards := words.shuffled(game.pack())):
+    while not game.playable(cards := game.known_cards(seed) or words.shuffled(game.pack())):
         shuffles += 1
     assert " ".join(cards) == VECTORS["deals"][label]
     assert shuffles == VECTORS["shuffles"].get(label, 1)
@@ -65,6 +67,15 @@ def test_each_place_is_about_equally_likely_for_a_card() -> None:
 def test_a_seed_with_a_bar_is_refused() -> None:
     with pytest.raises(ValueError, match="a text without"):
         GAMES["corners"].from_seed("1|2")
+
+
+@pytest.mark.parametrize("seed", ["ms:", "ms:0", "ms:01", "ms:1000001", "ms:-1", "ms:1 ", "ms:١", "ms:1\n"])
+def test_a_malformed_number_of_a_microsoft_deal_is_refused(seed: str) -> None:
+    with pytest.raises(ValueError, match="not a deal of Microsoft FreeCell"):
+        GAMES["freecell"].from_seed(seed)
+    with pytest.raises(Refused, match="The deal or variant is not known here"):
+        opened("freecell", seed)
+    assert GAMES["corners"].from_seed(seed) == GAMES["corners"].from_seed(seed)
 
 
 def test_the_check_values_of_the_documentation() -> None:

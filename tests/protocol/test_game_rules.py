@@ -7,11 +7,12 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from samedeal.cards import ACE, KING, TEN, Card, rank_of, suit_of
+from samedeal.cards import ACE, KING, RANKS, TEN, Card, rank_of, suit_of
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.corner_stones import FIRSTS, STACKS, CornerStones
 from samedeal.games.corners import Corners
+from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import BASES, ROWS, SPOTS, TABLEAU, Gallery
 from samedeal.games.golf import Golf
 from samedeal.games.grid import CELLS, OWN_CELLS, Grid
@@ -92,6 +93,28 @@ def keep_golf(before: Golf, move: str, later: Golf) -> None:
     assert later.home == before.home + (move != "draw")
 
 
+def keep_freecell(before: FreeCell, move: str, later: FreeCell) -> None:
+    columns, cells = [f"c{number}" for number in range(1, 9)], ["a1", "a2", "a3", "a4"]
+    for foundation, suit in zip(("f1", "f2", "f3", "f4"), "SHCD", strict=True):
+        assert [*later.table[foundation]] == [rank + suit for rank in RANKS[: len(later.table[foundation])]]
+    assert all(len(later.table[cell]) <= 1 for cell in cells)
+    if move == "home":
+        assert {place for place in columns + cells if len(later.table[place]) > len(before.table[place])} == set()
+        return
+    source, target = move[:2], move[2:4]
+    moved = before.table[source][len(later.table[source]) :]
+    assert later.table[target] == before.table[target] + moved
+    order = (*before.table[target][-1:], *moved) if target in columns else moved
+    for lower, upper in pairwise(order):
+        assert rank_of(lower) == rank_of(upper) + 1
+        assert (suit_of(lower) in "HD") != (suit_of(upper) in "HD")
+    free = sum(not before.table[cell] for cell in cells) - (target in cells)
+    empty = sum(not before.table[column] for column in columns if column != target)
+    assert 1 <= len(moved) <= (free + 1 + (target in cells)) * 2**empty
+    assert ":" not in move or (not before.table[target] and len(moved) == int(move.partition(":")[2]))
+    assert before.table[target] or target not in columns or source in cells or later.table[source]
+
+
 def check_kept(before: Game, move: str, later: Game) -> None:
     match before, later:
         case CornerStones(), CornerStones():
@@ -102,6 +125,8 @@ def check_kept(before: Game, move: str, later: Game) -> None:
             keep_corners(before, move, later)
         case Gallery(), Gallery():
             keep_gallery(before, move, later)
+        case FreeCell(), FreeCell():
+            keep_freecell(before, move, later)
         case Golf(), Golf():
             keep_golf(before, move, later)
         case _:

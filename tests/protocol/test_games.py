@@ -79,7 +79,9 @@ def check_moves(position: Game) -> None:
     """Moves are unique printable words in which clients find the places."""
     place = "|".join(map(re.escape, places(position)))
     initial = "|".join({re.escape(name[0]) for name in places(position) if len(name) > 2})
-    form = re.compile(rf"(?:{place})|(?:{place})(?:{place})|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}")
+    form = re.compile(
+        rf"(?:{place})|(?:{place})(?:{place})(?::\d+)?|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}"
+    )
     moves = position.moves()
     assert len(set(moves)) == len(moves)
     for move in moves:

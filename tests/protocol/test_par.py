@@ -21,7 +21,7 @@ def placed(par: Par, home: int, won: bool) -> tuple[float, float, float]:
 
 def test_the_default_numbers_of_plays_match_the_documentation() -> None:
     usual = {slug: bot.par_plays for slug, bot in BOTS.items() if bot.par_plays != 60}
-    assert usual == {"corner-stones": 20, "gallery": 200}
+    assert usual == {"corner-stones": 20, "gallery": 200, "freecell": 20}
 
 
 @pytest.mark.parametrize("slug", BOTS)

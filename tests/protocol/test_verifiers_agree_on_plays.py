@@ -51,6 +51,7 @@ SITUATIONS = {
     "kings-in-the-corners": {"playing, phase match", "lost, phase place", "lost, phase match", "won, phase place"},
     "gallery": {"playing", "over", "won", "automatic plays", "cap=False"},
     "golf": {"playing", "over", "won", "wrap=True"},
+    "freecell": {"playing", "stuck", "won"},
 }
 """What has to occur in the plays of each game."""
 

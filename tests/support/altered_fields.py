@@ -88,8 +88,8 @@ FIELDS: Final = {
         optional=True,
     ),
     "header seed": Field(
-        "chain commitment nonces order",
-        ("1", "béla 7", "x" * 128, "🂡" * 128),
+        "rules chain commitment nonces order",
+        ("1", "béla 7", "ms:11982", "ms:0", "ms:1000001", "x" * 128, "🂡" * 128),
         ("a|b", "", "x" * 129, "\x7f", "a\n", None),
         optional=True,
     ),
@@ -146,7 +146,9 @@ FIELDS: Final = {
     "joined name": Field("chain", ("eve", "🂡" * 48, 'a"\\/\n\x00\x7f\u2028', '":"\\" :'), ("", "x" * 49)),
     "joined bot": Field("chain", (True,), (False,), optional=True),
     "joined commitment": Field("chain nonces", HEX, (*NOT_HEX, None), optional=True),
-    "joined by": Field("chain nonces", ("fedcba9876543210", "0" * 16), ("0" * 15, "G" * 16, "", None), optional=True),
+    "joined by": Field(
+        "chain nonces order", ("fedcba9876543210", "0" * 16), ("0" * 15, "G" * 16, "", None), optional=True
+    ),
     "left seat": Field("chain order", SEATS, (0,)),
     "readied seat": Field("chain order", SEATS, (0,)),
     "unreadied seat": Field("chain order", SEATS, (0,)),

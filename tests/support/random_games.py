@@ -19,6 +19,8 @@ VARIANTS = [
 ]
 RESTARTABLE = sorted(slug for slug, game in GAMES.items() if not game.attempts)
 """The games whose races go on until somebody wins or resigns."""
+BACK_AND_FORTH = ("corner-stones", "freecell")
+"""The games in which cards can move back and forth for ever."""
 Variant = dict[str, Any]
 Walk = list[tuple[str, Game]]
 """Moves with the resulting positions; the first move is empty."""

@@ -20,6 +20,7 @@ export function shifted(card, by) {
 //   variants              the values of each option, its default first
 //   end                   the outcome if no move is left: stuck, lost or over
 //   pack()                the cards before the shuffle
+//   cardsOf(seed)         the cards of a seed that is not shuffled, in the order they are dealt; null for others
 //   deal(cards, variant)  the first state, or null if the cards must be shuffled again
 //   isWon(state)          whether the game is won
 //   moves(state)          the legal moves of a game that is not won, in the documented order

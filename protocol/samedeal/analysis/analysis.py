@@ -20,6 +20,7 @@ BUDGETS_OF_TURNING_POINTS: Final = {
     "kings-in-the-corners": (100_000, 4_000_000),
     "gallery": (30_000, 400_000),
     "golf": (50_000, 1_000_000),
+    "freecell": (10_000, 100_000),
 }
 """The budgets of one search, and of all searches of a race besides that of its deal: about fifteen seconds."""
 

@@ -14,9 +14,11 @@ from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.corner_stones import FIRSTS, CornerStones
+from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import BASES, HIGHEST_BASE, SPOTS, STEP, TABLEAU, Gallery
 from samedeal.games.golf import Golf
 from samedeal.games.grid import FACES, Grid, cells_of
+from samedeal.solver import freecell_search
 from samedeal.solver.grid_search import CLASS_OF, CLASSES, GROUPS, distinct, ranks_of
 from samedeal.values import replace
 
@@ -27,6 +29,7 @@ PLAYS: Final = {
     "kings-in-the-corners": 60,
     "gallery": 10,
     "golf": 20,
+    "freecell": 4,
 }
 """The number of plays with each move, by the slug of the game."""
 _LENGTH: Final = 8
@@ -284,6 +287,21 @@ def _golf(position: Seen) -> _Playout:
     return play
 
 
+# FreeCell: a few moves, each of them one of the best for the solver.
+
+
+def _freecell(position: Seen) -> _Playout:
+    def play(move: Move, stock: Pile, words: Words) -> int:
+        state = freecell_search.state_of(FreeCell(position.table).after(move).table)
+        for _ in range(_LENGTH):
+            following = [after for _, after in freecell_search.steps(state)]
+            if following:
+                state = min(following, key=freecell_search.value)
+        return -freecell_search.value(state)
+
+    return play
+
+
 PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "corner-stones": _corner_stones,
     "the-edge": partial(_grid, True),
@@ -291,4 +309,5 @@ PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "kings-in-the-corners": partial(_grid, False),
     "gallery": _gallery,
     "golf": _golf,
+    "freecell": _freecell,
 }

@@ -51,7 +51,7 @@ class Bot:
     par_plays: int = 60
     """The number of plays from which par is computed."""
     max_moves: int = MAX_MOVES
-    """The number of moves after which a play ends. Only Corner Stones, where cards move back and forth, reaches it."""
+    """The number of moves after which a play ends, needed where cards can move back and forth."""
     max_attempts: int = MAX_ATTEMPTS
 
 

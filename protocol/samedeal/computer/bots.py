@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.computer import corner_stones_bot, corners_bot, gallery_bot, golf_bot, grid_bot
+from samedeal.computer import corner_stones_bot, corners_bot, freecell_bot, gallery_bot, golf_bot, grid_bot
 from samedeal.computer.bot import Bot, Seen, Strategy
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
@@ -28,6 +28,7 @@ BOTS: Mapping[str, Bot] = {
     "kings-in-the-corners": FIRST_BOTS["kings-in-the-corners"],
     "gallery": GALLERY_BOT_2,
     "golf": Bot("golf-bot/1", golf_bot.regular),
+    "freecell": Bot("freecell-bot/1", freecell_bot.regular, par_plays=20),
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 _MISTAKES: Final = 50
@@ -48,6 +49,7 @@ _EXPERTS: Final[Mapping[str, Strategy]] = {
     "kings-in-the-corners": grid_bot.expert,
     "gallery": gallery_bot.expert,
     "golf": golf_bot.expert,
+    "freecell": freecell_bot.expert,
 }
 LEVELS: Final[Mapping[Level, Mapping[str, Bot]]] = {
     "beginner": {

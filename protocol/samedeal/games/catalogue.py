@@ -3,13 +3,14 @@
 from samedeal.game import Game
 from samedeal.games.corner_stones import CornerStones
 from samedeal.games.corners import Corners
+from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import Gallery
 from samedeal.games.golf import Golf
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
 
 GAMES: dict[str, type[Game]] = {
-    game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery, Golf)
+    game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery, Golf, FreeCell)
 }
 
 

@@ -135,6 +135,23 @@ PRACTICE: Final[Mapping[str, Practice]] = {
             Step("c1", "The 5S. Cards that are left in the columns count against you: fewer is better."),
         ),
     ),
+    "freecell": Practice(
+        "14",
+        (
+            Step("home", "Aces start the foundations. Home sends every card up that no other card needs: here the AC."),
+            Step("c2a1", "Two aces lie at the bottom of this column. Move the 7D to a free cell: each holds one card."),
+            Step("c2a2", "The 9H goes to the next cell."),
+            Step("c2a3", "And the 9S."),
+            Step("c2a4", "The 5D fills the last cell. Do this only if you see what comes next."),
+            Step("c2c8", "Columns go down in alternating colours: move the 3C onto the 4D."),
+            Step("home", "The AD and the AH are free. Send them home; the column is empty now."),
+            Step("c5c2", "An empty column takes any card. The 3D uncovers the QD."),
+            Step("c5c7", "Move the QD onto the KC."),
+            Step("c5c1", "The 6D goes onto the 7C."),
+            Step("home", "Send the safe cards home again."),
+            Step("c3c1", "The 5C goes onto the 6D. Cards in order move together, as many as the cells have room for."),
+        ),
+    ),
 }
 """The practice deal of each game that has one, by slug."""
 
@@ -180,6 +197,12 @@ STRATEGY: Final[Mapping[str, tuple[str, ...]]] = {
         "Play from the longest columns, so that many cards stay free.",
         "Kings end a run. Play one only when nothing else fits, or when it covers cards that you need.",
         "Turn a card over only when nothing fits: there are sixteen for thirty-five cards.",
+    ),
+    "freecell": (
+        "Look for the aces and twos first, and for the columns in which they lie least deep.",
+        "Keep cells free. A full cell costs a place until its card fits somewhere, so know where it will go.",
+        "Empty a column early: it doubles the number of cards that move together.",
+        "Build long runs on kings and on high cards, not on cards that cover what you need.",
     ),
 }
 """Advice for each game, by slug."""

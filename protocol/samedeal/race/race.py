@@ -70,9 +70,10 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
             text = f"This race needs the rules {header.rules}; this version knows {supported}."
             raise Refused("unsupported-version", text)
         try:
+            game.check_seed(header.seed or "")
             game.check_variant(header.variant)
         except ValueError as error:
-            raise Refused("unsupported-version", f"The variant is not known here: {error}.") from error
+            raise Refused("unsupported-version", f"The deal or variant is not known here: {error}.") from error
         if any(choice == game.options[option][0] for option, choice in header.variant.items()):
             raise Refused("unsupported-version", "The variant contains an option with its default.")
         is_special = header.variant or header.head_start or header.options.end_when_stuck

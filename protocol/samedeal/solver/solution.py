@@ -62,13 +62,14 @@ class Beams(Search, ABC):
             except BudgetSpent:
                 break
             if path:
-                return Solution("won", self.nodes, self.line(_steps(path)))
+                return Solution("won", self.nodes, self.line(moves_of(path)))
             if is_complete:
                 return Solution("lost", self.nodes)
         return Solution("open", self.nodes)
 
 
-def _steps(path: Path) -> Sequence[str]:
+def moves_of(path: Path) -> Sequence[str]:
+    """Return the steps of a path in order."""
     steps = list[str]()
     while path:
         step, path = path

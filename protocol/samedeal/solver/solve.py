@@ -8,7 +8,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from samedeal.game import Game
-from samedeal.solver import corner_stones_search, corners_search, gallery_search, golf_search, grid_search
+from samedeal.solver import (
+    corner_stones_search,
+    corners_search,
+    freecell_search,
+    gallery_search,
+    golf_search,
+    grid_search,
+)
 from samedeal.solver.solution import Solution
 
 SOLVERS: Final[dict[str, Callable[[Any, int], Solution]]] = {
@@ -18,6 +25,7 @@ SOLVERS: Final[dict[str, Callable[[Any, int], Solution]]] = {
     "kings-in-the-corners": grid_search.search,
     "gallery": gallery_search.search,
     "golf": golf_search.search,
+    "freecell": freecell_search.search,
 }
 """The solvers, by the slug of the game."""
 BUDGETS: Final = {
@@ -27,6 +35,7 @@ BUDGETS: Final = {
     "kings-in-the-corners": 100_000,
     "gallery": 500_000,
     "golf": 200_000,
+    "freecell": 50_000,
 }
 """Budgets with which most deals are decided within a few seconds."""
 

@@ -24,6 +24,8 @@ FAN: Final = 9
 """How many lower cards of a fan fit on one line if there is room. Wider columns would tear the table apart."""
 DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
+TALL: Final = 17
+"""How many cards of a long hanging pile must fit if they have borders; without, two share a line if needed."""
 WHOLE_FAN: Final = 26
 """The width of a fan of eight cards."""
 NARROW: Final = 48
@@ -122,7 +124,7 @@ class TableDrawing:
         top = self._draw_grid()
         below = 0 if plan.beside else self._below(plan.boxed)
         end = self._area.row + self._area.height - below
-        top += gap if top + gap + len(self._hanging) * (DEEP + 2 * plan.boxed) <= end else 0
+        top += gap if top + gap + len(self._hanging) * self._deep(plan.boxed) <= end else 0
         for at, row in enumerate(self._hanging):
             room = (end - top) // (len(self._hanging) - at)
             self._draw_hanging(row, top, room)
@@ -163,7 +165,12 @@ class TableDrawing:
 
     def _under(self, boxed: bool) -> int:
         """Return the minimum height of the area below the grid."""
-        return len(self._hanging) * (DEEP + 2 * boxed) + self._below(boxed)
+        return len(self._hanging) * self._deep(boxed) + self._below(boxed)
+
+    def _deep(self, boxed: bool) -> int:
+        """Return the minimum height of a hanging row. Columns below a row, as in FreeCell, become longest."""
+        is_tall = bool(self._grid) and len(self._hanging) == 1
+        return (TALL if boxed and is_tall else DEEP) + 2 * boxed
 
     def _below(self, boxed: bool) -> int:
         """Return the height of the named piles below the grid."""
@@ -321,12 +328,13 @@ class TableDrawing:
             self._canvas.spots[place] = Spot(top, column, step - 1, room)
 
     def _draw_column(self, place: str, row: int, column: int, room: int) -> None:
-        """Draw cards one below the other; a number replaces those that do not fit."""
+        """Draw cards one below the other, some in pairs if there are many; a number replaces those that do not fit."""
         self._draw_label(place, row, column, column)
         column += self._label(self._plan)
-        lower = text_table.top_cards(self._piles[place], room)[:-1]
-        for line, card in enumerate(lower, start=row):
-            self._canvas.cards(line, column, card, self._style(place))
+        pile = self._piles[place]
+        lower = (text_table.column(pile, room) if self._label(self._plan) else text_table.top_cards(pile, room))[:-1]
+        for line, text in enumerate(lower, start=row):
+            self._canvas.cards(line, column, text, self._style(place))
         self._draw_top(place, row + len(lower), column)
 
     def _draw_cascade(self, place: str, row: int, column: int, room: int) -> None:

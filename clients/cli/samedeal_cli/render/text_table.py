@@ -118,6 +118,17 @@ def top_cards(pile: Sequence[str], room: int) -> list[str]:
     return _with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
 
 
+def column(pile: Sequence[str], room: int) -> list[str]:
+    """Return the cards of a column in at most ``room`` lines: lower ones in pairs, after the number of those left out.
+
+    The first line has one card, because the key of the column is beside it, and so has the last one.
+    """
+    shown = top_cards(pile, max(room, 2 * room - 2))
+    pairs = max(0, len(shown) - room)
+    paired = ["".join(shown[at : at + 2]) for at in range(1, 2 * pairs, 2)]
+    return [*shown[:1], *paired, *shown[1 + 2 * pairs :]]
+
+
 def _with_count(pile: Sequence[str], hidden: int) -> list[str]:
     return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 

@@ -18,7 +18,7 @@ from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state import actions, pile_keys
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
 from samedeal_cli.state.race_state import Notice, RaceState
-from samedeal_cli.state.selection import Direction
+from samedeal_cli.state.selection import HOME, Direction
 
 ROOM_TO_EXPLAIN: Final = 72
 """The minimum width for what quitting does in the footer."""
@@ -57,7 +57,12 @@ def _changes(game: str | None = None, **options: int | float | bool | str) -> Ru
 def _use_stock(state: RaceState) -> Step:
     if state.stock_move:
         return play(state, state.stock_move)
-    return replace(state, notice=Notice("You cannot draw now.", "")), None
+    text = "You cannot draw now." if state.selection.stock else "No card can safely go home now."
+    return replace(state, notice=Notice(text, "")), None
+
+
+def _send_home(state: RaceState) -> Step:
+    return play(state, HOME)
 
 
 def _undo(state: RaceState) -> Step:
@@ -170,6 +175,10 @@ def _enter_label(state: RaceState) -> str:
     return "best drop" if state.picks else "pick up" if state.cursor else ""
 
 
+def _home_label(state: RaceState) -> str:
+    return HOME if state.selection.stock else ""  # without a stock, the footer shows Space
+
+
 def _undo_label(state: RaceState) -> str:
     return "undo" if state.board and state.board.undo and not state.picks else ""
 
@@ -212,6 +221,7 @@ CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for sl
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
     Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
+    Action("+", _home_label, "send all cards home that can safely go there", _send_home, attrgetter("may_go_home")),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from samedeal.wire import messages as m
-from samedeal_cli.state.race_state import RaceState
+from samedeal_cli.state.race_state import Notice, RaceState
 from samedeal_cli.state.selection import Selection
 
 Text = Literal["help", "rules", "link", "options", "checks", "evening"]
@@ -65,4 +65,7 @@ def apply_selection(state: RaceState, selection: Selection, move: str | None) ->
     """Play the selected move, or show the selection."""
     if move:
         return play(state, move)
-    return replace(state, picks=selection.picks, notice=None if selection.picks else state.notice), None
+    notice = None if selection.picks else state.notice
+    if numbers := [*selection.numbers]:
+        notice = Notice(f"How many cards? {numbers[0]} to {numbers[-1]}, or the same key again for all of them.", "")
+    return replace(state, picks=selection.picks, notice=notice), None

@@ -18,7 +18,7 @@ from samedeal.wire.documents import ChallengePage, Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Cards, Settings, Suits, Theme
-from samedeal_cli.state.selection import Played, Selection
+from samedeal_cli.state.selection import HOME, Played, Selection
 
 Tone = Literal["", "good", "bad", "news"]
 PREFERENCES: Final = ("theme", "suits", "cards", "auto_drop", "reactions", "clock", "animation")
@@ -321,6 +321,11 @@ class RaceState:
         """The move of the stock, also while another move is pending."""
         return self._select(self.board if self.can_play else None).stock_move
 
+    @property
+    def may_go_home(self) -> bool:
+        """Whether all safe cards can be sent home with one move, also while another move is pending."""
+        return HOME in self._select(self.board if self.can_play else None).words
+
     def _select(self, board: Board | None) -> Selection:
         game = self.game
         return Selection(
@@ -363,7 +368,8 @@ class RaceState:
         choice = self.selection.parse(self.pending)
         if choice.is_transfer and table[choice.places[0]]:
             source, target = choice.places
-            moved = {source: table[source][:-1], target: [*table[target], table[source][-1]]}
+            count = int(choice.move.partition(":")[2] or 1)
+            moved = {source: table[source][:-count], target: [*table[target], *table[source][-count:]]}
             return {**table, **moved}, frozenset(choice.places)
         return table, frozenset(choice.places or self.selection.stock_places)
 

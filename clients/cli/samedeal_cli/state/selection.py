@@ -2,7 +2,8 @@
 
 It uses only the legal moves and the layout, so it works for every game. The form of a move tells what it names: `l4u4`
 a pile and its target, `r3` one place, `a2+b3+d1` or `c2-` all cards that leave together, and a word such as `draw`
-nothing. Each pick leaves fewer candidates; the last one left is played.
+nothing. Each pick leaves fewer candidates; the last one left is played. Moves such as `c3c5` and `c3c5:4` differ
+only in the number of cards, which is chosen last.
 """
 
 import re
@@ -15,6 +16,8 @@ from samedeal_cli.state.actions import key_name
 from samedeal_cli.state.pile_keys import layout_keys
 
 _SHORT_NAME: Final = re.compile(r"\b[a-z]\d\b")
+HOME: Final = "home"
+"""The move that sends all cards home that can safely go there."""
 UNKNOWN: Final = " is not a key here."
 GUARD_S: Final = 0.7
 """How long a key that may be the second half of a move that has been played does nothing (s)."""
@@ -91,10 +94,21 @@ class Selection:
         """The key of each place, the same for the whole game."""
         return layout_keys(self.layout)
 
-    @cached_property
+    @property
     def stock_move(self) -> str | None:
-        """The move that names no place, such as ``draw``."""
-        return next((choice.move for choice in self._all if not choice.places), None)
+        """The move that works the stock, such as ``draw``, or the whole table if there is no stock."""
+        return next((word for word in self.words if word != HOME or not self.stock), None)
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The moves that name no place, such as ``draw`` and ``home``."""
+        return [choice.move for choice in self._all if not choice.places]
+
+    @property
+    def numbers(self) -> Mapping[str, str]:
+        """The moves between the picked places by how many cards they move, if that has to be chosen."""
+        moves = [choice.move for choice in self.candidates if choice.places == self.picks]
+        return {move.partition(":")[2] or "1": move for move in moves} if len(moves) > 1 else {}
 
     @property
     def stock_places(self) -> tuple[str, ...]:
@@ -128,6 +142,8 @@ class Selection:
 
         The move can be illegal: the server's refusal then explains the rule.
         """
+        if self.numbers and place == self.picks[-1]:
+            return self.without_picks(), [*self.numbers.values()][-1]
         if place in self.picks:
             return replace(self, picks=tuple(other for other in self.picks if other != place)), None
         if place in self.choices:
@@ -146,6 +162,8 @@ class Selection:
         A move that names two piles takes both keys. The key of a picked pile sends its card home, or unpicks it. After
         one key has played a move, the keys of that move's places do nothing for a moment.
         """
+        if key in self.numbers:
+            return self.without_picks(), self.numbers[key], ""
         place = self.place_of(key)
         if not place:
             return self, None, key_name(key) + UNKNOWN
@@ -172,6 +190,8 @@ class Selection:
         """Play the move that names exactly the picks, else the first candidate in the server's order."""
         if not self.picks:
             return self, None
+        if self.numbers:
+            return self.pick(self.picks[-1])
         exact = (choice for choice in self.candidates if set(choice.places) == set(self.picks))
         others = (choice for choice in self.candidates if not choice.is_group)
         best = next(exact, None) or next(others, None)
@@ -217,19 +237,23 @@ class Selection:
         if any(choice.is_group for choice in self._all):
             return _group(picks)
         if any(choice.is_transfer for choice in self._all):
-            return "".join(picks) if len(picks) == 2 else None
+            return "".join(map(_in_moves, picks)) if len(picks) == 2 else None
         return None if self.picks or place in self.foundations else place
 
 
 def _places(move: str, places: Sequence[str]) -> tuple[str, ...]:
+    move = move.partition(":")[0]
+    named = {_in_moves(place): place for place in places}
     parts = tuple(move.removesuffix("-").split("+"))
-    if set(parts) <= set(places):
-        return parts
-    for index in range(1, len(move)):
-        if move[:index] in places and move[index:] in places:
-            return move[:index], move[index:]
-    # Moves abbreviate a place with a longer name to its first letter.
-    return tuple(place for place in places if len(move) == 1 and len(place) > 2 and place[0] == move)[:1]
+    if set(parts) <= named.keys():
+        return tuple(named[part] for part in parts)
+    pairs = ((move[:index], move[index:]) for index in range(1, len(move)))
+    return next(((named[first], named[second]) for first, second in pairs if {first, second} <= named.keys()), ())
+
+
+def _in_moves(place: str) -> str:
+    """Return the name of a place in moves, which abbreviate longer names to the first letter: ``w`` for the waste."""
+    return place[0] if len(place) > 2 else place
 
 
 def _named(place: str, article: str) -> str:
