@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -45,6 +45,8 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 cpu_began_s = pytest.StashKey[float]()
 cpu_of_tests_s: dict[str, float] = {}
 """The CPU time of each finished test, with its fixtures and the programs it has waited for (s)."""
+time_of_files_s = defaultdict[str, float](float)
+"""How long the tests of each file took together, with their fixtures and all waiting (s)."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,13 +112,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    time_of_files_s[report.location[0]] += report.duration
     for name, value in report.user_properties:
         if name == "cpu_s" and isinstance(value, float):
             cpu_of_tests_s[report.nodeid] = value
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Name what a missing program has left out and, on CI, the tests of tier 1 that take the most CPU time."""
+    """Name what a missing program has left out and, on CI, the slowest: tests of tier 1, files of other tiers."""
     reasons = Counter(
         report.longrepr[2].removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])
@@ -125,7 +128,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     left_out = [f"{reason} ({count})" for reason, count in reasons.items() if not reason.startswith(PLATFORM)]
     if left_out:
         terminalreporter.write_line(f"Tests left out: {'; '.join(left_out)}", yellow=True)
-    if on_ci() and config.getoption("--tier") == 1:
+    tier = config.getoption("--tier")
+    if on_ci() and tier in (2, 3):
+        for name, seconds in sorted(time_of_files_s.items(), key=lambda file: -file[1])[:15]:
+            terminalreporter.write_line(f"{seconds:6.1f} s of all workers: {name}")
+    if on_ci() and tier == 1:
         slowest = sorted(cpu_of_tests_s.items(), key=lambda test: -test[1])
         for name, seconds in slowest[:10]:
             terminalreporter.write_line(f"{seconds:6.1f} s of CPU time: {name}")
