@@ -12,6 +12,8 @@ from typing import Final
 
 ALTERED: Final = "ALTERED_CONSTANTS"
 CONSTANTS: Final = {
+    "soon": "work.process.SOON",
+    "later": "work.process.LATER",
     "message_bytes": "net.limits.MESSAGE_BYTES",
     "burst_s": "net.limits.BURST_S",
     "request_s": "net.limits.REQUEST_S",

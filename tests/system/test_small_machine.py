@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from samedeal.wire import messages as m
+from samedeal_server.work.process import SOON
 from support.child_processes import computing
 from support.servers import Server, racers
 from support.stores import until
@@ -36,7 +37,7 @@ def one_busy_core() -> Iterator[None]:
 
 
 async def test_a_race_starts_on_a_busy_core(redis_url: str) -> None:
-    with one_busy_core(), Server(redis_url) as server:
+    with one_busy_core(), Server(redis_url, soon=f"{SOON}") as server:
         race = server.create("the-edge", filter="certified/1", max_racers=1, start_delay_ms=0)
         async with racers(server, "ada") as (ada,):
             await ada.join(race)
