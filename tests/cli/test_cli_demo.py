@@ -17,6 +17,7 @@ from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
 from support.node import needs_node
 from support.program import SAMEDEAL, ended, ran, started
+from support.servers import Server
 from support.terminals import at_a_terminal, until
 from support.waiting import wait_until
 
@@ -152,12 +153,10 @@ def bot(environment: dict[str, str], race: str, *options: str) -> "subprocess.Po
 
 
 @pytest.fixture
-def address(environment: dict[str, str]) -> Iterator[str]:
-    with demo(environment, "--port", 18660) as process:
-        first_screen(process)
-        yield json.loads(state(environment).read_text())["url"]
-        process.send_signal(signal.SIGTERM)
-        process.wait(50)
+def address(live: Server, environment: dict[str, str]) -> str:
+    """A server, which commands use by themselves."""
+    environment["SAMEDEAL_SERVER"] = live.url
+    return live.url
 
 
 EXAMPLE_BOTS = [

@@ -1,4 +1,4 @@
-"""The servers of the tests in a module, which chooses their settings in SETTINGS, and their store in STORE."""
+"""The servers of many tests: a pair for all, and those of a module, which chooses their SETTINGS and STORE."""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import pytest
 
 from conftest import kept_store
 from support.logged_server import LoggedServer
+from support.servers import Server
 from support.timed_server import TimedServer
 
 
@@ -13,6 +14,20 @@ from support.timed_server import TimedServer
 def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A store for this module only: servers write their races again when the shared store is emptied."""
     yield from kept_store(tmp_path_factory.mktemp("own") / "store")
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
+    """Two servers with a store of their own, for all tests that stop none of them and empty no store."""
+    for url in kept_store(tmp_path_factory.mktemp("pair")):
+        with Server(url) as one, Server(url) as other:
+            yield one, other
+
+
+@pytest.fixture
+def one(pair: tuple[Server, Server]) -> Server:
+    """The first server of the pair."""
+    return pair[0]
 
 
 @pytest.fixture(scope="module")

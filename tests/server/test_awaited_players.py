@@ -1,9 +1,7 @@
 """For whom a rematch waits, and for whom it reserves seats."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,12 +144,6 @@ async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redi
 # Real servers.
 
 
-@pytest.fixture(scope="module")
-def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
-    with Server(store_url) as one, Server(store_url) as other:
-        yield one, other
-
-
 async def raced(*players: Racer) -> str:
     """Let players get ready and resign. Return the id of the rematch for which the first one asks."""
     for player in players:
@@ -186,78 +178,73 @@ def names(view: m.View) -> list[str]:
     return [standing.name for standing in view.standings]
 
 
-async def test_a_rematch_with_a_bot_waits_for_a_friend_who_looks_at_the_results(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            race_id = await with_bot(server, ada, ben, best_of=3)
-            news = (await ben.until(lambda view: view.next is not None and len(view.next.players) == 2)).next
-            assert news == m.Rematch(race=race_id, game="corners", by="Ada", players=("Ada", "Trey"), awaited=("Ben",))
-            server.advance(HOUR_MS)
-            view = viewed(await ada.ask(m.Ready))
-            assert (view.stage, view.awaited, view.clock_ms) == ("open", ("Ben",), None)
-            await entered(ben, race_id)
-            for view in await asyncio.gather(ada.dealt(), ben.dealt()):
-                assert set(names(view)) == {"Ada", "Ben", "Trey"}
+async def test_a_rematch_with_a_bot_waits_for_a_friend_who_looks_at_the_results(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        race_id = await with_bot(timed, ada, ben, best_of=3)
+        news = (await ben.until(lambda view: view.next is not None and len(view.next.players) == 2)).next
+        assert news == m.Rematch(race=race_id, game="corners", by="Ada", players=("Ada", "Trey"), awaited=("Ben",))
+        timed.advance(HOUR_MS)
+        view = viewed(await ada.ask(m.Ready))
+        assert (view.stage, view.awaited, view.clock_ms) == ("open", ("Ben",), None)
+        await entered(ben, race_id)
+        for view in await asyncio.gather(ada.dealt(), ben.dealt()):
+            assert set(names(view)) == {"Ada", "Ben", "Trey"}
 
 
-async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rematch(
-    store_url: str, tmp_path: Path
-) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben", "Cy", "Dee") as (ada, ben, cy, dee):
-            race_id = await with_bot(server, ada, ben, cy, max_racers=4)
-            assert refused(await dee.join(race_id), "race-full", "reserved")
-            lobby = await entered(ben, race_id)
-            results = await cy.until(lambda view: view.next is not None and view.next.starts_at is not None)
-            assert results.next
-            assert (lobby.awaited, results.next.awaited) == (("Cy",), ("Cy",))
-            assert (results.next.players, results.stage) == (("Ada", "Trey", "Ben"), "over")
-            for view in (lobby, results):
-                assert view.clock_ms
-                assert 0 < view.clock_ms <= REJOIN_MS
-            server.advance(REJOIN_MS - 10_000)
-            assert viewed(await ada.ask(m.Ready)).stage == "open"
-            assert refused(await dee.join(race_id), "race-full", "reserved")
-            server.advance(10_000)
-            for view in await asyncio.gather(ada.dealt(), ben.dealt()):
-                assert names(view) == ["Ada", "Trey", "Ben"]
-            view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
-            assert view.next
-            assert (view.clock_ms, view.next.players) == (None, ())
-            assert refused(await cy.join(race_id), "untimely", "The race has started.")
-            viewed(await cy.ask(m.Watch, race=race_id))
-            for player in (ada, ben):
-                await player.ask(m.Resign)
-            await ada.until(lambda view: view.stage == "over")
-            found = viewed(await ada.ask(m.Again)).next
-            assert found
-            second = found.race
-            assert (await entered(ada, second)).awaited == ("Ben", "Cy")
-            assert refused(await dee.join(second), "race-full", "reserved")
-            for player in (cy, ben):
-                await entered(player, second)
-            view = await ada.until(lambda view: view.stage != "open")
-            assert set(names(view)) == {"Ada", "Trey", "Cy", "Ben"}
+async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rematch(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben", "Cy", "Dee") as (ada, ben, cy, dee):
+        race_id = await with_bot(timed, ada, ben, cy, max_racers=4)
+        assert refused(await dee.join(race_id), "race-full", "reserved")
+        lobby = await entered(ben, race_id)
+        results = await cy.until(lambda view: view.next is not None and view.next.starts_at is not None)
+        assert results.next
+        assert (lobby.awaited, results.next.awaited) == (("Cy",), ("Cy",))
+        assert (results.next.players, results.stage) == (("Ada", "Trey", "Ben"), "over")
+        for view in (lobby, results):
+            assert view.clock_ms
+            assert 0 < view.clock_ms <= REJOIN_MS
+        timed.advance(REJOIN_MS - 10_000)
+        assert viewed(await ada.ask(m.Ready)).stage == "open"
+        assert refused(await dee.join(race_id), "race-full", "reserved")
+        timed.advance(10_000)
+        for view in await asyncio.gather(ada.dealt(), ben.dealt()):
+            assert names(view) == ["Ada", "Trey", "Ben"]
+        view = await cy.until(lambda view: view.next is not None and view.next.stage == "running")
+        assert view.next
+        assert (view.clock_ms, view.next.players) == (None, ())
+        assert refused(await cy.join(race_id), "untimely", "The race has started.")
+        viewed(await cy.ask(m.Watch, race=race_id))
+        for player in (ada, ben):
+            await player.ask(m.Resign)
+        await ada.until(lambda view: view.stage == "over")
+        found = viewed(await ada.ask(m.Again)).next
+        assert found
+        second = found.race
+        assert (await entered(ada, second)).awaited == ("Ben", "Cy")
+        assert refused(await dee.join(second), "race-full", "reserved")
+        for player in (cy, ben):
+            await entered(player, second)
+        view = await ada.until(lambda view: view.stage != "open")
+        assert set(names(view)) == {"Ada", "Trey", "Cy", "Ben"}
 
 
 @pytest.mark.parametrize("how", ["gone", "left", "started", "removed"])
-async def test_a_rematch_does_not_wait_for_those_who_do_not_want_one(how: str, store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            race_id = await with_bot(server, ada, ben)
-            if how == "gone":
-                await ben.close()
-                view = await ada.until(lambda view: view.clock_ms is not None)
-                assert view.clock_ms
-                assert (view.clock_ms <= AWAY_MS, view.awaited) == (True, ("Ben",))
-                server.advance(AWAY_MS)
-            elif how == "started":
-                assert viewed(await ada.ask(m.Start)).stage == "countdown"
-            else:
-                view = viewed(await ben.join(race_id))
-                assert view.awaited == ()
-                await (ben.ask(m.Leave) if how == "left" else ada.ask(m.Remove, seat=view.seat))
-            assert names(await ada.dealt()) == ["Ada", "Trey"]
+async def test_a_rematch_does_not_wait_for_those_who_do_not_want_one(how: str, timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        race_id = await with_bot(timed, ada, ben)
+        if how == "gone":
+            await ben.close()
+            view = await ada.until(lambda view: view.clock_ms is not None)
+            assert view.clock_ms
+            assert (view.clock_ms <= AWAY_MS, view.awaited) == (True, ("Ben",))
+            timed.advance(AWAY_MS)
+        elif how == "started":
+            assert viewed(await ada.ask(m.Start)).stage == "countdown"
+        else:
+            view = viewed(await ben.join(race_id))
+            assert view.awaited == ()
+            await (ben.ask(m.Leave) if how == "left" else ada.ask(m.Remove, seat=view.seat))
+        assert names(await ada.dealt()) == ["Ada", "Trey"]
 
 
 async def test_results_name_those_who_are_in_the_rematch_and_not_ready(pair: tuple[Server, Server]) -> None:

@@ -48,45 +48,42 @@ async def racing(server: Server, *players: Racer, **options: Any) -> str:
     return race
 
 
-async def test_two_stuck_racers_end_their_race_after_ten_seconds(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            race = await racing(server, ada, ben)
-            for player in (ada, ben):
-                view = await player.until(lambda view: view.closing_ms is not None)
-                assert view.closing_ms
-                assert 0 < view.closing_ms <= STUCK_MS
-            server.advance(STUCK_MS)
-            view = await ada.until(lambda view: view.stage == "over")
-            assert view.closing_ms is None
-            replay = await server.replay(race)
-            assert replay.format == "samedeal.replay/3"
-            assert all(fact.holds for fact in verify(replay))
+async def test_two_stuck_racers_end_their_race_after_ten_seconds(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        race = await racing(timed, ada, ben)
+        for player in (ada, ben):
+            view = await player.until(lambda view: view.closing_ms is not None)
+            assert view.closing_ms
+            assert 0 < view.closing_ms <= STUCK_MS
+        timed.advance(STUCK_MS)
+        view = await ada.until(lambda view: view.stage == "over")
+        assert view.closing_ms is None
+        replay = await timed.replay(race)
+        assert replay.format == "samedeal.replay/3"
+        assert all(fact.holds for fact in verify(replay))
 
 
-async def test_an_undo_is_an_objection(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            await racing(server, ada, ben)
-            viewed(await ben.move("restart"))
-            assert ben.view
-            assert ben.view.closing_ms is None
-            server.advance(STUCK_MS)
-            for move in LOST:
-                await ben.move(move)
-            view = await ada.until(lambda view: view.closing_ms is not None and view.n > 2 * len(LOST) + 8)
-            assert view.stage == "running"
-            server.advance(STUCK_MS)
-            await ada.until(lambda view: view.stage == "over")
+async def test_an_undo_is_an_objection(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        await racing(timed, ada, ben)
+        viewed(await ben.move("restart"))
+        assert ben.view
+        assert ben.view.closing_ms is None
+        timed.advance(STUCK_MS)
+        for move in LOST:
+            await ben.move(move)
+        view = await ada.until(lambda view: view.closing_ms is not None and view.n > 2 * len(LOST) + 8)
+        assert view.stage == "running"
+        timed.advance(STUCK_MS)
+        await ada.until(lambda view: view.stage == "over")
 
 
-async def test_a_race_without_the_option_waits(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            await racing(server, ada, ben, end_when_stuck=False)
-            server.advance(HOUR_MS)
-            view = viewed(await ada.move("undo"))
-            assert (view.stage, view.closing_ms) == ("running", None)
+async def test_a_race_without_the_option_waits(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        await racing(timed, ada, ben, end_when_stuck=False)
+        timed.advance(HOUR_MS)
+        view = viewed(await ada.move("undo"))
+        assert (view.stage, view.closing_ms) == ("running", None)
 
 
 async def test_a_stuck_racer_who_is_disconnected_holds_the_end_back(store_url: str, tmp_path: Path) -> None:
@@ -138,44 +135,43 @@ async def test_processes_tell_each_other_who_is_connected_while_all_are_stuck(
         await until(lambda: room._schedule.closes_at(room.race) == early_at)
 
 
-async def test_others_get_their_cards_after_the_head_start_of_a_player(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "Ada", "Ben") as (ada, ben):
-            lobby = server.create(GAME, seed=SEED, token=ada.token, start_delay_ms=0)
-            for player in (ada, ben):
-                viewed(await player.join(lobby))
-            assert refused(await ada.ask(m.Again, head_start=m.HeadStartFor(3, 60_000)), "not-seated")
-            too_long = m.HeadStartFor(2, 600_000)
-            assert refused(
-                await ada.ask(m.Again, head_start=too_long, options={"limit_ms": 600_000}), "bad-request", "shorter"
-            )
-            found = viewed(await ada.ask(m.Again, head_start=m.HeadStartFor(2, 60_000))).next
-            assert found
-            await begin_together(found.race, (ada, ben))
-            assert ada.view
-            assert ben.view
-            assert (ada.view.board, ada.view.head_start, ben.view.head_start) == (None, 2, 2)
-            assert 0 < (ada.view.waits_ms or 0) <= 60_000
-            assert (ben.view.waits_ms, ben.board.ply) == (None, 0)
-            assert refused(await ada.ask(m.Move, move=LOST[0], ply=0), "untimely", "Ben has a head start")
-            viewed(await ben.move(LOST[0]))
-            server.advance(60_000)
-            view = await ada.until(lambda view: view.board is not None)
-            assert (view.waits_ms, view.board and view.board.ply) == (None, 0)
-            viewed(await ada.move(LOST[0]))
-            await resign_all((ada, ben))
-            await ada.until(lambda view: view.stage == "over")
-            replay = await server.replay(found.race)
-            assert (replay.format, replay.header.head_start) == (
-                "samedeal.replay/3",
-                HeadStart(player=ben.player, ms=60_000),
-            )
-            assert all(fact.holds for fact in verify(replay))
-            again = viewed(await ada.ask(m.Again)).next
-            assert again
-            viewed(await ada.join(again.race))
-            found = viewed(await ada.ask(m.Again, head_start=m.HeadStartFor(1, 0))).next
-            assert found
-            for race, inherits in ((again.race, True), (found.race, False)):
-                header = json.loads(server.get(f"/api/v1/races/{race}")[1])["header"]
-                assert ("head_start" in header) is inherits
+async def test_others_get_their_cards_after_the_head_start_of_a_player(timed: TimedServer) -> None:
+    async with racers(timed, "Ada", "Ben") as (ada, ben):
+        lobby = timed.create(GAME, seed=SEED, token=ada.token, start_delay_ms=0)
+        for player in (ada, ben):
+            viewed(await player.join(lobby))
+        assert refused(await ada.ask(m.Again, head_start=m.HeadStartFor(3, 60_000)), "not-seated")
+        too_long = m.HeadStartFor(2, 600_000)
+        assert refused(
+            await ada.ask(m.Again, head_start=too_long, options={"limit_ms": 600_000}), "bad-request", "shorter"
+        )
+        found = viewed(await ada.ask(m.Again, head_start=m.HeadStartFor(2, 60_000))).next
+        assert found
+        await begin_together(found.race, (ada, ben))
+        assert ada.view
+        assert ben.view
+        assert (ada.view.board, ada.view.head_start, ben.view.head_start) == (None, 2, 2)
+        assert 0 < (ada.view.waits_ms or 0) <= 60_000
+        assert (ben.view.waits_ms, ben.board.ply) == (None, 0)
+        assert refused(await ada.ask(m.Move, move=LOST[0], ply=0), "untimely", "Ben has a head start")
+        viewed(await ben.move(LOST[0]))
+        timed.advance(60_000)
+        view = await ada.until(lambda view: view.board is not None)
+        assert (view.waits_ms, view.board and view.board.ply) == (None, 0)
+        viewed(await ada.move(LOST[0]))
+        await resign_all((ada, ben))
+        await ada.until(lambda view: view.stage == "over")
+        replay = await timed.replay(found.race)
+        assert (replay.format, replay.header.head_start) == (
+            "samedeal.replay/3",
+            HeadStart(player=ben.player, ms=60_000),
+        )
+        assert all(fact.holds for fact in verify(replay))
+        again = viewed(await ada.ask(m.Again)).next
+        assert again
+        viewed(await ada.join(again.race))
+        found = viewed(await ada.ask(m.Again, head_start=m.HeadStartFor(1, 0))).next
+        assert found
+        for race, inherits in ((again.race, True), (found.race, False)):
+            header = json.loads(timed.get(f"/api/v1/races/{race}")[1])["header"]
+            assert ("head_start" in header) is inherits

@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,18 +17,12 @@ from support.stores import until
 pytestmark = pytest.mark.tier(2)
 
 KEY = "k" * 40
+STORE, SETTINGS = "own_store", {"admin_key": KEY, "log_level": "debug", "away_s": "1"}
 
 
 @pytest.fixture
-def servers(redis_url: str, tmp_path: Path) -> Iterator[tuple[LoggedServer, LoggedServer]]:
-    settings: dict[str, Any] = {"admin_key": KEY, "log_level": "debug", "away_s": "1"}
-    with (
-        LoggedServer(redis_url, tmp_path / "one", **settings).start() as one,
-        LoggedServer(redis_url, tmp_path / "two", emptied=False, **settings).start() as two,
-    ):
-        yield one, two
-        for server in (one, two):
-            assert server.failures() == []
+def servers(server: LoggedServer, other: LoggedServer) -> tuple[LoggedServer, LoggedServer]:
+    return server, other
 
 
 def erase(server: LoggedServer, player: str) -> dict[str, int]:
@@ -71,6 +63,11 @@ async def closed(racer: Racer) -> None:
             await racer.hear()
 
 
+def is_listed(race_id: str, server: LoggedServer) -> bool:
+    """Return whether a server lists the replay of a race."""
+    return race_id in {each["race"] for each in request(server, "GET", "/api/v1/replays").json["replays"]}
+
+
 def withdrawn(answer: Answer) -> str:
     """Return the digest in the refusal of a withdrawn replay."""
     assert problem(answer, "withdrawn"), answer
@@ -108,7 +105,7 @@ async def test_withdrawn_replay_is_refused_everywhere(servers: tuple[LoggedServe
                 assert withdrawn(request(server, "GET", path, Accept="application/json, */*;q=0.1")) == digest
             page = request(server, "GET", f"/r/{race_id}", Accept="text/html")
             assert (page.status, digest in page.body.decode()) == (410, True)
-            assert request(server, "GET", "/api/v1/replays").json["replays"] == []
+            assert not is_listed(race_id, server)
             await until(lambda: request(server, "GET", f"/api/v1/players/{ada.player}").status == 404)  # noqa: B023
             assert problem(request(server, "GET", f"/api/v1/players/{bo.player}"), "not-found")
             versus = request(server, "GET", f"/api/v1/players/{bo.player}/versus/{ada.player}")
@@ -123,9 +120,9 @@ async def test_withdrawn_replay_is_refused_everywhere(servers: tuple[LoggedServe
             assert isinstance(answer, m.Problem)
             assert (answer.code, digest in answer.detail) == ("withdrawn", True)
     erased = request(two, "GET", "/api/v1/admin/erased", Authorization=f"Bearer {KEY}").json
-    assert erased == {"players": [ada.player]}
+    assert ada.player in erased["players"]
     log = request(two, "GET", "/api/v1/admin/log", Authorization=f"Bearer {KEY}").json["entries"]
-    assert [(entry["command"], entry["subject"]) for entry in log] == [("erased", ada.player), ("erase", ada.player)]
+    assert [each["command"] for each in log if each["subject"] == ada.player] == ["erased", "erase"]
 
 
 async def test_erased_player_is_logged_out_and_others_keep_their_races(
@@ -161,7 +158,7 @@ async def test_race_that_is_running_is_withdrawn_when_it_is_over(servers: tuple[
         view = await bo.until(lambda view: view.stage == "over")
         assert view.stage == "over"
         await until(lambda: request(two, "GET", f"/api/v1/replays/{race_id}").status == 410)
-        assert request(two, "GET", "/api/v1/replays").json["replays"] == []
+        assert not is_listed(race_id, two)
 
 
 def test_invalid_ids_are_refused(servers: tuple[LoggedServer, LoggedServer]) -> None:

@@ -51,22 +51,21 @@ def names(view: m.View) -> list[str]:
     return [standing.name for standing in view.standings]
 
 
-async def test_views_of_an_open_race_name_the_host(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        async with racers(server, "Ada", "Bo") as (ada, bo):
-            race = server.create("corners", token=ada.token, start_delay_ms=0)
-            assert viewed(await bo.join(race)).host == m.Host(name="Ada")
-            assert viewed(await ada.join(race)).host == m.Host(name="Ada", seat=2)
-            assert json.loads(server.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Ada", "seat": 2}
-            page = server.get(f"/r/{race}", Accept="text/html")[1].decode()
-            assert 'og:title" content="Ada challenges you to Corners · Same Deal"' in page
-            assert 'og:description" content="Ada challenges you to Corners. 2 of 8 seats taken."' in page
-            assert page.partition("</title>")[0].endswith("<title>Ada challenges you to Corners · Same Deal")
-            assert b"Ada challenges you to Corners" in server.get(f"/api/v1/races/{race}/card.svg")[1]
-            for racer in (ada, bo):
-                await racer.ask(m.Ready)
-            assert (await bo.dealt()).host is None
-            assert viewed(await bo.join(server.create("corners"))).host is None
+async def test_views_of_an_open_race_name_the_host(one: Server) -> None:
+    async with racers(one, "Ada", "Bo") as (ada, bo):
+        race = one.create("corners", token=ada.token, start_delay_ms=0)
+        assert viewed(await bo.join(race)).host == m.Host(name="Ada")
+        assert viewed(await ada.join(race)).host == m.Host(name="Ada", seat=2)
+        assert json.loads(one.get(f"/api/v1/races/{race}")[1])["host"] == {"name": "Ada", "seat": 2}
+        page = one.get(f"/r/{race}", Accept="text/html")[1].decode()
+        assert 'og:title" content="Ada challenges you to Corners · Same Deal"' in page
+        assert 'og:description" content="Ada challenges you to Corners. 2 of 8 seats taken."' in page
+        assert page.partition("</title>")[0].endswith("<title>Ada challenges you to Corners · Same Deal")
+        assert b"Ada challenges you to Corners" in one.get(f"/api/v1/races/{race}/card.svg")[1]
+        for racer in (ada, bo):
+            await racer.ask(m.Ready)
+        assert (await bo.dealt()).host is None
+        assert viewed(await bo.join(one.create("corners"))).host is None
 
 
 async def test_the_host_starts_without_an_idle_guest_of_another_process(redis_url: str) -> None:
@@ -89,35 +88,33 @@ async def test_the_host_starts_without_an_idle_guest_of_another_process(redis_ur
             await racer.close()
 
 
-async def test_a_race_starts_with_two_players_who_are_ready_or_one_in_a_race_for_one(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        race, (ada, bo) = await seated(server, "Ada", "Bo")
-        assert refused(await ada.ask(m.Start), "untimely", "at least two players")
-        assert names(viewed(await bo.join(race))) == ["Ada", "Bo"]
-        _, (cy,) = await seated(server, "Cy", max_racers=1)
-        assert viewed(await cy.ask(m.Start)).stage == "countdown"
-        for racer in (ada, bo, cy):
-            await racer.close()
+async def test_a_race_starts_with_two_players_who_are_ready_or_one_in_a_race_for_one(one: Server) -> None:
+    race, (ada, bo) = await seated(one, "Ada", "Bo")
+    assert refused(await ada.ask(m.Start), "untimely", "at least two players")
+    assert names(viewed(await bo.join(race))) == ["Ada", "Bo"]
+    _, (cy,) = await seated(one, "Cy", max_racers=1)
+    assert viewed(await cy.ask(m.Start)).stage == "countdown"
+    for racer in (ada, bo, cy):
+        await racer.close()
 
 
-async def test_only_the_host_can_start_a_race_and_remove_players(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        race, (ada, bo) = await seated(server, "Ada", "Bo")
-        viewed(await bo.ask(m.Ready))
-        assert refused(await bo.ask(m.Start), "not-allowed", "Only the host")
-        assert refused(await bo.ask(m.Remove, seat=1), "not-allowed", "Only the host")
-        assert refused(await ada.ask(m.Remove, seat=1), "not-allowed", "You can leave instead")
-        assert refused(await ada.ask(m.Remove, seat=3), "not-seated", "Seat 3 is not taken")
-        nobody = server.create("corners")
-        viewed(await ada.join(nobody))
-        assert refused(await ada.ask(m.Start), "not-allowed")
-        async with racers(server, "Cy") as (cy,):
-            assert refused(await cy.ask(m.Start), "not-seated")
-            assert refused(await cy.ask(m.Remove, seat=1), "not-seated")
-            viewed(await cy.ask(m.Watch, race=race))
-            assert refused(await cy.ask(m.Start), "not-allowed")
-        for racer in (ada, bo):
-            await racer.close()
+async def test_only_the_host_can_start_a_race_and_remove_players(one: Server) -> None:
+    race, (ada, bo) = await seated(one, "Ada", "Bo")
+    viewed(await bo.ask(m.Ready))
+    assert refused(await bo.ask(m.Start), "not-allowed", "Only the host")
+    assert refused(await bo.ask(m.Remove, seat=1), "not-allowed", "Only the host")
+    assert refused(await ada.ask(m.Remove, seat=1), "not-allowed", "You can leave instead")
+    assert refused(await ada.ask(m.Remove, seat=3), "not-seated", "Seat 3 is not taken")
+    nobody = one.create("corners")
+    viewed(await ada.join(nobody))
+    assert refused(await ada.ask(m.Start), "not-allowed")
+    async with racers(one, "Cy") as (cy,):
+        assert refused(await cy.ask(m.Start), "not-seated")
+        assert refused(await cy.ask(m.Remove, seat=1), "not-seated")
+        viewed(await cy.ask(m.Watch, race=race))
+        assert refused(await cy.ask(m.Start), "not-allowed")
+    for racer in (ada, bo):
+        await racer.close()
 
 
 async def test_a_removed_player_cannot_return_even_to_another_process_or_after_a_restart(redis_url: str) -> None:
@@ -141,33 +138,31 @@ async def test_a_removed_player_cannot_return_even_to_another_process_or_after_a
         await ada.close()
 
 
-async def test_a_host_without_a_seat_starts_the_race(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        _, (ada, bo, cy, di) = await seated(server, "Ada", "Bo", "Cy", "Di")
-        viewed(await ada.ask(m.Leave))
-        for racer in (bo, cy):
-            viewed(await racer.ask(m.Ready))
-        view = viewed(await ada.ask(m.Start))
-        assert (view.stage, view.seat, names(view)) == ("countdown", None, ["Bo", "Cy"])
-        for racer in (ada, bo, cy, di):
-            await racer.close()
+async def test_a_host_without_a_seat_starts_the_race(one: Server) -> None:
+    _, (ada, bo, cy, di) = await seated(one, "Ada", "Bo", "Cy", "Di")
+    viewed(await ada.ask(m.Leave))
+    for racer in (bo, cy):
+        viewed(await racer.ask(m.Ready))
+    view = viewed(await ada.ask(m.Start))
+    assert (view.stage, view.seat, names(view)) == ("countdown", None, ["Bo", "Cy"])
+    for racer in (ada, bo, cy, di):
+        await racer.close()
 
 
-async def test_who_asks_first_for_a_rematch_is_its_host(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        _, (ada, bo) = await seated(server, "Ada", "Bo")
-        for racer in (ada, bo):
-            await racer.ask(m.Ready)
-        await asyncio.gather(ada.dealt(), bo.dealt())
-        for racer in (ada, bo):
-            await racer.ask(m.Resign)
-        for racer in (bo, ada):
-            await racer.until(lambda view: view.stage == "over")
-            successor = viewed(await racer.ask(m.Again)).next
-        assert successor
-        assert viewed(await ada.join(successor.race)).host == m.Host(name="Bo")
-        for racer in (ada, bo):
-            await racer.close()
+async def test_who_asks_first_for_a_rematch_is_its_host(one: Server) -> None:
+    _, (ada, bo) = await seated(one, "Ada", "Bo")
+    for racer in (ada, bo):
+        await racer.ask(m.Ready)
+    await asyncio.gather(ada.dealt(), bo.dealt())
+    for racer in (ada, bo):
+        await racer.ask(m.Resign)
+    for racer in (bo, ada):
+        await racer.until(lambda view: view.stage == "over")
+        successor = viewed(await racer.ask(m.Again)).next
+    assert successor
+    assert viewed(await ada.join(successor.race)).host == m.Host(name="Bo")
+    for racer in (ada, bo):
+        await racer.close()
 
 
 async def test_a_rematch_that_another_process_opens_keeps_its_host(redis_url: str) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,12 +15,6 @@ from support.sessions import refused, viewed
 from support.stores import until
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
-    with Server(store_url) as one, Server(store_url) as two:
-        yield one, two
 
 
 async def hosted(host: Racer, *others: Racer, server: Server, **options: Any) -> str:

@@ -1,7 +1,6 @@
 """Reactions: racers send them, all processes pass them on, and nothing stores them."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,12 +18,6 @@ from support.stores import Heard, store, until
 __all__ = ["store"]
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
-    with Server(store_url) as one, Server(store_url) as other:
-        yield one, other
 
 
 async def connected(server: Server, name: str, *, features: tuple[str, ...] = (m.REACTIONS,)) -> Racer:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +25,6 @@ from support.timed_server import HOUR_MS, TimedServer
 pytestmark = pytest.mark.tier(2)
 
 OPTIONS: dict[str, Any] = {"limit_ms": 400_000, "undo": False, "attempts": 3, "spectators": "open", "start_delay_ms": 0}
-
-
-@pytest.fixture(scope="module")
-def pair(store_url: str) -> Iterator[tuple[Server, Server]]:
-    with Server(store_url) as one, Server(store_url) as other:
-        yield one, other
 
 
 async def raced(server: Server, *players: Racer, game: str = "corners", **options: Any) -> str:
@@ -244,12 +237,12 @@ async def test_cancelled_rematch_is_replaced(store_url: str, tmp_path: Path) -> 
             assert await rematch(bo) == wanted
 
 
-async def test_rematch_chosen_by_a_dead_process_is_opened(pair: tuple[Server, Server], store_url: str) -> None:
+async def test_rematch_chosen_by_a_dead_process_is_opened(pair: tuple[Server, Server]) -> None:
     one, other = pair
     async with racers(one, "ada", "bo") as (ada, bo):
         race_id = await raced(one, ada, bo)
         await one.replay(race_id)
-        async with process(store_url) as dying:
+        async with process(one._env["REDIS_URL"]) as dying:
             options, races = Options(limit_ms=300_000), stored_races(dying)
             opener = RaceOpener(races, bytes.fromhex(MASTER_KEY), 0)
             chosen = await opener.new_header(GAMES["corners"], {}, None, options, follows=race_id)

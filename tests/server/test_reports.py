@@ -1,8 +1,7 @@
 """Players report others to the administrators, who read and settle the reports."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,13 +19,7 @@ pytestmark = pytest.mark.tier(2)
 
 KEY = "k" * 40
 PATH = "/api/v1/reports"
-
-
-@pytest.fixture
-def server(redis_url: str, tmp_path: Path) -> Iterator[LoggedServer]:
-    with LoggedServer(redis_url, tmp_path / "log", admin_key=KEY, log_level="debug").start() as server:
-        yield server
-        assert server.failures() == []
+STORE, SETTINGS = "own_store", {"admin_key": KEY, "log_level": "debug"}
 
 
 def report(server: LoggedServer, racer: Racer, **body: Any) -> Answer:
@@ -36,6 +29,12 @@ def report(server: LoggedServer, racer: Racer, **body: Any) -> Answer:
 def admin(server: LoggedServer, method: str, path: str, **body: Any) -> Answer:
     data = json.dumps(body).encode() if method == "POST" else None
     return request(server, method, f"/api/v1/admin/{path}", data, Authorization=f"Bearer {KEY}")
+
+
+def reports_of(server: LoggedServer, race_id: str) -> list[dict[str, Any]]:
+    """Return the listed reports from a race, newest first."""
+    reports = admin(server, "GET", "reports").json["reports"]
+    return [each for each in reports if each["race"] == race_id]
 
 
 async def test_report_is_listed_until_it_is_settled(server: LoggedServer) -> None:
@@ -49,7 +48,7 @@ async def test_report_is_listed_until_it_is_settled(server: LoggedServer) -> Non
         assert made == {"id": made["id"], "race": race_id, "seat": 2, "name": "bo", "reason": "name"}
         by_id = report(server, ada, race=race_id, player=bo.player, reason="conduct")
         assert by_id.status == 201
-        newest, oldest = admin(server, "GET", "reports").json["reports"]
+        newest, oldest = reports_of(server, race_id)
         assert (newest["id"], newest["by"]["name"], newest["text"]) == (by_id.json["id"], "ada", "")
         assert (oldest["about"], oldest["by"]) == (
             {"player": bo.player, "name": "bo"},
@@ -60,7 +59,7 @@ async def test_report_is_listed_until_it_is_settled(server: LoggedServer) -> Non
         settled = admin(server, "POST", "settle", id=oldest["id"], reason="renamed")
         assert settled.json == oldest
         assert problem(admin(server, "POST", "settle", id=oldest["id"]), "not-found")
-        assert admin(server, "GET", "reports").json["reports"] == [newest]
+        assert reports_of(server, race_id) == [newest]
         (logged,) = admin(server, "GET", "log").json["entries"]
         assert (logged["command"], logged["subject"], logged["reason"]) == ("settle", oldest["id"], "renamed")
 
@@ -72,7 +71,7 @@ async def test_second_report_about_the_same_player_replaces_the_first(server: Lo
         first = report(server, eve, race=race_id, seat=1, reason="name").json
         second = report(server, eve, race=race_id, seat=1, reason="cheating", text="two accounts").json
         assert first["id"] == second["id"]
-        (only,) = admin(server, "GET", "reports").json["reports"]
+        (only,) = reports_of(server, race_id)
         assert (only["reason"], only["text"]) == ("cheating", "two accounts")
 
 
@@ -107,7 +106,7 @@ async def test_reports_that_make_no_sense_are_refused(server: LoggedServer) -> N
         eve.token = "wrong"
         assert problem(report(server, eve, race=race_id, seat=1, reason="name"), "bad-token")
         assert problem(request(server, "POST", PATH, b'{"race": "a", "reason": "name", "seat": 1}'), "bad-token")
-        assert admin(server, "GET", "reports").json["reports"] == []
+        assert reports_of(server, race_id) == []
 
 
 @pytest.fixture

@@ -45,24 +45,23 @@ def replay(server: Server, race: str) -> Replay:
     return read(server.get(f"/api/v1/replays/{race}")[1])
 
 
-async def test_a_player_races_a_bot_of_the_server(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        async with racers(server, "Ada") as (ada,):
-            race = server.create("gallery", start_delay_ms=0, filter="any")
-            await ada.join(race)
-            assert bots(viewed(await ada.ask(m.Bot))) == [("Trey", "ready")]
-            assert (await ada.begin(race)).standings[0].outcome == "playing"
-            await ada.until(lambda view: any(standing.bot and standing.attempts for standing in view.standings))
-            await ada.ask(m.Resign)
-            (outcome,) = [outcome for _, outcome in bots(await over(ada))]
-            assert outcome in ("won", "stuck", "lost", "over", "resigned")
-            log = replay(server, race)
-            assert all(fact.holds for fact in verify(log))
-            seat = next(entry.event for entry in log.entries if isinstance(entry.event, Joined) and entry.event.bot)
-            assert (seat.by, seat.player) == (SERVER, server_bot_id("Trey"))
-            nonces = [entry.event for entry in log.entries if isinstance(entry.event, Nonce)]
-            assert Nonce(seat=2, nonce=server_nonce(log.secret, race, 2).hex()) in nonces
-            assert any(isinstance(entry.event, Moved) and entry.event.seat == 2 for entry in log.entries)
+async def test_a_player_races_a_bot_of_the_server(one: Server) -> None:
+    async with racers(one, "Ada") as (ada,):
+        race = one.create("gallery", start_delay_ms=0, filter="any")
+        await ada.join(race)
+        assert bots(viewed(await ada.ask(m.Bot))) == [("Trey", "ready")]
+        assert (await ada.begin(race)).standings[0].outcome == "playing"
+        await ada.until(lambda view: any(standing.bot and standing.attempts for standing in view.standings))
+        await ada.ask(m.Resign)
+        (outcome,) = [outcome for _, outcome in bots(await over(ada))]
+        assert outcome in ("won", "stuck", "lost", "over", "resigned")
+        log = replay(one, race)
+        assert all(fact.holds for fact in verify(log))
+        seat = next(entry.event for entry in log.entries if isinstance(entry.event, Joined) and entry.event.bot)
+        assert (seat.by, seat.player) == (SERVER, server_bot_id("Trey"))
+        nonces = [entry.event for entry in log.entries if isinstance(entry.event, Nonce)]
+        assert Nonce(seat=2, nonce=server_nonce(log.secret, race, 2).hex()) in nonces
+        assert any(isinstance(entry.event, Moved) and entry.event.seat == 2 for entry in log.entries)
 
 
 async def test_bots_wait_for_people_and_leave_with_the_last_of_them(redis_url: str) -> None:
@@ -83,61 +82,58 @@ async def test_bots_wait_for_people_and_leave_with_the_last_of_them(redis_url: s
             assert viewed(await bo.ask(m.Leave)).standings == ()
 
 
-async def test_only_racers_add_bots_and_at_most_three(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        async with racers(server, "Ada", "Bo") as (ada, bo):
-            race = server.create("corners", token=ada.token)
-            assert refused(await ada.ask(m.Bot), "not-seated")
-            viewed(await ada.ask(m.Watch, race=race))
-            assert refused(await ada.ask(m.Bot), "not-seated", "with a seat")
-            await bo.join(race)
-            view = [viewed(await bo.ask(m.Bot)) for _ in SERVER_BOTS][-1]
-            assert sorted(name for name, _ in bots(view)) == sorted(SERVER_BOTS)
-            assert refused(await bo.ask(m.Bot), "race-full", "3 bots")
-            view = viewed(await ada.ask(m.Remove, seat=2))
-            assert view.levels == {3: "beginner", 4: "expert"}
-            assert len(bots(viewed(await bo.ask(m.Bot)))) == 3
-            small = server.create("corners", max_racers=2)
-            await ada.join(small)
-            viewed(await ada.ask(m.Bot))
-            assert refused(await ada.ask(m.Bot), "race-full")
+async def test_only_racers_add_bots_and_at_most_three(one: Server) -> None:
+    async with racers(one, "Ada", "Bo") as (ada, bo):
+        race = one.create("corners", token=ada.token)
+        assert refused(await ada.ask(m.Bot), "not-seated")
+        viewed(await ada.ask(m.Watch, race=race))
+        assert refused(await ada.ask(m.Bot), "not-seated", "with a seat")
+        await bo.join(race)
+        view = [viewed(await bo.ask(m.Bot)) for _ in SERVER_BOTS][-1]
+        assert sorted(name for name, _ in bots(view)) == sorted(SERVER_BOTS)
+        assert refused(await bo.ask(m.Bot), "race-full", "3 bots")
+        view = viewed(await ada.ask(m.Remove, seat=2))
+        assert view.levels == {3: "beginner", 4: "expert"}
+        assert len(bots(viewed(await bo.ask(m.Bot)))) == 3
+        small = one.create("corners", max_racers=2)
+        await ada.join(small)
+        viewed(await ada.ask(m.Bot))
+        assert refused(await ada.ask(m.Bot), "race-full")
 
 
-async def test_a_racer_chooses_the_level_of_a_bot(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        async with racers(server, "Ada") as (ada,):
-            race = server.create("gallery", start_delay_ms=0)
-            await ada.join(race)
-            assert refused(await ada.ask(m.Bot, level="novice"), "bad-message", "$.level")
-            view = viewed(await ada.ask(m.Bot, level="expert"))
-            assert (bots(view), view.levels) == ([("Joker", "ready")], {2: "expert"})
-            assert refused(await ada.ask(m.Bot, level="expert"), "not-allowed", "Joker, the expert bot, is already in")
-            viewed(await ada.ask(m.Bot, level="beginner"))
-            assert viewed(await ada.ask(m.Bot)).levels == {2: "expert", 3: "beginner", 4: "regular"}
-            assert (await ada.begin(race)).levels == {2: "expert", 3: "beginner", 4: "regular"}
-            await ada.ask(m.Resign)
-            assert (await over(ada)).levels == {2: "expert", 3: "beginner", 4: "regular"}
-            assert all(fact.holds for fact in verify(replay(server, race)))
+async def test_a_racer_chooses_the_level_of_a_bot(one: Server) -> None:
+    async with racers(one, "Ada") as (ada,):
+        race = one.create("gallery", start_delay_ms=0)
+        await ada.join(race)
+        assert refused(await ada.ask(m.Bot, level="novice"), "bad-message", "$.level")
+        view = viewed(await ada.ask(m.Bot, level="expert"))
+        assert (bots(view), view.levels) == ([("Joker", "ready")], {2: "expert"})
+        assert refused(await ada.ask(m.Bot, level="expert"), "not-allowed", "Joker, the expert bot, is already in")
+        viewed(await ada.ask(m.Bot, level="beginner"))
+        assert viewed(await ada.ask(m.Bot)).levels == {2: "expert", 3: "beginner", 4: "regular"}
+        assert (await ada.begin(race)).levels == {2: "expert", 3: "beginner", 4: "regular"}
+        await ada.ask(m.Resign)
+        assert (await over(ada)).levels == {2: "expert", 3: "beginner", 4: "regular"}
+        assert all(fact.holds for fact in verify(replay(one, race)))
 
 
-async def test_bots_follow_to_the_rematch_once(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        async with racers(server, "Ada", "Bo") as (ada, bo):
-            race = server.create("corners", start_delay_ms=0)
-            for racer in (ada, bo):
-                await racer.join(race)
-            await ada.ask(m.Bot)
-            await ada.ask(m.Bot)
-            await asyncio.gather(ada.begin(race), bo.begin(race))
-            for racer in (ada, bo):
-                await racer.ask(m.Resign)
-            await over(ada)
-            following = viewed(await ada.ask(m.Again)).next
-            assert following
-            view = viewed(await ada.join(following.race))
-            assert bots(view) == [("Trey", "ready"), ("Deuce", "ready")]
-            viewed(await ada.ask(m.Remove, seat=2))
-            assert bots(viewed(await bo.join(following.race))) == [("Deuce", "ready")]
+async def test_bots_follow_to_the_rematch_once(one: Server) -> None:
+    async with racers(one, "Ada", "Bo") as (ada, bo):
+        race = one.create("corners", start_delay_ms=0)
+        for racer in (ada, bo):
+            await racer.join(race)
+        await ada.ask(m.Bot)
+        await ada.ask(m.Bot)
+        await asyncio.gather(ada.begin(race), bo.begin(race))
+        for racer in (ada, bo):
+            await racer.ask(m.Resign)
+        await over(ada)
+        following = viewed(await ada.ask(m.Again)).next
+        assert following
+        view = viewed(await ada.join(following.race))
+        assert bots(view) == [("Trey", "ready"), ("Deuce", "ready")]
+        viewed(await ada.ask(m.Remove, seat=2))
+        assert bots(viewed(await bo.join(following.race))) == [("Deuce", "ready")]
 
 
 async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(redis_url: str) -> None:

@@ -158,14 +158,13 @@ def test_a_restart_publishes_the_current_key_again(redis_url: str) -> None:
 
 
 @pytest.mark.parametrize("forged", [bytes(32), bytes.fromhex(OTHER_KEY)])
-async def test_who_signs_anew_has_a_key_that_is_not_known(redis_url: str, forged: bytes) -> None:
-    with Server(redis_url) as server:
-        replay = await finished_replay(server)
-        *_, race = replay.races()
-        forgery = Replay.of(race, replay.entries, forged)
-        verdict = verification(server, forgery)
-        assert (verdict["ok"], verdict["known_key"], verdict["key"]) == (True, False, public_key(forged))
-        assert verdict["outcome"] == "key-unknown"
-        assert verification(server, forgery, public_key(forged))["outcome"] == "verified"  # the caller knows the key
-        with_key = verification(server, forgery, public(SIGNING_KEY))
+async def test_who_signs_anew_has_a_key_that_is_not_known(one: Server, forged: bytes) -> None:
+    replay = await finished_replay(one)
+    *_, race = replay.races()
+    forgery = Replay.of(race, replay.entries, forged)
+    verdict = verification(one, forgery)
+    assert (verdict["ok"], verdict["known_key"], verdict["key"]) == (True, False, public_key(forged))
+    assert verdict["outcome"] == "key-unknown"
+    assert verification(one, forgery, public_key(forged))["outcome"] == "verified"  # the caller knows the key
+    with_key = verification(one, forgery, public(SIGNING_KEY))
     assert [fact["name"] for fact in with_key["facts"] if not fact["holds"]] == ["signature"]

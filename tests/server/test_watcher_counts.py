@@ -35,35 +35,35 @@ async def until_watching(racer: Racer, number: int) -> None:
 # Real processes.
 
 
-async def test_all_processes_show_how_many_watch_in_all_of_them(redis_url: str) -> None:
-    with Server(redis_url) as one, Server(redis_url) as other:
-        race_id = one.create("corners", seed="1", start_delay_ms=0, max_racers=2, unlisted=True)
-        async with racers(one, "ada", "eve") as (ada, eve), racers(other, "bo", "fay") as (bo, fay):
-            await ada.join(race_id)
-            await bo.join(race_id)
-            assert ada.view
-            assert ada.view.watching == 0
-            for spectator in (eve, fay):
-                assert isinstance(await spectator.ask(m.Watch, race=race_id), m.View)
-            for client in (ada, bo, eve, fay):
-                await until_watching(client, 2)
-            for racer in (ada, bo):
-                await racer.ask(m.Ready)
-            await ada.until(lambda view: view.stage == "running")
-            await until_watching(ada, 2)
-            for path in ("/api/v1/races", "/api/v1/races?stage=running", "/api/v1/replays"):
-                body = request(one, "GET", path).body
-                assert race_id.encode() not in body
-                assert b"watching" not in body
-            await fay.close()
-            with EventStream(one, race_id) as stream:  # streams show the number, but are not counted
+async def test_all_processes_show_how_many_watch_in_all_of_them(pair: tuple[Server, Server]) -> None:
+    one, other = pair
+    race_id = one.create("corners", seed="1", start_delay_ms=0, max_racers=2, unlisted=True)
+    async with racers(one, "ada", "eve") as (ada, eve), racers(other, "bo", "fay") as (bo, fay):
+        await ada.join(race_id)
+        await bo.join(race_id)
+        assert ada.view
+        assert ada.view.watching == 0
+        for spectator in (eve, fay):
+            assert isinstance(await spectator.ask(m.Watch, race=race_id), m.View)
+        for client in (ada, bo, eve, fay):
+            await until_watching(client, 2)
+        for racer in (ada, bo):
+            await racer.ask(m.Ready)
+        await ada.until(lambda view: view.stage == "running")
+        await until_watching(ada, 2)
+        for path in ("/api/v1/races", "/api/v1/races?stage=running", "/api/v1/replays"):
+            body = request(one, "GET", path).body
+            assert race_id.encode() not in body
+            assert b"watching" not in body
+        await fay.close()
+        with EventStream(one, race_id) as stream:  # streams show the number, but are not counted
+            event = await stream.event()
+            while not isinstance(event, m.View | m.Progress) or event.watching != 1:
                 event = await stream.event()
-                while not isinstance(event, m.View | m.Progress) or event.watching != 1:
-                    event = await stream.event()
-                for client in (ada, bo, eve):
-                    await until_watching(client, 1)
-            await eve.ask(m.Watch, race=one.create("corners"))
-            await until_watching(ada, 0)
+            for client in (ada, bo, eve):
+                await until_watching(client, 1)
+        await eve.ask(m.Watch, race=one.create("corners"))
+        await until_watching(ada, 0)
 
 
 @pytest.mark.tier(3)
@@ -79,19 +79,18 @@ async def test_watchers_of_a_killed_process_are_forgotten(redis_url: str) -> Non
             await until_watching(ada, 0)
 
 
-async def test_only_connections_without_a_seat_are_counted(redis_url: str) -> None:
-    with Server(redis_url) as server:
-        race_id = server.create("corners", seed="1")
-        async with racers(server, "ada", "bo") as (ada, bo):
-            await ada.join(race_id)
-            await bo.ask(m.Watch, race=race_id)
-            await until_watching(ada, 1)
-            await bo.join(race_id)
-            await until_watching(ada, 0)
-            await bo.ask(m.Leave)
-            await until_watching(ada, 1)
-            await ada.ask(m.Leave)
-            await until_watching(bo, 2)
+async def test_only_connections_without_a_seat_are_counted(one: Server) -> None:
+    race_id = one.create("corners", seed="1")
+    async with racers(one, "ada", "bo") as (ada, bo):
+        await ada.join(race_id)
+        await bo.ask(m.Watch, race=race_id)
+        await until_watching(ada, 1)
+        await bo.join(race_id)
+        await until_watching(ada, 0)
+        await bo.ask(m.Leave)
+        await until_watching(ada, 1)
+        await ada.ask(m.Leave)
+        await until_watching(bo, 2)
 
 
 # One process, step by step.
