@@ -93,14 +93,13 @@ def test_a_store_that_can_lose_moves_is_refused_unless_accepted(
         assert server.get("/readyz")[0] == 200
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_store_without_config_get_is_refused_unless_accepted(workers: str, own_url: str, store: Any) -> None:
+def test_a_store_without_config_get_is_refused_unless_accepted(own_url: str, store: Any) -> None:
     store.acl_setuser("managed", enabled=True, passwords=["+hush"], commands=["+@all", "-config"], keys=["*"])
     store.acl_setuser("managed", enabled=True, channels=["*"])
     url = f"{own_url}?username=managed&password=hush"
-    assert "does not allow CONFIG GET" in refused(url, workers=workers)
-    assert "hush" not in refused(url, workers=workers, store_durability="everysec")
-    with Server(url, workers=workers, store_durability="none") as server:
+    assert "does not allow CONFIG GET" in refused(url)
+    assert "hush" not in refused(url, store_durability="everysec")
+    with Server(url, workers="2", store_durability="none") as server:  # the workers check the store, too
         assert server.get("/readyz")[0] == 200
     store.acl_deluser("managed")
 
@@ -114,32 +113,28 @@ def test_the_store_has_the_fingerprint_of_the_master_key_and_not_the_key(own_url
     assert store.ttl("samedeal:master-key") == -1
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(
-    workers: str, own_url: str, store: Any
-) -> None:
-    with Server(own_url, workers=workers):
+def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(own_url: str, store: Any) -> None:
+    with Server(own_url):
         pass
-    with Server(own_url, workers=workers):
+    with Server(own_url):
         pass  # the same key again
-    line = refused(own_url, workers=workers, master_key=OTHER_KEY)
+    line = refused(own_url, master_key=OTHER_KEY)
     ours = fingerprint(bytes.fromhex(OTHER_KEY))
     assert line.startswith("samedeal: The store was used with another master key")
     assert f"SAMEDEAL_ACCEPT_MASTER_KEY={ours}" in line
     assert OTHER_KEY not in line
     assert "another master key" in refused(own_url, master_key=OTHER_KEY, accept_master_key="0" * 16)
-    with Server(own_url, workers=workers, master_key=OTHER_KEY, accept_master_key=ours):
+    with Server(own_url, workers="2", master_key=OTHER_KEY, accept_master_key=ours):
         assert store.get("samedeal:master-key") == ours
     assert "another master key" in refused(own_url, accept_master_key="")
-    with Server(own_url, workers=workers, master_key=OTHER_KEY):
+    with Server(own_url, master_key=OTHER_KEY):
         pass  # the setting is not needed again
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-async def test_a_server_waits_for_a_store_that_starts_later(workers: str, tmp_path: Path) -> None:
+async def test_a_server_waits_for_a_store_that_starts_later(tmp_path: Path) -> None:
     [port] = free_ports(1)
     valkey = Valkey(tmp_path / "store", options=("--port", f"{port}"))
-    server = LoggedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False, workers=workers)
+    server = LoggedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False)
     (tmp_path / "log").touch()
     starting = asyncio.create_task(asyncio.to_thread(server.start))
     async with asyncio.timeout(50):
