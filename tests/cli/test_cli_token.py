@@ -14,8 +14,9 @@ from support.scripted_server import RACE, Peer, server
 
 pytestmark = pytest.mark.tier(2)
 
-COMMANDS = [["join", "--line"], ["watch", "--line"], ["bot"]]
+JOIN, *OTHERS = [["join", "--line"], ["watch", "--line"], ["bot"]]
 ELSEWHERE = "http://127.0.0.1:1"
+LINK = f"URL/r/{RACE}"
 
 
 async def refuse(peer: Peer) -> None:
@@ -44,12 +45,20 @@ async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str
         return hello, err.decode().replace(address, url)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("environment", [{}, {"SAMEDEAL_SERVER": ELSEWHERE}, {"config": ELSEWHERE}], ids=str)
+@pytest.mark.parametrize(
+    ("command", "environment"),
+    [
+        (JOIN, {}),
+        (JOIN, {"SAMEDEAL_SERVER": ELSEWHERE}),
+        (JOIN, {"config": ELSEWHERE}),
+        *((command, {}) for command in OTHERS),
+    ],
+    ids=str,
+)
 async def test_link_to_another_server_does_not_get_the_token(
     command: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
-    hello, err = await greeting(tmp_path, [*command, f"URL/r/{RACE}"], "URL", **environment)
+    hello, err = await greeting(tmp_path, [*command, LINK], "URL", **environment)
     assert hello.token is None
     assert hello.name
     home = ELSEWHERE if environment else "http://127.0.0.1:8640"
@@ -57,28 +66,30 @@ async def test_link_to_another_server_does_not_get_the_token(
     assert note in err
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-@pytest.mark.parametrize("race", [f"URL/r/{RACE}", RACE])
+NAMED: list[tuple[list[str], dict[str, str]]] = [
+    (["--server", "URL"], {}),
+    (["--server", "URL"], {"SAMEDEAL_SERVER": ELSEWHERE}),
+    ([], {"SAMEDEAL_SERVER": "URL"}),
+    ([], {"config": "URL"}),
+]
+
+
 @pytest.mark.parametrize(
-    ("args", "environment"),
+    ("command", "environment"),
     [
-        (["--server", "URL"], {}),
-        (["--server", "URL"], {"SAMEDEAL_SERVER": ELSEWHERE}),
-        ([], {"SAMEDEAL_SERVER": "URL"}),
-        ([], {"config": "URL"}),
+        *(([*JOIN, race, *args], environment) for race in (LINK, RACE) for args, environment in NAMED),
+        *(([*command, LINK, *NAMED[0][0]], NAMED[0][1]) for command in OTHERS),
     ],
     ids=str,
 )
-async def test_named_server_gets_the_token(
-    command: list[str], race: str, args: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
-    hello, err = await greeting(tmp_path, [*command, race, *args], "URL", **environment)
+async def test_named_server_gets_the_token(command: list[str], environment: dict[str, str], tmp_path: Path) -> None:
+    hello, err = await greeting(tmp_path, command, "URL", **environment)
     assert (hello.token, hello.name) == ("sd_x", None)
     assert "SAMEDEAL_TOKEN" not in err
 
 
 async def test_name_replaces_the_token_silently(tmp_path: Path) -> None:
-    hello, err = await greeting(tmp_path, ["join", "--line", f"URL/r/{RACE}", "--as", "bo"], "URL")
+    hello, err = await greeting(tmp_path, [*JOIN, LINK, "--as", "bo"], "URL")
     assert (hello.token, hello.name) == (None, "bo")
     assert "SAMEDEAL_TOKEN" not in err
 
