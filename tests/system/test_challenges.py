@@ -29,7 +29,7 @@ from support.offline_cli import run
 from support.servers import Server
 from support.timed_server import HOUR_MS, TimedServer
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = pytest.mark.tier(3)
 
 GAMES = ("gallery", "corner-stones", "the-edge")
 HEATS = ((1, 3), (2, 2), (4,))

@@ -28,6 +28,8 @@ from support.terminals import at_a_terminal, new_terminal
 from support.terminals import until as until_shown
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
 
+MOVES = WIN["moves"][:40]
+"""What is played while the network is cut once."""
 BURST = 6
 """How many keys are pressed without waiting for an answer."""
 PROGRAM = """
@@ -158,7 +160,7 @@ async def test_full_screen_plays_keys_pressed_before_the_answers_on_other_networ
         await race_in_the_full_screen(live, proxy, ["draw"] * 12)
 
 
-async def test_full_screen_plays_a_whole_game_through_a_slow_network_that_is_cut(live: Server) -> None:
+async def test_full_screen_plays_on_through_a_slow_network_that_is_cut(live: Server) -> None:
     """Keys pressed while the connection is lost are played when the server accepts connections again."""
     race = open_race(live)
     async with Proxy(live.url, round_trip_ms=20, jitter_ms=5) as proxy:
@@ -167,19 +169,20 @@ async def test_full_screen_plays_a_whole_game_through_a_slow_network_that_is_cut
         async with rival_of(live) as bo, app.run_test(size=(80, 24)) as pilot:
             racing = asyncio.create_task(bo.compete(race))
             await until(lambda: app.state.board)
-            await press_moves(app, pilot, WIN["moves"][:2])
+            await press_moves(app, pilot, MOVES[:2])
             proxy.cut()
             await until(lambda: app.state.connection_error)
-            assert WIN["moves"][2:4] == ["draw", "draw"]
+            assert MOVES[2:4] == ["draw", "draw"]
             await pilot.press("space", "space")
             await until(lambda: proxy.refused >= 2)
             proxy.resume()
             await until(lambda: app.state.board and app.state.board.ply == 4)
             assert not app.state.connection_error
-            await press_moves(app, pilot, WIN["moves"])
+            await press_moves(app, pilot, MOVES)
+            await pilot.press("exclamation_mark", "y")
             await racing
             await until(lambda: app.state.checks)
-            replay = await check_replay(live, race, "ada", WIN["moves"])
+            replay = await check_replay(live, race, "ada", MOVES)
             assert results(app.state.standings) == results(replay.standings)
             await pilot.press("q")
         assert app.failure is None
@@ -298,12 +301,10 @@ async def test_lines_are_played_through_other_networks(
 
 
 @pytest.mark.parametrize("how", ["line mode", "bot"])
-async def test_whole_game_is_played_by_lines_through_a_network_that_is_cut(
-    how: str, live: Server, tmp_path: Path
-) -> None:
+async def test_lines_are_played_through_a_slow_network_that_is_cut(how: str, live: Server, tmp_path: Path) -> None:
     async with Proxy(live.url, round_trip_ms=20, jitter_ms=5) as proxy:
         proxy.bytes_per_s = 20_000
-        await race_by_lines(how, live, proxy, WIN["moves"], tmp_path, cut=True)
+        await race_by_lines(how, live, proxy, MOVES, tmp_path, cut=True)
 
 
 # Stopping.
@@ -321,8 +322,17 @@ async def test_sigterm_ends_a_client_that_reconnects(live: Server, tmp_path: Pat
         assert await process.wait() == 128 + signal.SIGTERM
 
 
-@pytest.mark.parametrize("step", ["pass", "time.sleep(60)", "threading.Lock().acquire() and threading.Event().wait()"])
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=lambda how: how.name)
+STEPS = ("pass", "time.sleep(60)", "threading.Lock().acquire() and threading.Event().wait()")
+
+
+@pytest.mark.parametrize(
+    ("how", "step"),
+    [
+        *((signal.SIGTERM, step) for step in STEPS),
+        (signal.SIGINT, STEPS[0]),
+        *(pytest.param(signal.SIGINT, step, marks=pytest.mark.tier(3)) for step in STEPS[1:]),
+    ],
+)
 def test_full_screen_ends_while_its_event_loop_is_blocked(
     how: signal.Signals, step: str, live: Server, tmp_path: Path
 ) -> None:
