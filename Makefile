@@ -34,9 +34,8 @@ SEED ?= $(shell date +%s)
 TYPESCRIPT := 7.0.2
 VENV ?= .venv
 BIN := $(VENV)/bin
-# More workers than two cores, because many tests wait. With even more, work of the server that only runs on an idle
-# processor takes too long.
-DISTRIBUTED := -n 4 --dist worksteal
+# More workers than two cores, because many tests wait.
+DISTRIBUTED := -n 6 --dist worksteal
 ALL := test test-more tier-3 coverage pythons torture simulate weakened fuzz agree
 PART ?= $(ALL)
 PYTHONS ?= python3.12 python3.13 python3.14

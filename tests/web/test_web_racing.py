@@ -58,7 +58,7 @@ async def test_race_can_be_won_by_tapping(slug: str, server: Server, page: Page,
 @window(1024, 768)
 async def test_race_can_be_won_by_keyboard(slug: str, server: Server, page: Page) -> None:
     moves = WINS[slug]["moves"]
-    first = max(0, len(moves) - 40)
+    first = max(0, len(moves) - 30)
     await start_after(page, server, solo(server, slug), moves[:first])
     targets = await arrow_key_targets(page)
     for ply, move in enumerate(moves[first:], start=first + 1):
