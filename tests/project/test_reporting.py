@@ -82,6 +82,12 @@ def test_tests_of_tier_1_that_take_much_cpu_time_are_reported_on_ci(tmp_path: Pa
     assert "WARNING" not in run_pytest(tmp_path, "--tier", "1", "-p", "lower_limit").stdout
 
 
+def test_slow_files_of_other_tiers_are_named_on_ci(tmp_path: Path) -> None:
+    (tmp_path / "test_both.py").write_text(TIERS)
+    assert " s of all workers: test_both.py\n" in run_pytest(tmp_path, "--tier", "2", ci="true").stdout
+    assert "of all workers" not in run_pytest(tmp_path, "--tier", "2").stdout
+
+
 def run_pytest(folder: Path, *arguments: str, ci: str = "") -> subprocess.CompletedProcess[str]:
     """Run the tests in a folder, with the hooks of tests/conftest.py."""
     (folder / "pytest.ini").write_text("[pytest]\n")
