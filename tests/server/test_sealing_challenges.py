@@ -186,7 +186,7 @@ def told_without_names(race: SealedRace, target: str, names: dict[str, str]) -> 
     without the names of the racers, which a page only has if the race is not in memory.
     """
     for name, own in names.items():
-        target = target.replace(name, own)
+        target = re.sub(rf"\b{name}\b", own, target)  # ids of players can contain "ada"
     answer = told(race, target)
     body, headers = answer.body, json.dumps(answer.headers)
     for name, own in names.items():
