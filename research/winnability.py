@@ -78,7 +78,7 @@ METHODS: Final[Mapping[str, Method]] = {
 }
 DEALS: Final = dict.fromkeys(GAMES, 200) | {"the-edge": 1_000, "kings-in-the-corners": 10_000}
 """The default numbers of deals."""
-_LETTERS: Final = string.digits + string.ascii_letters
+_LETTERS: Final = string.digits + string.ascii_letters + "".join(map(chr, range(0xC0, 0x180)))
 """Each letter of a line in the results is the number of a move among the legal moves."""
 
 

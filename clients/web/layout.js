@@ -69,6 +69,16 @@ export function nearestPile(piles, place, dx, dy) {
   return nearest;
 }
 
+export const MOVABLE = ".card:last-of-type:not(.back, .moving)";
+
+/** The cards that a press on a pile can drag: the top one or, where several can move, those from the pressed one on. */
+export function draggable(pile, pressed) {
+  const top = pile.querySelector(MOVABLE);
+  const cards = [...pile.querySelectorAll(".card:not(.back)")];
+  const at = cards.indexOf(pressed.closest(".card"));
+  return !top ? [] : at >= 0 && pile.matches(".tall .hangs") ? cards.slice(at) : [top];
+}
+
 /** Where a card that comes to a pile will be: the box of its last card or space, and the distance from it. */
 export function landing(pile) {
   const last = pile.querySelector(".card:last-of-type");

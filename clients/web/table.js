@@ -2,14 +2,13 @@
 
 import { cardElement } from "./cards.js";
 import { actionOf, announce, button, fill, h, motionIsOff } from "./dom.js";
-import { landing, layOut, nearestPile } from "./layout.js";
+import { draggable, landing, layOut, MOVABLE, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
 import { MoveQueue, parseMove, Selection } from "./selection.js";
 
 const DRAG_PX = 6;
 const HOLD_MS = 400;
 const GLIDE = { duration: 180, easing: "ease-out" };
-const MOVABLE = ".card:last-of-type:not(.back, .moving)";
 const MAX_CARDS = 14; // in a fan
 const MAX_CARDS_TALL = 19; // of columns with room below them
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
@@ -180,7 +179,8 @@ export class Table {
     }
     const { numbered } = this.selection;
     this.numbers.hidden = !numbered.length;
-    fill(this.numbers, "How many cards?", numbered.map(({ move, number = 1 }) => button(String(number), () => this.choose(move))));
+    const choose = (move) => (this.clearSelection(), this.make(move));
+    fill(this.numbers, "How many cards?", numbered.map(({ move, number = 1 }) => button(String(number), () => choose(move))));
     if (this.play && !this.tabStop) this.setTabStop(this.order[0]);
     this.element.dispatchEvent(new CustomEvent("picked", { detail: this.selection, bubbles: true }));
   }
@@ -279,25 +279,9 @@ export class Table {
     drawn.forEach((card, index) => card.replaceWith(cards[index]));
   }
 
-  /** The cards that a press on a pile can drag: the top one or, where several can move, those from the pressed one on. */
-  draggable(place, pressed) {
-    const pile = this.piles.get(place);
-    const top = pile.querySelector(MOVABLE);
-    const cards = [...pile.querySelectorAll(".card:not(.back)")];
-    const at = cards.indexOf(pressed.closest(".card"));
-    const isRun = at >= 0 && pile.matches(".tall .hangs");
-    return top ? (isRun ? cards.slice(at) : [top]) : [];
-  }
-
   clearSelection() {
     this.selection = this.selection.clear();
     this.highlight();
-  }
-
-  /** Makes one of the moves that differ only in how many cards they move. */
-  choose(move) {
-    this.clearSelection();
-    this.make(move);
   }
 
   /**
@@ -314,7 +298,7 @@ export class Table {
       pile.focus({ preventScroll: true });
     }
     const start = { x: event.clientX, y: event.clientY };
-    const cards = this.play ? this.draggable(place, event.target) : [];
+    const cards = this.play ? draggable(pile, event.target) : [];
     const pressed = new AbortController();
     let dragged = false;
     let shown = false;

@@ -29,6 +29,8 @@ SIZES = {
     "corners": (100, 32),
     "kings-in-the-corners": (80, 24),
     "gallery": (60, 20),
+    "freecell": (80, 24),
+    "golf": (60, 20),
 }
 
 

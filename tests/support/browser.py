@@ -289,8 +289,10 @@ async def wait_for_deal(page: Page) -> None:
 
 def places_of(move: str) -> list[str]:
     """Return the places to tap for a move."""
-    if re.fullmatch(r"[a-z]\d[a-z]\d", move):
-        return [move[:2], move[2:]]
+    if move == "home":
+        return []
+    if re.fullmatch(r"[a-z]\d[a-z]\d(:\d+)?", move):
+        return [move[:2], move[2:4]]
     if re.fullmatch(r"([a-z]\d[+-]?)+", move):
         return re.findall(r"[a-z]\d", move)
     return ["waste" if move == "w" else "stock"]
@@ -340,10 +342,20 @@ async def drag(page: Page, source: str, target: str) -> None:
     await page.mouse.up()
 
 
+async def complete(page: Page, move: str) -> None:
+    """Press the button of `home`, or that of how many cards move, if that is asked."""
+    await page.evaluate(
+        """([label, selector]) => [...document.querySelectorAll(selector)]
+            .find((each) => each.textContent === label)?.click()""",
+        ("Home", ".big") if move == "home" else (move.partition(":")[2] or "1", ".numbers:not([hidden]) button"),
+    )
+
+
 async def tap_moves(page: Page, moves: list[str], first: int = 0) -> None:
     """Make moves by tapping. Does not wait for the last one, after which the table may be gone."""
     for ply, move in enumerate(moves, start=first + 1):
         await tap(page, *places_of(move))
+        await complete(page, move)
         if ply - first < len(moves):
             await wait_for_ply(page, ply)
 

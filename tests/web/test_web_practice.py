@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
 from samedeal_cli.render.text_table import with_cards
-from support.browser import IN_BROWSER, check_layout, give_name, open_page, places_of, tap, wait_for_deal
+from support.browser import IN_BROWSER, check_layout, complete, give_name, open_page, places_of, tap, wait_for_deal
 from support.servers import Server, racers
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
@@ -41,6 +41,7 @@ async def test_practice_leads_through_the_first_moves(slug: str, server: Server,
 async def make_step(page: Page, move: str) -> None:
     """Make a move by tapping, which can need the button that completes it."""
     await tap(page, *places_of(move))
+    await complete(page, move)
     if await page.is_enabled("button[aria-label='Make this move']"):
         await page.evaluate("document.querySelector('button[aria-label=\"Make this move\"]').click()")
 

@@ -9,6 +9,7 @@ from support.browser import (
     SOLO,
     Tab,
     arrow_key_targets,
+    complete,
     drag,
     find_violations,
     join_race,
@@ -64,10 +65,13 @@ async def test_race_can_be_won_by_keyboard(slug: str, server: Server, page: Page
     for ply, move in enumerate(moves[first:], start=first + 1):
         if move in ("draw", "deal", "redeal"):
             await page.keyboard.press("d")
+        elif move == "home":
+            await page.keyboard.press("+")
         else:
             for place in places_of(move):
                 targets = await move_focus(page, place, targets)
                 await page.keyboard.press("Enter")
+            await complete(page, move)
             await page.keyboard.press("m")  # has no effect unless the move is a prefix of another
         if ply < len(moves):
             await wait_for_ply(page, ply)

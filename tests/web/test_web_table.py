@@ -140,7 +140,7 @@ async def attempt_illegal_move(page: Page, slug: str) -> None:
     """Drag a card to a place that does not take it, or tap one that cannot be played, until the page says why."""
     await page.wait_for_function("!document.querySelector('.waiting')")
     lit = await page.eval_on_selector_all("button.pile.lit", PLACES)
-    if slug == "corner-stones":
+    if slug in ("corner-stones", "freecell"):
         await tap(page, lit[-1])
         await drag(page, lit[-1], (await page.eval_on_selector_all(DULL, PLACES))[0])
     else:

@@ -55,10 +55,14 @@ def _changes(game: str | None = None, **options: int | float | bool | str) -> Ru
 
 
 def _use_stock(state: RaceState) -> Step:
-    if state.stock_move:
-        return play(state, state.stock_move)
+    if move := state.possible.stock_move:
+        return play(state, move)
     text = "You cannot draw now." if state.selection.stock else "No card can safely go home now."
     return replace(state, notice=Notice(text, "")), None
+
+
+def _may_go_home(state: RaceState) -> bool:
+    return HOME in state.possible.words
 
 
 def _send_home(state: RaceState) -> Step:
@@ -220,8 +224,8 @@ CHANGES: Final = Choose(
 CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
-    Action("space", lambda state: state.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
-    Action("+", _home_label, "send all cards home that can safely go there", _send_home, attrgetter("may_go_home")),
+    Action("space", lambda state: state.possible.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
+    Action("+", _home_label, "send all cards home that can safely go there", _send_home, _may_go_home),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),

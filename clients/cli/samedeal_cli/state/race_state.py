@@ -18,7 +18,7 @@ from samedeal.wire.documents import ChallengePage, Daily, GameDescription
 from samedeal.wire.messages import Board, Rematch, View
 from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Cards, Settings, Suits, Theme
-from samedeal_cli.state.selection import HOME, Played, Selection
+from samedeal_cli.state.selection import Played, Selection
 
 Tone = Literal["", "good", "bad", "news"]
 PREFERENCES: Final = ("theme", "suits", "cards", "auto_drop", "reactions", "clock", "animation")
@@ -317,14 +317,9 @@ class RaceState:
         return self._select(self.board if self.can_play and self.pending is None else None)
 
     @property
-    def stock_move(self) -> str | None:
-        """The move of the stock, also while another move is pending."""
-        return self._select(self.board if self.can_play else None).stock_move
-
-    @property
-    def may_go_home(self) -> bool:
-        """Whether all safe cards can be sent home with one move, also while another move is pending."""
-        return HOME in self._select(self.board if self.can_play else None).words
+    def possible(self) -> Selection:
+        """The selection on the current table, also while another move is pending."""
+        return self._select(self.board if self.can_play else None)
 
     def _select(self, board: Board | None) -> Selection:
         game = self.game
