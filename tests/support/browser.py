@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Error, Page, Request, Response, async_playwright
 
+from support.move_buttons import complete
 from support.servers import Racer, Server, racers
 from support.vectors import WINS
 from support.waiting import until
@@ -289,13 +290,11 @@ async def wait_for_deal(page: Page) -> None:
 
 def places_of(move: str) -> list[str]:
     """Return the places to tap for a move."""
-    if move == "home":
-        return []
     if re.fullmatch(r"[a-z]\d[a-z]\d(:\d+)?", move):
         return [move[:2], move[2:4]]
     if re.fullmatch(r"([a-z]\d[+-]?)+", move):
         return re.findall(r"[a-z]\d", move)
-    return ["waste" if move == "w" else "stock"]
+    return [] if move == "home" else ["waste" if move == "w" else "stock"]
 
 
 async def wait_for_ply(page: Page, ply: int) -> None:
@@ -340,15 +339,6 @@ async def drag(page: Page, source: str, target: str) -> None:
     await page.mouse.move(start["x"] + 30, start["y"] + 30, steps=3)
     await page.mouse.move(end["x"] + 15, end["y"] + 15, steps=5)
     await page.mouse.up()
-
-
-async def complete(page: Page, move: str) -> None:
-    """Press the button of `home`, or that of how many cards move, if that is asked."""
-    await page.evaluate(
-        """([label, selector]) => [...document.querySelectorAll(selector)]
-            .find((each) => each.textContent === label)?.click()""",
-        ("Home", ".big") if move == "home" else (move.partition(":")[2] or "1", ".numbers:not([hidden]) button"),
-    )
 
 
 async def tap_moves(page: Page, moves: list[str], first: int = 0) -> None:

@@ -9,7 +9,6 @@ from support.browser import (
     SOLO,
     Tab,
     arrow_key_targets,
-    complete,
     drag,
     find_violations,
     join_race,
@@ -30,6 +29,7 @@ from support.browser import (
     wait_until,
     window,
 )
+from support.move_buttons import complete
 from support.servers import Server
 from support.vectors import WINS
 from support.waiting import LIMIT_S, until
