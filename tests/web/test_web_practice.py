@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Page
 from samedeal.games.catalogue import GAMES
 from samedeal.games.lessons import PRACTICE
 from samedeal_cli.render.text_table import with_cards
-from support.browser import IN_BROWSER, check_layout, complete, give_name, open_page, places_of, tap, wait_for_deal
+from support.browser import IN_BROWSER, check_layout, give_name, open_page, places_of, tap, wait_for_deal
 from support.move_buttons import complete
 from support.servers import Server, racers
 
