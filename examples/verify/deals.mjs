@@ -7,8 +7,9 @@ import freecell from "./games/freecell.mjs";
 import gallery from "./games/gallery.mjs";
 import golf from "./games/golf.mjs";
 import { kingsInTheCorners, theEdge } from "./games/grid.mjs";
+import klondike from "./games/klondike.mjs";
 
-const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery, golf, freecell];
+const ALL = [cornerStones, theEdge, corners, kingsInTheCorners, gallery, golf, freecell, klondike];
 export const GAMES = new Map(ALL.map((game) => [game.slug, game]));
 
 /** Returns a function that answers the next random number below n. */

@@ -21,6 +21,7 @@ BUDGETS_OF_TURNING_POINTS: Final = {
     "gallery": (30_000, 400_000),
     "golf": (50_000, 1_000_000),
     "freecell": (10_000, 100_000),
+    "klondike": (20_000, 400_000),
 }
 """The budgets of one search, and of all searches of a race besides that of its deal: about fifteen seconds."""
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from samedeal.arena.playouts import PLAYOUTS, greedy, playouts, unseen_cards, with_unseen
 from samedeal.cards import BACK, Pile
-from samedeal.computer import grid_bot
+from samedeal.computer import grid_bot, klondike_bot
 from samedeal.computer.bot import MAX_ATTEMPTS, Bot, Seen
 from samedeal.computer.bots import LEVELS
 from samedeal.computer.first_bots import FIRST_BOTS
@@ -19,6 +19,7 @@ from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
+from samedeal.games.klondike import Klondike
 from samedeal.race.run import MAX_MOVES, Run
 from samedeal.solver import gallery_search as gallery
 from samedeal.solver.solve import SOLVERS, solve
@@ -60,7 +61,7 @@ class SolverPlayer(BotPlayer):
     """Remembers the cards of earlier attempts. It searches for a win with the cards that it knows, and the others in
     some random orders, and plays it as long as the cards come as expected.
 
-    Otherwise it plays on the grid like the expert, and elsewhere like ``playouts``.
+    Otherwise it plays on the grid like the expert, as always in Klondike, and elsewhere like ``playouts``.
     """
 
     def __init__(self, name: str) -> None:
@@ -75,6 +76,9 @@ class SolverPlayer(BotPlayer):
         return Bot(self._name, strategy, max_moves=MAX_MOVES, max_attempts=MANY_ATTEMPTS)
 
     def _candidates(self, run: Run, seen: Seen, last: Move, words: Words) -> Sequence[Move]:
+        if isinstance(run.game, Klondike):  # its unseen cards also lie in the columns
+            variant = {"draw": run.game.draw, "passes": run.game.passes}
+            return klondike_bot.expert(Seen.of(run.game, variant), last, words)
         position = self.remembered(run.game)
         knows_all = not any(self._unseen.values())
         moment, known = (run.attempts, knows_all), tuple(position.table.piles.items())

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from samedeal.cards import BACK, SUITS, TEN, Card, Pile, rank_of, suit_of
-from samedeal.computer import corners_bot
+from samedeal.computer import corners_bot, klondike_bot
 from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Game, Move
@@ -30,10 +30,13 @@ PLAYS: Final = {
     "gallery": 10,
     "golf": 20,
     "freecell": 4,
+    "klondike": 4,
 }
 """The number of plays with each move, by the slug of the game."""
 _LENGTH: Final = 8
 """The length of a play in Corner Stones, in moves."""
+_LONGEST: Final = 500
+"""The greatest length of a play in Klondike, in moves."""
 
 _Playout = Callable[[Move, Pile, Words], int]
 """Plays a game from a move on, given the stock, and returns how many cards are home in the end."""
@@ -302,6 +305,23 @@ def _freecell(position: Seen) -> _Playout:
     return play
 
 
+# Klondike: the moves that gain most, until none gains anything.
+
+
+def _klondike(position: Seen) -> _Playout:
+    def play(move: Move, stock: Pile, words: Words) -> int:
+        at = klondike_bot.world(position, stock).after(move)
+        for _ in range(_LONGEST):
+            gains = [klondike_bot.gain(at, each) for each in at.moves()]
+            if not any(gains):
+                break
+            moves = [each for each, gain in zip(at.moves(), gains, strict=True) if gain == max(gains)]
+            at = at.after(moves[words.below(len(moves))])
+        return at.home
+
+    return play
+
+
 PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "corner-stones": _corner_stones,
     "the-edge": partial(_grid, True),
@@ -310,4 +330,5 @@ PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "gallery": _gallery,
     "golf": _golf,
     "freecell": _freecell,
+    "klondike": _klondike,
 }

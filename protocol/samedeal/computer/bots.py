@@ -12,7 +12,15 @@ from typing import Final
 
 from msgspec import Struct
 
-from samedeal.computer import corner_stones_bot, corners_bot, freecell_bot, gallery_bot, golf_bot, grid_bot
+from samedeal.computer import (
+    corner_stones_bot,
+    corners_bot,
+    freecell_bot,
+    gallery_bot,
+    golf_bot,
+    grid_bot,
+    klondike_bot,
+)
 from samedeal.computer.bot import Bot, Seen, Strategy
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.deck import Words
@@ -29,6 +37,7 @@ BOTS: Mapping[str, Bot] = {
     "gallery": GALLERY_BOT_2,
     "golf": Bot("golf-bot/1", golf_bot.regular),
     "freecell": Bot("freecell-bot/1", freecell_bot.regular, par_plays=20),
+    "klondike": Bot("klondike-bot/1", klondike_bot.regular, par_plays=20),
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 _MISTAKES: Final = 50
@@ -50,6 +59,7 @@ _EXPERTS: Final[Mapping[str, Strategy]] = {
     "gallery": gallery_bot.expert,
     "golf": golf_bot.expert,
     "freecell": freecell_bot.expert,
+    "klondike": klondike_bot.expert,
 }
 LEVELS: Final[Mapping[Level, Mapping[str, Bot]]] = {
     "beginner": {

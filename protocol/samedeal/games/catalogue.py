@@ -7,10 +7,11 @@ from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import Gallery
 from samedeal.games.golf import Golf
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
+from samedeal.games.klondike import Klondike
 from samedeal.games.the_edge import TheEdge
 
 GAMES: dict[str, type[Game]] = {
-    game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery, Golf, FreeCell)
+    game.slug: game for game in (CornerStones, TheEdge, Corners, KingsInTheCorners, Gallery, Golf, FreeCell, Klondike)
 }
 
 

@@ -15,6 +15,7 @@ from samedeal.solver import (
     gallery_search,
     golf_search,
     grid_search,
+    klondike_search,
 )
 from samedeal.solver.solution import Solution
 
@@ -26,6 +27,7 @@ SOLVERS: Final[dict[str, Callable[[Any, int], Solution]]] = {
     "gallery": gallery_search.search,
     "golf": golf_search.search,
     "freecell": freecell_search.search,
+    "klondike": klondike_search.search,
 }
 """The solvers, by the slug of the game."""
 BUDGETS: Final = {
@@ -36,6 +38,7 @@ BUDGETS: Final = {
     "gallery": 500_000,
     "golf": 200_000,
     "freecell": 50_000,
+    "klondike": 100_000,
 }
 """Budgets with which most deals are decided within a few seconds."""
 
