@@ -57,7 +57,7 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     fanned: ClassVar[frozenset[str]] = frozenset()
     """The places to draw with all their cards. For the others, the top card is enough."""
     foundations: ClassVar[frozenset[str]] = frozenset()
-    """The places where cards are home. A card on a foundation stays there."""
+    """The places where cards are home. A card leaves a foundation only by a move that begins with the place."""
     labels: ClassVar[Mapping[str, str]] = {}
     """The rank that belongs on a place, to be drawn while the place is empty."""
     stock: ClassVar[str] = "stock"
@@ -89,9 +89,9 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     def _moves(self) -> Iterable[Move]:
         """Return the legal moves of a position that is not won, without duplicates, each in its canonical form.
 
-        Clients find the places in a move by its form: ``r3`` or ``w`` (for ``waste``) plays from one place, ``l4u4``
-        moves from one place to another, ``a2+b3+d1`` or ``c2-`` removes cards together, and any other word, such as
-        ``draw``, works the stock or, without one, the whole table.
+        Clients find the places in a move by its form: ``r3`` or ``w`` (for ``waste``) plays from one place, ``l4u4`` or
+        ``wc1`` moves from one place to another, ``a2+b3+d1`` or ``c2-`` removes cards together, and any other word,
+        such as ``draw``, works the stock or, like ``home``, the whole table.
         """
 
     @abstractmethod

@@ -24,7 +24,9 @@ def test_table_has_a_line_for_each_game(monkeypatch: pytest.MonkeyPatch) -> None
     assert set(line) == {"---"}
     assert [row[0] for row in rows] == [game.title for game in GAMES.values()]
     for game, filter_, races, *shares, solved in rows:
-        assert filter_ == ("`any`" if game in ("Corner Stones", "Gallery", "Golf", "FreeCell") else "`certified/1`")
+        assert filter_ == (
+            "`any`" if game in ("Corner Stones", "Gallery", "Golf", "FreeCell", "Klondike") else "`certified/1`"
+        )
         assert races == "2"
         for share in shares:
             assert share.split(" %")[0] in ("0", "25", "50", "75", "100")

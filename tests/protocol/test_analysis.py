@@ -35,6 +35,7 @@ SEEDS = {
     "gallery": "t3",
     "golf": "2",
     "freecell": "14",
+    "klondike": "31",
 }
 """Deals that the solver wins quickly. The bot loses three of them."""
 every_game = pytest.mark.parametrize("slug", GAMES)

@@ -168,9 +168,9 @@ def test_the_levels_have_names_and_differ_from_beginner_on(game: type[Game]) -> 
 @every_game
 @pytest.mark.tier(3)
 def test_beginners_bring_fewer_cards_home(game: type[Game]) -> None:
-    deals = range(10 if game.slug in BACK_AND_FORTH else 100)
+    deals = range(10 if game.slug == "corner-stones" else 100)
     beginner, regular = (sum(homes(game.slug, deals, LEVELS[level][game.slug])) for level in ("beginner", "regular"))
-    assert beginner < regular - 2 * len(deals)
+    assert beginner < regular - 1.5 * len(deals)
 
 
 @pytest.mark.parametrize(("seed", "refill"), [("8", "stock"), ("14", "waste")])

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from samedeal.cards import ACE, KING, RANKS, TEN, Card, rank_of, suit_of
+from samedeal.cards import ACE, KING, RANKS, TEN, Card, Pile, rank_of, suit_of
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.corner_stones import FIRSTS, STACKS, CornerStones
@@ -16,6 +16,7 @@ from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import BASES, ROWS, SPOTS, TABLEAU, Gallery
 from samedeal.games.golf import Golf
 from samedeal.games.grid import CELLS, OWN_CELLS, Grid
+from samedeal.games.klondike import COLUMNS, Klondike
 from samedeal.values import replace
 from support.random_games import Variant, every_variant, few, luck, replayed, seeds, walk
 
@@ -93,10 +94,20 @@ def keep_golf(before: Golf, move: str, later: Golf) -> None:
     assert later.home == before.home + (move != "draw")
 
 
-def keep_freecell(before: FreeCell, move: str, later: FreeCell) -> None:
-    columns, cells = [f"c{number}" for number in range(1, 9)], ["a1", "a2", "a3", "a4"]
+def keep_foundations(later: Game) -> None:
     for foundation, suit in zip(("f1", "f2", "f3", "f4"), "SHCD", strict=True):
         assert [*later.table[foundation]] == [rank + suit for rank in RANKS[: len(later.table[foundation])]]
+
+
+def keep_order(cards: Pile) -> None:
+    for lower, upper in pairwise(cards):
+        assert rank_of(lower) == rank_of(upper) + 1
+        assert (suit_of(lower) in "HD") != (suit_of(upper) in "HD")
+
+
+def keep_freecell(before: FreeCell, move: str, later: FreeCell) -> None:
+    columns, cells = [f"c{number}" for number in range(1, 9)], ["a1", "a2", "a3", "a4"]
+    keep_foundations(later)
     assert all(len(later.table[cell]) <= 1 for cell in cells)
     if move == "home":
         assert {place for place in columns + cells if len(later.table[place]) > len(before.table[place])} == set()
@@ -104,15 +115,38 @@ def keep_freecell(before: FreeCell, move: str, later: FreeCell) -> None:
     source, target = move[:2], move[2:4]
     moved = before.table[source][len(later.table[source]) :]
     assert later.table[target] == before.table[target] + moved
-    order = (*before.table[target][-1:], *moved) if target in columns else moved
-    for lower, upper in pairwise(order):
-        assert rank_of(lower) == rank_of(upper) + 1
-        assert (suit_of(lower) in "HD") != (suit_of(upper) in "HD")
+    keep_order((*before.table[target][-1:], *moved) if target in columns else moved)
     free = sum(not before.table[cell] for cell in cells) - (target in cells)
     empty = sum(not before.table[column] for column in columns if column != target)
     assert 1 <= len(moved) <= (free + 1 + (target in cells)) * 2**empty
     assert ":" not in move or (not before.table[target] and len(moved) == int(move.partition(":")[2]))
     assert before.table[target] or target not in columns or source in cells or later.table[source]
+
+
+def keep_klondike(before: Klondike, move: str, later: Klondike) -> None:
+    keep_foundations(later)
+    for place, earlier, down in zip(COLUMNS, before.down, later.down, strict=True):
+        pile = later.table[place]
+        keep_order(pile[down:])
+        assert pile[:down] == before.table[place][:down]
+        assert down == min(earlier, max(0, len(pile) - 1))
+        if pile and not before.table[place]:
+            assert rank_of(pile[0]) == KING
+            assert move[0] != "c" or before.down[COLUMNS.index(move[:2])]
+    stock, waste = before.table["stock"], before.table["waste"]
+    if move == "draw":
+        count = min(int(later.draw), len(stock))
+        assert (later.table["stock"], later.table["waste"]) == (stock[:-count], waste + stock[::-1][:count])
+    elif move == "redeal":
+        assert (stock, later.table["stock"], later.table["waste"]) == ((), waste[::-1], ())
+        assert before.played
+        assert not later.played
+        assert later.passed == before.passed + 1 <= (99 if later.passes == "unlimited" else int(later.passes))
+    else:
+        assert (later.table["stock"], later.table["waste"]) == (stock, waste[:-1] if move[0] == "w" else waste)
+        assert sum(len(later.table[place]) < len(before.table[place]) for place in before.foundations) == (
+            move[0] == "f"
+        )
 
 
 def check_kept(before: Game, move: str, later: Game) -> None:
@@ -127,6 +161,8 @@ def check_kept(before: Game, move: str, later: Game) -> None:
             keep_gallery(before, move, later)
         case FreeCell(), FreeCell():
             keep_freecell(before, move, later)
+        case Klondike(), Klondike():
+            keep_klondike(before, move, later)
         case Golf(), Golf():
             keep_golf(before, move, later)
         case _:

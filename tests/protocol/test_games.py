@@ -80,7 +80,7 @@ def check_moves(position: Game) -> None:
     place = "|".join(map(re.escape, places(position)))
     initial = "|".join({re.escape(name[0]) for name in places(position) if len(name) > 2})
     form = re.compile(
-        rf"(?:{place})|(?:{place})(?:{place})(?::\d+)?|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}"
+        rf"(?:{place})|(?:{place}|{initial})(?:{place})(?::\d+)?|(?:{place})(?:-|(?:\+(?:{place}))+)|{initial}|[a-z]{{3,}}"
     )
     moves = position.moves()
     assert len(set(moves)) == len(moves)
@@ -118,8 +118,8 @@ def check_end(position: Game) -> None:
 
 
 def check_step(before: Game, move: str, later: Game) -> None:
-    """Cards on foundations stay there, and only turning up a hidden card is a reveal."""
-    for place in before.foundations:
+    """Cards leave foundations only by a move from there, and only turning up a hidden card is a reveal."""
+    for place in before.foundations - {move[:2]}:
         assert later.table[place][: len(before.table[place])] == before.table[place]
     seen = [
         sum((Counter(pile[each.hidden.get(place, 0) :]) for place, pile in each.view().items()), Counter())

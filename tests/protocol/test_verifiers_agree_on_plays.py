@@ -52,6 +52,7 @@ SITUATIONS = {
     "gallery": {"playing", "over", "won", "automatic plays", "cap=False"},
     "golf": {"playing", "over", "won", "wrap=True"},
     "freecell": {"playing", "stuck", "won"},
+    "klondike": {"playing", "stuck", "won", "draw=1", "passes=3", "passes=1"},
 }
 """What has to occur in the plays of each game."""
 

@@ -21,11 +21,11 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.race.events import entry_bytes
 from samedeal.replays.signature import public_key
-from samedeal.values import replace
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
 from support.leak_probes import all_requests, stored, written
 from support.logged_server import Line, LoggedServer, request
+from support.positions import with_hidden
 from support.sealed_race import (
     KEY,
     PRIVATE_KEY,
@@ -56,7 +56,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.parametrize("game", sorted(GAMES))
 def test_position_does_not_depend_on_hidden_cards(game: str) -> None:
-    """Shuffling the stock changes neither the view, nor the legal moves, nor the texts of refusals."""
+    """Shuffling the hidden cards changes neither the view, nor the legal moves, nor the texts of refusals."""
     chance, compared = Random(game), 0
     for seed in range(6):
         hand = RacerModel([GAMES[game].from_seed(f"{seed}")])
@@ -64,16 +64,14 @@ def test_position_does_not_depend_on_hidden_cards(game: str) -> None:
         tries = ["draw", "redeal", "deal", "w", *places, *(f"{place}-" for place in places)]
         tries += [chance.choice(places) + chance.choice(places) for _ in range(50)]
         for _ in range(60):
-            other = list(hand.stock)
-            chance.shuffle(other)
-            twin = replace(hand.game, table=hand.game.table.put({"stock": tuple(other)} if other else {}))
+            twin = with_hidden(hand.game, lambda cards: chance.sample(cards, len(cards)))
             compared += twin != hand.game
             assert observe(twin, tries) == observe(hand.game, tries)
             move = hand.any_move(chance)
             if move is None:
                 break
             hand.make(move)
-    assert compared > 20 or not GAMES[game].stock, "the stock was never shuffled"
+    assert compared > 20 or not GAMES[game].stock, "no hidden cards were shuffled"
 
 
 def observe(game: Game, tries: Iterable[str]) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ VARIANTS = [
 ]
 RESTARTABLE = sorted(slug for slug, game in GAMES.items() if not game.attempts)
 """The games whose races go on until somebody wins or resigns."""
-BACK_AND_FORTH = ("corner-stones", "freecell")
+BACK_AND_FORTH = ("corner-stones", "freecell", "klondike")
 """The games in which cards can move back and forth for ever."""
 Variant = dict[str, Any]
 Walk = list[tuple[str, Game]]

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from samedeal import codec, commitments
-from samedeal.cards import Pile
 from samedeal.computer.deal_filters import first
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
+from samedeal.games.klondike import COLUMNS, Klondike
 from samedeal.race.events import RACE_FORMAT, Header, Heat
 from samedeal.race.ghosts import Ghost
 from samedeal.race.standings import Standing
@@ -62,13 +62,7 @@ class RacerModel:
             self.positions.append(self.undo_history.pop())
         else:
             self.positions.append(game.after(move))
-            self.undo_history = (
-                [] if len(game.table.piles.get("stock", ())) != len(self.stock) else [*self.undo_history, game]
-            )
-
-    @property
-    def stock(self) -> Pile:
-        return self.game.table.piles.get("stock", ())
+            self.undo_history = [] if face_down(game) != face_down(self.game) else [*self.undo_history, game]
 
     def any_move(self, chance: Random) -> str | None:
         """Return a random legal move, sometimes undo or restart."""
@@ -87,11 +81,18 @@ class RacerModel:
 
 
 def shown(game: Game) -> dict[str, list[str]]:
-    """Return the table with hidden cards as ``??``; in every game, only the stock is face down."""
+    """Return the table with hidden cards as ``??``."""
+    down = face_down(game)
     return {
-        place: ["??"] * len(pile) if place == "stock" else [str(card) for card in pile]
+        place: ["??"] * down.get(place, 0) + [*map(str, pile[down.get(place, 0) :])]
         for place, pile in game.table.piles.items()
     }
+
+
+def face_down(game: Game) -> dict[str, int]:
+    """Return how many cards are face down: the stock and, in Klondike, a number of each column."""
+    columns = zip(COLUMNS, game.down, strict=True) if isinstance(game, Klondike) else ()
+    return {"stock": len(game.table.piles.get("stock", ())), **dict(columns)}
 
 
 @dataclass

@@ -35,8 +35,6 @@ PLAYS: Final = {
 """The number of plays with each move, by the slug of the game."""
 _LENGTH: Final = 8
 """The length of a play in Corner Stones, in moves."""
-_LONGEST: Final = 500
-"""The greatest length of a play in Klondike, in moves."""
 
 _Playout = Callable[[Move, Pile, Words], int]
 """Plays a game from a move on, given the stock, and returns how many cards are home in the end."""
@@ -305,21 +303,11 @@ def _freecell(position: Seen) -> _Playout:
     return play
 
 
-# Klondike: the moves that gain most, until none gains anything.
+# Klondike: like its bot.
 
 
 def _klondike(position: Seen) -> _Playout:
-    def play(move: Move, stock: Pile, words: Words) -> int:
-        at = klondike_bot.world(position, stock).after(move)
-        for _ in range(_LONGEST):
-            gains = [klondike_bot.gain(at, each) for each in at.moves()]
-            if not any(gains):
-                break
-            moves = [each for each, gain in zip(at.moves(), gains, strict=True) if gain == max(gains)]
-            at = at.after(moves[words.below(len(moves))])
-        return at.home
-
-    return play
+    return lambda move, stock, words: klondike_bot.played_out(klondike_bot.world(position, stock).after(move), words)
 
 
 PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {

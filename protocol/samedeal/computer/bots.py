@@ -37,7 +37,7 @@ BOTS: Mapping[str, Bot] = {
     "gallery": GALLERY_BOT_2,
     "golf": Bot("golf-bot/1", golf_bot.regular),
     "freecell": Bot("freecell-bot/1", freecell_bot.regular, par_plays=20),
-    "klondike": Bot("klondike-bot/1", klondike_bot.regular, par_plays=20),
+    "klondike": Bot("klondike-bot/1", klondike_bot.regular),
 }
 """The newest bots, by the slug of the game. A game without a bot can be raced, but has no par."""
 _MISTAKES: Final = 50

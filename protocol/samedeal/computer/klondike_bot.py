@@ -1,40 +1,51 @@
-"""The bots of Klondike: they make the moves with which they win most often in a few orders of the unseen cards."""
+"""The bots of Klondike: they make the moves that gain most, the expert after playing on in the head."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from samedeal.cards import BACK, Pile, pack
-from samedeal.computer.bot import Seen, Strategy, best
+from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
 from samedeal.games.klondike import COLUMNS, Klondike, ends
-from samedeal.solver.solve import solve
 
 _WORDS: Final = {"home": 20, "draw": 2, "redeal": 1}
+_PLAY: Final = 3
+"""What plays gain at least that later moves cannot take back."""
+_ORDERS, _LONGEST = 10, 200
+"""How many orders the expert tries, and how many moves it plays on in each."""
 
 
-def _best(orders: int, nodes: int, position: Seen, last: Move, words: Words) -> Sequence[Move]:
-    """Return the moves after which a search of so many positions wins most of some orders of the unseen cards.
+def regular(position: Seen, last: Move, words: Words) -> Sequence[Move]:
+    """Return the moves that gain most."""
+    return best(position.moves(), partial(gain, world(position)))
 
-    Among equal ones, those that gain most count. Moves that gain nothing are made only if there are no others.
+
+def expert(position: Seen, last: Move, words: Words) -> Sequence[Move]:
+    """Return the moves with which playing on brings most cards home in some orders of the unseen cards.
+
+    Among equal ones, those that gain most count. It draws only if no play gains anything.
     """
     at = world(position)
     gains = {move: gain(at, move) for move in position.moves()}
-    moves = [move for move in gains if gains[move] or not any(gains.values())]
+    moves = [move for move in gains if gains[move] >= min(_PLAY, max(gains.values()))]
     if len(moves) == 1 or "home" in moves:
         return best(moves, gains.__getitem__)
     unseen = sorted({*pack()}.difference(*position.table.piles.values()))
-    worlds = [world(position, words.shuffled(unseen)) for _ in range(orders)]
-
-    def value(move: Move) -> tuple[int, int]:
-        return sum(solve(each.after(move), nodes).outcome == "won" for each in worlds), gains[move]
-
-    return best(moves, value)
+    worlds = [world(position, words.shuffled(unseen)) for _ in range(_ORDERS)]
+    return best(moves, lambda move: (sum(played_out(each.after(move), words) for each in worlds), gains[move]))
 
 
-regular: Final[Strategy] = partial(_best, 2, 100)
-expert: Final[Strategy] = partial(_best, 4, 300)
+def played_out(position: Klondike, words: Words) -> int:
+    """Return how many cards are home after moves that gain most, until none gains anything."""
+    for _ in range(_LONGEST):
+        gains = {move: gain(position, move) for move in position.moves()}
+        if not any(gains.values()):
+            break
+        moves = best([*gains], gains.__getitem__)
+        position = position.after(moves[words.below(len(moves))])
+    return position.home
 
 
 def world(position: Seen, cards: Pile = ()) -> Klondike:

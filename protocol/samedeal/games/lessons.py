@@ -152,6 +152,28 @@ PRACTICE: Final[Mapping[str, Practice]] = {
             Step("c3c1", "The 5C goes onto the 6D. Cards in order move together, as many as the cells have room for."),
         ),
     ),
+    "klondike": Practice(
+        "1311",
+        (
+            Step(
+                "c7c5", "Columns go down in alternating colours: move the TS onto the JD. The card under it turns up."
+            ),
+            Step("home", "Aces start the foundations. Home sends the AD up, and the 2D after it."),
+            Step("home", "The AS turned up: send it home, too."),
+            Step("c4c3", "The 6H goes onto the 7S."),
+            Step("c3c2", "Cards in order move together: move the 7S and the 6H onto the 8D."),
+            Step("c3c5", "The 9H goes onto the TS."),
+            Step("c3f4", "The 3D goes home, and its column is empty."),
+            Step("c7f4", "The 4D follows."),
+            Step("c4c3", "Only kings go to empty columns. Move the KH: two cards lie face down under it."),
+            Step("c5c4", "Move the JD onto the QS, with the TS and the 9H."),
+            Step("c4c3", "Then all of them, from the QS to the 9H, onto the KH."),
+            Step("draw", "Draw three cards from the stock. Only the top one, the AC, can be played."),
+            Step("wf3", "The AC goes home."),
+            Step("draw", "Draw again. When the stock is empty, you can turn the waste over."),
+            Step("wc1", "The 6S goes onto the 7H."),
+        ),
+    ),
 }
 """The practice deal of each game that has one, by slug."""
 
@@ -203,6 +225,13 @@ STRATEGY: Final[Mapping[str, tuple[str, ...]]] = {
         "Keep cells free. A full cell costs a place until its card fits somewhere, so know where it will go.",
         "Empty a column early: it doubles the number of cards that move together.",
         "Build long runs on kings and on high cards, not on cards that cover what you need.",
+    ),
+    "klondike": (
+        "Turn cards up first: prefer moves that uncover a face-down card, in the column with the most of them.",
+        "Don't empty a column before a king is ready for it.",
+        "Draw through the stock once before you play from the waste: each card that leaves it changes which cards come "
+        "to the top in the next pass.",
+        "Don't send every card home at once. Those that lower cards may need can wait in the columns.",
     ),
 }
 """Advice for each game, by slug."""
