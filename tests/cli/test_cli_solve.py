@@ -12,7 +12,7 @@ from samedeal.analysis.turning_point import TurningPoint
 from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import read
-from samedeal.solver.solve import BUDGETS, solve
+from samedeal.solver.solve import SOLVERS, solve
 from samedeal_cli.failure import Failure
 from samedeal_cli.screen.picture import picture_svg
 from samedeal_cli.screen.replay_view import draw_screen
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("offline")
 def test_solve_finds_a_line_and_writes_it_as_a_replay(tmp_path: Path) -> None:
     file = tmp_path / "line.json"
     result = run("solve", WON, "-o", file)
-    line = solve(GAMES["the-edge"].from_seed("2"), BUDGETS["the-edge"]).line
+    line = solve(GAMES["the-edge"].from_seed("2"), SOLVERS["the-edge"].budget).line
     assert (result.exit_code, result.stdout) == (
         0,
         f"The Edge · deal {WON}\nThis deal can be solved in {len(line)} moves.\n",

@@ -29,7 +29,7 @@ from samedeal.solver import (
     gallery_search as gallery,
 )
 from samedeal.solver.solution import Solution
-from samedeal.solver.solve import BUDGETS, SOLVERS, solve
+from samedeal.solver.solve import SOLVERS, solve
 from support import javascript_verifier
 from support.finished_races import SECRET
 from support.races_by_hand import opened
@@ -50,7 +50,7 @@ def first_won(slug: str, budget: int) -> tuple[Game, tuple[Move, ...]]:
 
 
 def test_every_game_has_a_solver_and_a_budget() -> None:
-    assert SOLVERS.keys() == BUDGETS.keys() == GAMES.keys()
+    assert SOLVERS.keys() == GAMES.keys()
 
 
 @every_solver
@@ -178,7 +178,7 @@ def test_a_proof_of_loss_in_gallery_needs_no_search() -> None:
 @on_the_grid
 def test_every_deal_on_the_grid_is_decided(slug: str) -> None:
     deals = [GAMES[slug].from_seed(str(number)) for number in range(40)]
-    assert {solve(deal, BUDGETS[slug]).outcome for deal in deals} == {"won", "lost"}
+    assert {solve(deal, SOLVERS[slug].budget).outcome for deal in deals} == {"won", "lost"}
 
 
 # Lines of certified deals.
@@ -195,7 +195,7 @@ def certified_seeds(game: type[Game], count: int) -> Iterator[str]:
 
 def line_of(game: type[Game], seed: str) -> tuple[Move, ...]:
     """Return the winning line that certifies a deal: the solver's, or else the first play of the bot that wins."""
-    if line := solve(game.from_seed(seed), BUDGETS[game.slug]).line:
+    if line := solve(game.from_seed(seed), SOLVERS[game.slug].budget).line:
         return line
     return next(run.moves for run in plays(game, seed, range(20)) if run.won)
 
@@ -231,6 +231,7 @@ def test_a_line_that_does_not_win_is_noticed(tmp_path: Path, monkeypatch: pytest
     assert wins(replay_of(GAMES["corners"], seed, line), tmp_path)
     with pytest.raises(Refused):
         replay_of(GAMES["corners"], seed, line[:-1])  # it cannot be closed before its end
-    monkeypatch.setitem(SOLVERS, "corners", lambda start, budget: Solution("won", 1, line[:-1]))
+    search = SOLVERS["corners"]._replace(search=lambda start, budget: Solution("won", 1, line[:-1]))
+    monkeypatch.setitem(SOLVERS, "corners", search)
     with pytest.raises(AssertionError, match="the line does not win"):
         solve(deal, 1)

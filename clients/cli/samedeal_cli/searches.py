@@ -20,7 +20,7 @@ from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.replays.bot_replay import replay_of_line
 from samedeal.replays.replay import Replay, read
-from samedeal.solver.solve import BUDGETS, SOLVERS, solve
+from samedeal.solver.solve import SOLVERS, solve
 from samedeal_cli.failure import Failure, Misused
 
 T = TypeVar("T")
@@ -94,7 +94,7 @@ def _started(kind: str) -> Popen[bytes]:
 
 def _deal(question: bytes) -> Analysis:
     deal = msgpack.decode(question, type=PublicDeal)
-    solution = solve(deal.game, BUDGETS[deal.slug])
+    solution = solve(deal.game, SOLVERS[deal.slug].budget)
     return Analysis(
         game=deal.slug,
         deal=deal.code,

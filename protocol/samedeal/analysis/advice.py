@@ -9,7 +9,7 @@ from samedeal.computer.bots import BOTS
 from samedeal.deck import Words
 from samedeal.game import Game, Move, Variant
 from samedeal.solver.solution import Solution, SolutionOutcome
-from samedeal.solver.solve import BUDGETS, solve
+from samedeal.solver.solve import SOLVERS, solve
 
 
 class Hint(Struct, frozen=True):
@@ -58,7 +58,7 @@ def advise(deal: Game, moves: Sequence[Move], variant: Variant) -> Advice:
 
 
 def _solved(position: Game) -> Solution:
-    return solve(position, BUDGETS[position.slug])
+    return solve(position, SOLVERS[position.slug].budget)
 
 
 def _verdict(position: Game, solution: Solution) -> str:

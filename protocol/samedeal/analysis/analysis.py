@@ -9,21 +9,10 @@ from samedeal.analysis.turning_point import TurningPoint, last_line, turn_of
 from samedeal.game import Game, Move
 from samedeal.race.race import Race
 from samedeal.solver.solution import Solution, SolutionOutcome
-from samedeal.solver.solve import BUDGETS, SOLVERS, solve
+from samedeal.solver.solve import SOLVERS, solve
 
 MAX_RACERS: Final = 8
 """The number of racers whose turning points are searched for, the best ones."""
-BUDGETS_OF_TURNING_POINTS: Final = {
-    "corner-stones": (20_000, 400_000),
-    "the-edge": (100_000, 4_000_000),
-    "corners": (100_000, 4_000_000),
-    "kings-in-the-corners": (100_000, 4_000_000),
-    "gallery": (30_000, 400_000),
-    "golf": (50_000, 1_000_000),
-    "freecell": (10_000, 100_000),
-    "klondike": (20_000, 400_000),
-}
-"""The budgets of one search, and of all searches of a race besides that of its deal: about fifteen seconds."""
 
 
 class Analysis(Struct, frozen=True, kw_only=True):
@@ -65,7 +54,7 @@ def analysed(
     deal = next((seat.run.deal for seat in race.roster if seat.run), None)
     if race.deal is None or deal is None or deal.slug not in SOLVERS:
         raise ValueError(f"there is nothing to analyse in {race.id}")
-    solution = solution or solve(deal, BUDGETS[deal.slug])
+    solution = solution or solve(deal, SOLVERS[deal.slug].budget)
     searches, line, racers = _Searches(deal.slug), solution.line, list[TurningPoint]()
     runs = [(standing.seat, run) for standing in race.standings() if (run := race.seat(standing.seat).run)][:MAX_RACERS]
     for count, (seat, run) in enumerate(runs):
@@ -95,7 +84,7 @@ class _Searches:
     """Searches for winning lines from the positions of a race, with a common budget."""
 
     def __init__(self, slug: str) -> None:
-        self._budget, self.left = BUDGETS_OF_TURNING_POINTS[slug]
+        self._budget, self.left = SOLVERS[slug].turning_point, SOLVERS[slug].turning_points
         self.share = self.left
         """What the searches for the present racer may use."""
 

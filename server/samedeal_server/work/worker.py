@@ -35,7 +35,7 @@ from samedeal.share import preview_picture as card
 from samedeal.share.shared_race import SharedRace
 from samedeal.share.text import pace
 from samedeal.solver.solution import Solution
-from samedeal.solver.solve import BUDGETS, solve
+from samedeal.solver.solve import SOLVERS, solve
 from samedeal.wire import bot_player
 from samedeal.wire.messages import View
 from samedeal.wire.views import board_after
@@ -82,7 +82,7 @@ def _play(question: bytes) -> bytes:
 def _solution(question: bytes) -> bytes:
     """Return the solution of a deal, in MessagePack."""
     slug, seed, variant = msgpack.decode(question, type=tuple[str, str, Variant])
-    return msgpack.encode(solve(GAMES[slug].from_seed(seed, **variant), BUDGETS[slug]))
+    return msgpack.encode(solve(GAMES[slug].from_seed(seed, **variant), SOLVERS[slug].budget))
 
 
 def _analysis(question: bytes) -> bytes:
