@@ -50,11 +50,11 @@ class Table(Struct, frozen=True):
         piles = self.piles
         return sum(len(piles[place]) for place in places)
 
-    def moved(self, source: str, target: str) -> Self:
-        """Return the table with the top card of ``source`` moved to ``target``."""
+    def moved(self, source: str, target: str, count: int = 1) -> Self:
+        """Return the table with the last cards of ``source`` moved to ``target``."""
         piles = self.piles.copy()
         pile = piles[source]
-        piles[source], piles[target] = pile[:-1], (*piles[target], pile[-1])
+        piles[source], piles[target] = pile[:-count], piles[target] + pile[-count:]
         return type(self)(piles)
 
     def turned(self, source: str, target: str) -> Self:

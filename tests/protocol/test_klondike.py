@@ -120,7 +120,7 @@ BLOCKED = table(up_to("2", "f1") + "c1: 9S 8H\nc2: KC\nc3: 5D\nc4: 4S\nwaste: 6D
         (BLOCKED, "wc5", "An empty column takes only a king."),
         (BLOCKED, "c1c5", "An empty column takes only a king."),
         (BLOCKED, "c4f1", "4S does not follow 2S."),
-        (BLOCKED, "wf4", "6D does not go home yet: aces are first."),
+        (BLOCKED, "wf4", "6D does not go home yet: foundations start with the ace."),
         (BLOCKED, "wf1", "6D does not belong on f1: each foundation is of one suit."),
         (table("c1: 2S\nc2: 3H\nstock: 9D"), "redeal", "You can redeal only when the stock is empty."),
         (table("c1: 2S\nc2: 3H"), "redeal", "The waste is empty."),
@@ -141,7 +141,7 @@ def test_reasons_and_guidance() -> None:
     assert at.why("c1f1") == "3S follows in its suit."
     assert at.why("c2c3") == "9H goes onto TS: one lower, in the other colour."
     assert at.why("draw") == "You can draw from the stock at any time."
-    assert at.why("home") == "These cards are safe: no lower card needs them in the columns."
+    assert at.why("home") == "These cards are safe: no lower card of the other colour needs them."
     king = table("waste: KD", played=True)
     assert king.why("wc1") == "An empty column takes only a king."
     assert king.why("redeal").startswith("The stock is empty and a card was played")

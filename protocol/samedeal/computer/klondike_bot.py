@@ -8,7 +8,8 @@ from samedeal.cards import BACK, Pile, pack
 from samedeal.computer.bot import Seen, best
 from samedeal.deck import Words
 from samedeal.game import Move
-from samedeal.games.klondike import COLUMNS, Klondike, ends
+from samedeal.games.alternating import ends
+from samedeal.games.klondike import COLUMNS, Klondike
 
 _WORDS: Final = {"home": 20, "draw": 2, "redeal": 1}
 _PLAY: Final = 3
@@ -77,5 +78,5 @@ def gain(position: Klondike, move: Move) -> int:
         return 5 if is_home else 4
     rest, down = len(pile) - position.count(source, target), position.down[COLUMNS.index(source)]
     if is_home or rest > down:
-        return 10 * (rest == down) + 3 if is_home or position.goes_home(pile[rest - 1]) else 0
+        return 10 * (rest == down) + 3 if is_home or pile[rest - 1] in position.following else 0
     return 10 + down if down else 1

@@ -8,34 +8,18 @@ A seed such as ``ms:11982`` is a deal of Microsoft FreeCell, by its number from 
 """
 
 import re
-from typing import Final, Self
+from typing import Self
 
-from samedeal.cards import RANKS, SUITS, Card, Pile, rank_of, suit_of
-from samedeal.game import Game, Move
+from samedeal.cards import RANKS, Card, Pile
+from samedeal.game import Move
+from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends, run_length
 from samedeal.table import Table
-from samedeal.values import derived, replace
+from samedeal.values import replace
 
 COLUMNS = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 CELLS = ("a1", "a2", "a3", "a4")
-FOUNDATIONS = {suit: f"f{number}" for number, suit in enumerate(SUITS, start=1)}
-SMALLEST: Final = 2
-"""Up to this rank, cards are always safe on a foundation."""
 MICROSOFT = re.compile(r"ms:([1-9]\d{0,5}|1000000)")
-_IS_RED = {card: suit_of(card) in "HD" for card in (rank + suit for suit in SUITS for rank in RANKS)}
 _FORM = re.compile(r"([ac]\d)([acf]\d)(?::([2-9]|1[0-3]))?")
-
-
-def fits(card: Card, onto: Card) -> bool:
-    """Return whether a card goes onto another one in a column."""
-    return rank_of(onto) == rank_of(card) + 1 and _IS_RED[onto] != _IS_RED[card]
-
-
-def run_length(pile: Pile) -> int:
-    """Return how many cards at the end of a column are in order."""
-    count = min(1, len(pile))
-    while count < len(pile) and fits(pile[-count], pile[-count - 1]):
-        count += 1
-    return count
 
 
 def microsoft(number: int) -> Pile:
@@ -52,7 +36,7 @@ def microsoft(number: int) -> Pile:
     return tuple(dealt)
 
 
-class FreeCell(Game, frozen=True):
+class FreeCell(Alternating, frozen=True):
     """A position of FreeCell."""
 
     slug = "freecell"
@@ -64,11 +48,8 @@ class FreeCell(Game, frozen=True):
         "Four cells hold one card each.",
     )
     rules = "freecell/1"
-    goal = 52
-    limit_ms = 15 * 60_000
     fanned = frozenset(COLUMNS)
-    foundations = frozenset(FOUNDATIONS.values())
-    labels = dict.fromkeys(FOUNDATIONS.values(), "A")
+    to_empty = "An empty column takes any card."
     stock = ""
     layout = """
         a1  a2  a3  a4  f1  f2  f3  f4
@@ -91,47 +72,37 @@ class FreeCell(Game, frozen=True):
         return cls(Table(dict.fromkeys((*CELLS, *FOUNDATIONS.values()), ()) | columns))
 
     def _moves(self) -> list[Move]:
-        piles, moves = self.table.piles, list[Move]()
+        piles, following, moves = self.table.piles, self.following, list[Move]()
         free, empty = self.table.empty(CELLS), self.table.empty(COLUMNS)
-        tops = [(place, pile[-1]) for place in COLUMNS if (pile := piles[place])]
-        for source, card in tops:
-            pile, run = piles[source], run_length(piles[source])
-            if self._goes_home(card):
-                moves.append(source + FOUNDATIONS[suit_of(card)])
-            for target in COLUMNS:
-                if not piles[target]:
-                    most = min(run, self._room(empty, 1), len(pile) - 1)
-                    moves += [source + target] * (most > 0) + [f"{source}{target}:{n}" for n in range(2, most + 1)]
-                elif target != source and 0 < self._fitting(source, target) <= min(run, self._room(empty)):
+        columns = [(place, ORDER[pile[-1]] if (pile := piles[place]) else 0, pile) for place in COLUMNS]
+        room = (len(free) + 1) << len(empty)
+        for source, low, pile in columns:
+            if not low:
+                continue
+            if pile[-1] in following:
+                moves.append(source + following[pile[-1]])
+            run = min(run_length(pile), room)
+            for target, high, _ in columns:
+                if 0 < high - low <= run:
                     moves.append(source + target)
+                elif not high and len(pile) > 1:
+                    most = min(run, room >> 1, len(pile) - 1)
+                    moves += [source + target, *[f"{source}{target}:{count}" for count in range(2, most + 1)]]
             if free:
                 moves.append(source + free[0])
         for source, card in self.table.tops(CELLS):
-            if self._goes_home(card):
-                moves.append(source + FOUNDATIONS[suit_of(card)])
-            moves += [source + target for target in COLUMNS if not piles[target] or fits(card, piles[target][-1])]
+            if card in following:
+                moves.append(source + following[card])
+            moves += [source + target for target, high, _ in columns if not high or high - ORDER[card] == 1]
         if self._safe:
             moves.append("home")
         return moves
 
     def _after(self, move: Move) -> Self:
         if move == "home":
-            position = self
-            while position._safe:
-                place = position._safe[0]
-                position = position._after(place + FOUNDATIONS[suit_of(position.table[place][-1])])
-            return position
-        source, target, count = move[:2], move[2:4], int(move[5:] or 1)
-        if target in COLUMNS and self.table[target] and source in COLUMNS:
-            count = self._fitting(source, target)
-        cards = self.table[source]
-        return replace(
-            self, table=self.table.put({source: cards[:-count], target: (*self.table[target], *cards[-count:])})
-        )
-
-    @derived
-    def home(self) -> int:
-        return self.table.count(FOUNDATIONS.values())
+            return replace(self, table=self._all_home())
+        source, target = ends(move)
+        return replace(self, table=self.table.moved(source, target, self._count(source, target) or int(move[5:] or 1)))
 
     @property
     def instruction(self) -> str:
@@ -176,15 +147,6 @@ class FreeCell(Game, frozen=True):
             return f"{target} is taken."
         return "A card goes to the first free cell."
 
-    def _why_not_home(self, card: Card, target: str) -> str:
-        own = FOUNDATIONS[suit_of(card)]
-        if target != own:
-            return f"{card} does not belong on {target}: each foundation is of one suit."
-        top = self.table.top(own)
-        return (
-            f"{card} does not follow {top}." if top else f"{card} does not go home yet: foundations start with the ace."
-        )
-
     def _why_not_to_column(self, source: str, target: str, count: int) -> str:
         pile, onto = self.table[source], self.table.top(target)
         if onto is None:
@@ -195,47 +157,19 @@ class FreeCell(Game, frozen=True):
             return f"There is not enough room to move {count} cards: free cells and empty columns limit how many."
         if count > 1:
             return "A number of cards is only for an empty column."
-        number = self._fitting(source, target) if source in COLUMNS else int(fits(pile[-1], onto))
-        if not number or number > run_length(pile):
+        number = ORDER[onto] - ORDER[pile[-1]]
+        if not 0 < number <= run_length(pile):
             return f"No card of {source} goes onto {onto}: columns go down in alternating colours, in order."
         return f"There is not enough room to move {number} cards: free cells and empty columns limit how many."
 
     def why(self, move: Move) -> str:
-        if move == "home":
-            return "These cards are safe: no lower card of the other colour needs them."
-        source, target = move[:2], move[2:4]
-        card = self.table[source][-1]
-        if target in CELLS:
-            return f"{target} is free."
-        if target in self.foundations:
-            return f"{card} follows in its suit."
-        if not self.table[target]:
-            return "An empty column takes any card."
-        moved = self.table[source][-self._fitting(source, target) :][0] if source in COLUMNS else card
-        return f"{moved} goes onto {self.table[target][-1]}: one lower, in the other colour."
+        return f"{move[2:]} is free." if move[2:] in CELLS else super().why(move)
 
-    # Properties of a position.
+    @property
+    def _uncovered(self) -> list[tuple[str, Card]]:
+        return self.table.tops((*COLUMNS, *CELLS))
 
-    def _goes_home(self, card: Card) -> bool:
-        return len(self.table.piles[FOUNDATIONS[suit_of(card)]]) == rank_of(card) - 1
-
-    def _room(self, empty: list[str], target: int = 0) -> int:
-        """Return how many cards can move together, with ``target`` empty columns among those that they go to."""
-        return (len(self.table.empty(CELLS)) + 1) << (len(empty) - target)
-
-    def _fitting(self, source: str, target: str) -> int:
-        """Return how many cards of a column would have to move so that they fit onto another one; 0 for none."""
-        pile, onto = self.table.piles[source], self.table.piles[target][-1]
-        count = rank_of(onto) - rank_of(pile[-1])
-        return count if 0 < count <= len(pile) and fits(pile[-count], onto) else 0
-
-    @derived
-    def _safe(self) -> list[str]:
-        """The places whose card can go home and is not needed by a lower card of the other colour."""
-        heights = {suit: len(self.table.piles[place]) for suit, place in FOUNDATIONS.items()}
-        least = {False: min(heights["H"], heights["D"]), True: min(heights["S"], heights["C"])}
-        return [
-            place
-            for place, card in self.table.tops((*COLUMNS, *CELLS))
-            if self._goes_home(card) and rank_of(card) <= max(SMALLEST, least[_IS_RED[card]] + 1)
-        ]
+    def _count(self, source: str, target: str) -> int:
+        """Return how many cards a legal move onto a card takes; 0 for a move to another place."""
+        onto = self.table.top(target)
+        return ORDER[onto] - ORDER[self.table[source][-1]] if onto and target in COLUMNS else 0

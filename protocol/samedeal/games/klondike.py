@@ -12,20 +12,18 @@ has been played since the last redeal, any number of times or, with ``passes``, 
 import re
 from typing import Final, Self
 
-from samedeal.cards import KING, Card, Pile, rank_of, suit_of
-from samedeal.game import Game, Move
-from samedeal.games.freecell import FOUNDATIONS, SMALLEST, fits
+from samedeal.cards import KING, Card, Pile, rank_of
+from samedeal.game import Move
+from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends
 from samedeal.table import Table
 from samedeal.values import derived, replace
 
 COLUMNS = ("c1", "c2", "c3", "c4", "c5", "c6", "c7")
 _INDEX: Final = {place: at for at, place in enumerate(COLUMNS)}
-_HOMES: Final = frozenset(FOUNDATIONS.values())
 _FORM = re.compile(r"(c[1-7]|f[1-4]|w)(c[1-7]|f[1-4])")
-_KINGS = "An empty column takes only a king."
 
 
-class Klondike(Game, frozen=True):
+class Klondike(Alternating, frozen=True):
     """A position of Klondike."""
 
     slug = "klondike"
@@ -37,11 +35,10 @@ class Klondike(Game, frozen=True):
         "Only kings go to empty columns.",
     )
     rules = "klondike/1"
-    goal = 52
-    limit_ms = 15 * 60_000
     fanned = frozenset(COLUMNS)
-    foundations = _HOMES
-    labels = dict.fromkeys(FOUNDATIONS.values(), "A") | dict.fromkeys(COLUMNS, "K")
+    labels = {**Alternating.labels, **dict.fromkeys(COLUMNS, "K")}
+    to_empty = "An empty column takes only a king."
+    can_return = True
     options = {"draw": ("3", "1"), "passes": ("unlimited", "3", "1")}
     layout = """
         .   .   .   f1  f2  f3  f4
@@ -65,24 +62,20 @@ class Klondike(Game, frozen=True):
         return cls(Table.laid(cards, sizes, rest="stock"), down=tuple(_INDEX.values()), draw=draw, passes=passes)
 
     def _moves(self) -> list[Move]:
-        piles, moves = self.table.piles, list[Move]()
-        columns = [(target, rank_of(pile[-1]) if (pile := piles[target]) else 0, pile) for target in COLUMNS]
+        piles, following, moves = self.table.piles, self.following, list[Move]()
+        columns = [(place, ORDER[pile[-1]] if (pile := piles[place]) else 0, pile) for place in COLUMNS]
         for (source, low, pile), down in zip(columns, self.down, strict=True):
-            if pile:
-                if self.goes_home(pile[-1]):
-                    moves.append(source + FOUNDATIONS[suit_of(pile[-1])])
-                most = len(pile) - down
-                for target, high, onto in columns:
-                    if onto:
-                        if 0 < high - low <= most and fits(pile[low - high], onto[-1]):
-                            moves.append(source + target)
-                    elif down and low + most > KING:
-                        moves.append(source + target)
+            if not low:
+                continue
+            if pile[-1] in following:
+                moves.append(source + following[pile[-1]])
+            is_king, most = down and rank_of(pile[down]) == KING, len(pile) - down
+            moves += [source + to for to, high, _ in columns if (0 < high - low <= most if high else is_king)]
         for place, card in self.table.tops(("waste", *FOUNDATIONS.values())):
-            source, is_king = "w" if place == "waste" else place, rank_of(card) == KING
-            if self.goes_home(card):
-                moves.append(source + FOUNDATIONS[suit_of(card)])
-            moves += [source + to for to, _, onto in columns if (fits(card, onto[-1]) if onto else is_king)]
+            source, low, is_king = "w" if place == "waste" else place, ORDER[card], rank_of(card) == KING
+            if card in following:
+                moves.append(source + following[card])
+            moves += [source + to for to, high, _ in columns if (high - low == 1 if high else is_king)]
         if self._safe:
             moves.append("home")
         if piles["stock"]:
@@ -98,23 +91,16 @@ class Klondike(Game, frozen=True):
             return replace(self, table=self.table.put({"stock": rest, "waste": piles["waste"] + drawn[::-1]}))
         if move == "redeal":
             return replace(self, table=self.table.turned("waste", "stock"), passed=self.passed + 1, played=False)
-        table = self.table
         if move == "home":
-            while safe := replace(self, table=table)._safe:
-                table = table.moved(safe[0], FOUNDATIONS[suit_of(table[safe[0]][-1])])
+            table = self._all_home()
         else:
             source, target = ends(move)
-            count = self.count(source, target)
-            table = table.put({source: piles[source][:-count], target: piles[target] + piles[source][-count:]})
+            table = self.table.moved(source, target, self.count(source, target))
         sizes = [len(table.piles[place]) for place in COLUMNS]
         down = tuple([max(0, min(count, size - 1)) for count, size in zip(self.down, sizes, strict=True)])
         return replace(self, table=table, down=down, played=True)
 
     @derived
-    def home(self) -> int:
-        return self.table.count(_HOMES)
-
-    @property
     def hidden(self) -> dict[str, int]:
         return {"stock": len(self.table["stock"]), **dict(zip(COLUMNS, self.down, strict=True))}
 
@@ -155,35 +141,26 @@ class Klondike(Game, frozen=True):
                 return "You can redeal only if you have played a card since the last redeal."
         parsed = _FORM.fullmatch(move)
         source, target = ends(move) if parsed else ("", "")
-        if not parsed or source == target or {source, target} <= _HOMES:
+        if not parsed or source == target or {source, target} <= self.foundations:
             return (
                 f"{move!r} is not a move in Klondike: c1c2, wc1 or f1c1 moves cards to a column, c1f1 or wf1 a card to "
                 "its foundation, home all safe cards of the columns, draw draws, and redeal turns the waste over."
             )
         if not (card := table.top(source)):
             return "The waste is empty." if source == "waste" else f"{source} is empty."
-        onto = table.top(target)
-        if target in _HOMES:
-            if target != FOUNDATIONS[suit_of(card)]:
-                return f"{card} does not belong on {target}: each foundation is of one suit."
-            return f"{card} does not follow {onto}." if onto else f"{card} does not go home yet: aces are first."
-        if onto:
+        if target in self.foundations:
+            return self._why_not_home(card, target)
+        if onto := table.top(target):
             return f"No card of {source} goes onto {onto}: columns go down in alternating colours, in order."
         whole = source in _INDEX and not self.down[_INDEX[source]]
-        return "A whole column does not move to an empty one." if whole else _KINGS
+        return "A whole column does not move to an empty one." if whole else self.to_empty
 
     def why(self, move: Move) -> str:
         if move == "draw":
             return "You can draw from the stock at any time."
         if move == "redeal":
             return "The stock is empty and a card was played in this pass, so you can turn the waste over."
-        if move == "home":
-            return "These cards are safe: no lower card needs them in the columns."
-        _, target = ends(move)
-        moved, onto = self._after(move).table[target][len(self.table[target])], self.table.top(target)
-        if target in _HOMES:
-            return f"{moved} follows in its suit."
-        return f"{moved} goes onto {onto}: one lower, in the other colour." if onto else _KINGS
+        return super().why(move)
 
     # Properties of a position.
 
@@ -194,31 +171,8 @@ class Klondike(Game, frozen=True):
         pile, onto = self.table.piles[source], self.table.piles[target]
         return rank_of(onto[-1]) - rank_of(pile[-1]) if onto else len(pile) - self.down[_INDEX[source]]
 
-    def goes_home(self, card: Card) -> bool:
-        """Return whether a card is the next one on its foundation."""
-        return len(self.table.piles[FOUNDATIONS[suit_of(card)]]) == rank_of(card) - 1
-
-    @derived
-    def _safe(self) -> list[str]:
-        """The columns whose last card is face up, can go home and is not needed by lower cards.
-
-        The waste has none: with the card on top of it, all cards that can be drawn change.
-        """
-        piles = self.table.piles
-        heights = [len(piles[place]) for place in FOUNDATIONS.values()]
-        most = {
-            suit: max(SMALLEST, min(heights[at ^ 1] + 1, heights[at ^ 3] + 1, heights[at ^ 2] + 2))
-            for at, suit in enumerate(FOUNDATIONS)
-        }
-        return [
-            place
-            for place, down in zip(COLUMNS, self.down, strict=True)
-            if len(pile := piles[place]) > down
-            and rank_of(pile[-1]) <= most[suit_of(pile[-1])]
-            and self.goes_home(pile[-1])
-        ]
-
-
-def ends(move: Move) -> tuple[str, str]:
-    """Return the source and the target of a move of cards."""
-    return ("waste", move[1:]) if move[0] == "w" else (move[:2], move[2:])
+    @property
+    def _uncovered(self) -> list[tuple[str, Card]]:
+        piles = self.table.piles  # not the waste's: with its top card, all cards that can be drawn change
+        downs = zip(COLUMNS, self.down, strict=True)
+        return [(place, pile[-1]) for place, down in downs if len(pile := piles[place]) > down]

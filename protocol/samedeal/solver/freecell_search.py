@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from samedeal.cards import SUITS, rank_of, suit_of
 from samedeal.game import Move
-from samedeal.games.freecell import CELLS, COLUMNS, FOUNDATIONS, SMALLEST, FreeCell
+from samedeal.games.alternating import FOUNDATIONS, SMALLEST
+from samedeal.games.freecell import CELLS, COLUMNS, FreeCell
 from samedeal.solver.solution import BudgetSpent, Path, Search, Solution, moves_of
 from samedeal.table import Table
 

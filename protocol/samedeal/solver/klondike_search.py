@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import TypeVar
 
 from samedeal.cards import KING, SUITS, rank_of, suit_of
-from samedeal.games.freecell import FOUNDATIONS, SMALLEST
+from samedeal.games.alternating import FOUNDATIONS, SMALLEST
 from samedeal.games.klondike import COLUMNS, Klondike
 from samedeal.solver.solution import BudgetSpent, Path, Search, Solution, moves_of
 
