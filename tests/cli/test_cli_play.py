@@ -27,12 +27,13 @@ def environment(live: Server, tmp_path: Path) -> dict[str, str]:
     return os.environ | {"HOME": str(tmp_path), "SAMEDEAL_SERVER": live.url, "TERM": "xterm"}
 
 
-def test_play_opens_a_short_race_with_a_bot(environment: dict[str, str]) -> None:
+def test_play_opens_a_race_with_a_bot_and_the_usual_time_of_its_game(environment: dict[str, str]) -> None:
     done = ran("play", "--as", "zo", typed="resign\n", environment=environment)
     assert "time limit 2:00" in done.stdout
     assert "Deuce (beginner bot)" in done.stdout
     done = ran("play", "corners", "--as", "zo", typed="resign\n", environment=environment)
     assert "Corners, race" in done.stdout
+    assert "time limit 6:00" in done.stdout
     assert "Deuce (beginner bot)" in done.stdout
 
 

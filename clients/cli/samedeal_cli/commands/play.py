@@ -79,7 +79,7 @@ def join(settings: Settings, /, race: Link | None, name: str | None, **choices: 
 @max_option
 @view_options
 def play(settings: Settings, /, what: str | Link | None, name: str | None, **choices: Any) -> int:
-    """Race at once: join an open race, or open a short one with a bot that plays about as well as you do.
+    """Race at once: join an open race, or open one with a bot that plays about as well as you do.
 
     With the link or id of a challenge, play its next deal: alone or, with --max, with others.
     """
@@ -93,7 +93,7 @@ def play(settings: Settings, /, what: str | Link | None, name: str | None, **cho
         return Session(with_name(settings, server, name), server, game.race_id, name, **choices).run()
     from samedeal_cli.net.guests import owned
     from samedeal_cli.net.http_api import Api
-    from samedeal_cli.state.home_state import QUICK_GAME, QUICK_MS, level_of, race_to_join
+    from samedeal_cli.state.home_state import QUICK_GAME, level_of, race_to_join
 
     server = settings.address
     settings, api, choices = with_name(settings, server, name), Api(server), choices | {"ready": True}
@@ -104,8 +104,7 @@ def play(settings: Settings, /, what: str | Link | None, name: str | None, **cho
         guest = owned(settings, name)
         page = api.player(guest.player, guest.token)
     bot = level_of(page.scores if page else None, game)
-    limit = {"limit_ms": min(QUICK_MS, api.game(game).limit_ms)}
-    return _race(settings, server, name, race_request(game, None, limit), bot=bot, **choices)
+    return _race(settings, server, name, race_request(game, None, {}), bot=bot, **choices)
 
 
 def _only_open_race(settings: Settings) -> Link:

@@ -12,8 +12,6 @@ from samedeal_cli.state.actions import Entry
 
 QUICK_GAME: Final = "golf"
 """The game of a race that is opened without choosing one: it is the shortest."""
-QUICK_MS: Final = 180_000
-"""The most time for a race that ``play`` opens (ms)."""
 
 NO_CHALLENGES: Final = "One deal for all your friends, with a deadline."
 
