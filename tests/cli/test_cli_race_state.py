@@ -95,6 +95,23 @@ def test_keys_are_queued_while_a_move_is_pending() -> None:
     assert move_refused(state, "No.").queued_keys == ()
 
 
+@pytest.mark.parametrize(
+    ("slug", "key", "move"),
+    [
+        ("klondike", "+", "home"),
+        ("klondike", "space", "redeal"),
+        ("freecell", "+", "home"),
+        ("freecell", "space", "home"),
+        ("gallery", "space", "deal"),
+        ("golf", "space", "draw"),
+    ],
+)
+def test_a_word_that_is_not_possible_is_sent_so_that_the_refusal_says_why(slug: str, key: str, move: str) -> None:
+    state = racing(slug, board=board(after(slug, 12), moves=[]))
+    assert keys(state, key)[1] == [PlayMove(move)]
+    assert keys(racing("corners"), "+")[0].notice == Notice("+ is not a key here.", "")
+
+
 @pytest.mark.parametrize("waiting", [["w", "space"], ["cursor", "enter", "space"]], ids=" ".join)
 def test_a_queued_key_whose_card_has_gone_is_dropped_with_those_behind_it(waiting: list[str]) -> None:
     state = racing("corners")

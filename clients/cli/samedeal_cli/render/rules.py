@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from textwrap import indent, wrap
 from typing import Final
 
@@ -45,6 +46,7 @@ def paragraphs(game: type[Game]) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
 
 
+@cache
 def notation(game: type[Game]) -> str:
     """The move notation of a game, taken from its refusal of an invalid move."""
     return game.from_seed("1").why_not("?").partition(": ")[2]

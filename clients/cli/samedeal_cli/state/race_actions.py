@@ -3,7 +3,7 @@
 The footer, the command palette and the help are made from these lists.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final, get_args
@@ -14,6 +14,7 @@ from samedeal.race.server_bots import Level
 from samedeal.wire import messages as m
 from samedeal.wire.messages import ReactionName
 from samedeal_cli.render.phrases import quit_phrase, reaction_phrase
+from samedeal_cli.render.rules import notation
 from samedeal_cli.settings import Cards, Theme
 from samedeal_cli.state import actions, pile_keys
 from samedeal_cli.state.race_commands import Ask, Choose, Command, RaceAgain, Run, Step, apply_selection, play
@@ -55,18 +56,14 @@ def _changes(game: str | None = None, **options: int | float | bool | str) -> Ru
 
 
 def _use_stock(state: RaceState) -> Step:
-    if move := state.possible.stock_move:
-        return play(state, move)
-    text = "You cannot draw now." if state.selection.stock else "No card can safely go home now."
-    return replace(state, notice=Notice(text, "")), None
+    return play(state, state.possible.stock_move or next(iter(_words(state)), "draw"))
 
 
-def _may_go_home(state: RaceState) -> bool:
-    return HOME in state.possible.words
-
-
-def _send_home(state: RaceState) -> Step:
-    return play(state, HOME)
+def _words(state: RaceState) -> Sequence[str]:
+    """Return the words that are moves of the game, if it is known. The refusal of one that is not legal says why."""
+    game = GAMES.get(state.game.slug) if state.game else None
+    moves = notation(game).split() if game else ()
+    return [word for word in ("redeal", "draw", "deal", HOME) if word in moves]
 
 
 def _undo(state: RaceState) -> Step:
@@ -180,7 +177,7 @@ def _enter_label(state: RaceState) -> str:
 
 
 def _home_label(state: RaceState) -> str:
-    return HOME if state.selection.stock else ""  # without a stock, the footer shows Space
+    return HOME if state.selection.stock and HOME in state.possible.words else ""  # without a stock, Space shows it
 
 
 def _undo_label(state: RaceState) -> str:
@@ -222,10 +219,11 @@ CHANGES: Final = Choose(
 )
 """What the host can change before the countdown. This opens another race, which everybody enters."""
 CHOOSE_GAME: Final = Choose("Which game?", {game.title: _race_again(slug) for slug, game in GAMES.items()})
+HOME_HELP: Final = "send all cards home that can safely go there"
 QUIT: Final = "quit; your seat is reserved and the clock keeps running (in the lobby, it is held briefly)"
 PLAYING: Final = (
     Action("space", lambda state: state.possible.stock_move or "", "use the stock: draw, deal or redeal", _use_stock),
-    Action("+", _home_label, "send all cards home that can safely go there", _send_home, _may_go_home),
+    Action("+", _home_label, HOME_HELP, lambda state: play(state, HOME), lambda state: HOME in _words(state)),
     Action("enter", _enter_label, "drop the card on the best pile; with the cursor, pick up or drop", _enter),
     Action("backspace", _undo_label, "undo; with a card picked, put it down", _undo),
     Action("escape", lambda state: "put down" if state.picks else "", "put the card down", _cancel, minor=True),
