@@ -53,6 +53,12 @@ GOLDEN = {
     ),
     ("golf", 60, 20): ("your table at the start",),
     ("freecell", 80, 24): ("your table at the start", "a pile is selected"),
+    ("klondike", 60, 20): (
+        "your table at the start",
+        "a pile is selected",
+        "you have won and see all tables",
+        "the replay is paused in the middle",
+    ),
     ("corner-stones", 80, 24): ("your table at the start", "the results", "the scores", "the replay shows both tables"),
     ("the-edge", 100, 32): (
         "your table at the start",

@@ -66,6 +66,14 @@ def test_every_legal_move_can_be_picked(slug: str, auto_drop: bool) -> None:
             assert selected.picks == ()
 
 
+@pytest.mark.parametrize("slug", ["corner-stones", "freecell", "klondike"])
+def test_how_many_cards_a_move_takes_is_known_before_the_server_answers(slug: str) -> None:
+    for game in walked(slug):
+        for choice in filter(lambda choice: choice.is_transfer, map(selection(game).parse, game.moves())):
+            source, view = choice.places[0], game.view()
+            assert len(view[source]) - choice.size(view, game.labels) == len(game.after(choice.move).table[source])
+
+
 @every_game
 def test_every_place_has_one_key_for_the_whole_game(slug: str) -> None:
     keys = layout_keys(GAMES[slug].layout)

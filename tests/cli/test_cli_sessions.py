@@ -31,6 +31,7 @@ SIZES = {
     "gallery": (60, 20),
     "freecell": (80, 24),
     "golf": (60, 20),
+    "klondike": (80, 24),
 }
 
 

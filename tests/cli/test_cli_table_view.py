@@ -5,6 +5,7 @@ import re
 import pytest
 
 from cli.test_cli_text_table import after
+from samedeal.cards import RANKS
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.canvas import Canvas, Spot
 from samedeal_cli.render.table_view import Marks, TableDrawing
@@ -112,6 +113,19 @@ def test_cards_that_do_not_fit_on_a_fan_are_counted() -> None:
     text = " ".join(canvas.text())
     counted = next(int(word[1:]) for word in text.split() if word.startswith("+"))
     assert counted + text.count("A♠") == 40
+
+
+@pytest.mark.parametrize(("width", "height"), [(58, 13), (80, 20), (118, 30)])
+def test_the_longest_column_of_klondike_is_readable_and_the_waste_shows_three_cards(width: int, height: int) -> None:
+    game, run = GAMES["klondike"], [rank + suit for rank, suit in zip(reversed(RANKS), "SH" * 7, strict=False)]
+    table = {"c7": ["??"] * 6 + run, "c6": ["??"] * 5, "waste": ["2D", "7C", "9C", "TD"], "stock": ["??"] * 9}
+    table = {place: table.get(place, []) for place in game.layout.split()}
+    canvas, marks = Canvas(width, height), Marks(keys=layout_keys(game.layout))
+    TableDrawing(canvas, Spot(0, 0, width, height), game.layout, game.fanned, table, marks).draw()
+    text = "\n".join(canvas.text())
+    assert [card for card in map(card_text, run) if card not in text] == []
+    assert "waste 7♣ 9♣ 10♦ (4)" in text
+    assert text.count("▒▒▒") == 11 or ("▒▒6" in text and text.count("▒▒▒") == 5)
 
 
 def test_tables_can_be_ascii() -> None:

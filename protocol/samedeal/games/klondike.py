@@ -35,7 +35,7 @@ class Klondike(Alternating, frozen=True):
         "Only kings go to empty columns.",
     )
     rules = "klondike/1"
-    fanned = frozenset(COLUMNS)
+    fanned = frozenset((*COLUMNS, "waste"))
     labels = {**Alternating.labels, **dict.fromkeys(COLUMNS, "K")}
     to_empty = "An empty column takes only a king."
     can_return = True

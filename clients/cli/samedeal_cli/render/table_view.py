@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from samedeal.cards import BACK
 from samedeal.game import Game
 from samedeal.wire.documents import GameDescription
 from samedeal.wire.messages import Board
@@ -22,6 +21,8 @@ SIDE_WIDTH: Final = 21
 """The width of a named pile, such as the stock, beside or below the grid."""
 FAN: Final = 9
 """How many lower cards of a fan fit on one line if there is room. Wider columns would tear the table apart."""
+WASTE: Final = 3
+"""How many top cards are shown of a fanned pile that is not part of the grid, such as the waste of Klondike."""
 DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
 TALL: Final = 17
@@ -276,14 +277,14 @@ class TableDrawing:
         pile, marks = self._piles[place], self._marks
         is_target = marks.targets and place in marks.choices
         border = TARGET if is_target else BOLD if place in marks.picked else DIM
-        faint, hidden = place in marks.faint, bool(pile) and pile[-1] == BACK
+        faint, hidden = place in marks.faint, pile[-1:] == [text_table.FACE_DOWN]
         for at, line in enumerate(("┌───┐", "│   │", "└───┘")):
             self._canvas.write(row + at, column, line, border)
         if labelled:
             self._draw_label(place, row, column - SLOT, column + 1)
             if len(pile) > 1 and place not in self._fanned:
                 self._canvas.write(row + 2, column + 2, f"{len(pile)}", DIM)
-        text = "▒▒▒" if hidden else f"{pile[-1]:>3}" if pile else self._empty(place)
+        text = f"{pile[-1]:>3}" if pile else self._empty(place)
         inner = Spot(row + 1, column + 1, CARD_WIDTH - 2)
         self._canvas.write(row + 1, column + 1, text, PLAIN if pile and not hidden else DIM)
         self._canvas.paint(inner, bold=bool(pile) and not faint, reverse=place in marks.picked)
@@ -331,22 +332,27 @@ class TableDrawing:
         """Draw cards one below the other, some in pairs if there are many; a number replaces those that do not fit."""
         self._draw_label(place, row, column, column)
         column += self._label(self._plan)
-        pile = self._piles[place]
+        pile = text_table.folded(self._piles[place], room)
         lower = (text_table.column(pile, room) if self._label(self._plan) else text_table.top_cards(pile, room))[:-1]
         for line, text in enumerate(lower, start=row):
-            self._canvas.cards(line, column, text, self._style(place))
+            self._draw_lower(place, line, column, text)
         self._draw_top(place, row + len(lower), column)
 
     def _draw_cascade(self, place: str, row: int, column: int, room: int) -> None:
         """Draw overlapping cards with borders."""
-        box, lower = column + SLOT, text_table.top_cards(self._piles[place], room - 2)[:-1]
+        box, pile = column + SLOT, text_table.folded(self._piles[place], room - 2)
+        lower = text_table.top_cards(pile, room - 2)[:-1]
         self._draw_card(place, row + len(lower), box)
         for line, card in enumerate(lower, start=row + 1):
             self._canvas.write(line, box, "│   │", DIM)
-            self._canvas.cards(line, box + 1, f"{card:>3}")
+            self._draw_lower(place, line, box + 1, f"{card:>3}")
         if lower:
             self._canvas.write(row, box, "┌───┐", DIM)
         self._draw_label(place, row, column, box + 1)
+
+    def _draw_lower(self, place: str, row: int, column: int, text: str) -> None:
+        """Draw lower cards of a column, or what stands for them."""
+        self._canvas.cards(row, column, text, DIM if text_table.FACE_DOWN[0] in text else self._style(place))
 
     def _draw_named(self, row: int, column: int, *, down: int = 0, across: int = 0) -> None:
         """Draw named piles as cards with borders, and beside each its name and the number of cards."""
@@ -357,7 +363,7 @@ class TableDrawing:
             self._draw_key(place, row + 1, box + CARD_WIDTH + 1)
             named = Style("place", bold=place in self._marks.picked)
             end = self._canvas.write(row + 1, box + CARD_WIDTH + 1 + SLOT * keys, place, named)
-            if pile and (len(pile) > 1 or pile[-1] == BACK):
+            if len(pile) > 1 or pile == [text_table.FACE_DOWN]:
                 self._canvas.write(row + 1, end + 1, str(len(pile)))
             self._canvas.spots[place] = Spot(row, column, SIDE_WIDTH - 4, CARD_HEIGHT)
             row, column = row + down, column + across
@@ -367,8 +373,12 @@ class TableDrawing:
         column, slot = self._area.column, SLOT if self._label(self._plan) and not self._is_text else 0
         for place in self._named:
             most = None if self._is_text else self._area.column + self._area.width - column - slot
-            text = text_table.named_pile(place, self._piles[place])
+            pile, is_fan = self._piles[place], place in self._fanned
+            text = text_table.named_pile(place, pile, WASTE if is_fan else 1)
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
+            if is_fan and pile:
+                top = Spot(row, column + slot + cells(text.partition(" (")[0]) - cells(pile[-1]), cells(pile[-1]))
+                self._canvas.paint(top, bold=True, reverse=place in self._marks.picked)
             if not self._is_text:
                 self._draw_key(place, row, column)
                 self._canvas.write(row, column + slot, place, Style("place", bold=place in self._marks.picked))

@@ -10,6 +10,8 @@ from samedeal.wire.messages import Board
 
 SUITS: Final = {"S": "♠", "H": "♥", "C": "♣", "D": "♦"}
 GAP: Final = "  "
+FACE_DOWN: Final = "▒▒▒"
+"""The text of a face-down card."""
 
 Suit = Literal["spade", "heart", "diamond", "club"]
 _INKS: Final[Mapping[str, Suit]] = {"♠": "spade", "♥": "heart", "♦": "diamond", "♣": "club"}
@@ -26,7 +28,7 @@ Widths = tuple[tuple[str, int], ...]
 def card_text(card: str, *, ascii: bool = False) -> str:  # noqa: A002
     """Return the text of a card: ``10♥``, or ``10H``."""
     if card == BACK:
-        return BACK
+        return FACE_DOWN
     rank, suit = card[0], card[1]
     return ("10" if rank == "T" else rank) + (suit if ascii else SUITS[suit])
 
@@ -113,6 +115,12 @@ def wrapped_pile(pile: Sequence[str], width: int, most: int) -> list[str]:
     return lines
 
 
+def folded(pile: Sequence[str], room: int) -> Sequence[str]:
+    """Return a pile with its face-down cards on one line, as a number, if each card on a line of its own takes more."""
+    down = pile.count(FACE_DOWN)
+    return [f"{FACE_DOWN[1:]}{down}", *pile[down:]] if down > 1 and len(pile) > room else pile
+
+
 def top_cards(pile: Sequence[str], room: int) -> list[str]:
     """Return the top cards that fit, after the number of those that do not."""
     return _with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
@@ -133,10 +141,10 @@ def _with_count(pile: Sequence[str], hidden: int) -> list[str]:
     return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
-def named_pile(place: str, pile: Sequence[str]) -> str:
-    """Return a named place with its top card and the number of cards."""
+def named_pile(place: str, pile: Sequence[str], shown: int = 1) -> str:
+    """Return a named place with its top cards, at most ``shown``, and the number of cards."""
     if not pile:
         return f"{place} empty"
-    if pile[-1] == BACK:
+    if pile[-1] == FACE_DOWN:
         return f"{place} {len(pile)}"
-    return f"{place} {pile[-1]}" + (f" ({len(pile)})" if len(pile) > 1 else "")
+    return f"{place} {' '.join(pile[-shown:])}" + (f" ({len(pile)})" if len(pile) > 1 else "")

@@ -363,7 +363,7 @@ class RaceState:
         choice = self.selection.parse(self.pending)
         if choice.is_transfer and table[choice.places[0]]:
             source, target = choice.places
-            count = int(choice.move.partition(":")[2] or 1)
+            count = choice.size(table, self.game.labels if self.game else {})
             moved = {source: table[source][:-count], target: [*table[target], *table[source][-count:]]}
             return {**table, **moved}, frozenset(choice.places)
         return table, frozenset(choice.places or self.selection.stock_places)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
 
+from samedeal.cards import RANKS
 from samedeal_cli.state.actions import key_name
 from samedeal_cli.state.pile_keys import layout_keys
 
@@ -41,6 +42,18 @@ class Choice(NamedTuple):
     def is_group(self) -> bool:
         """Whether the move names all cards that leave together."""
         return "+" in self.move or self.move.endswith("-")
+
+    def size(self, table: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> int:
+        """Return how many cards move to the target: the number in the move or, where columns go down, those that fit.
+
+        `labels` are the ranks that empty places expect.
+        """
+        source, onto = (table[place] for place in self.places)
+        above = RANKS.find(onto[-1][:1]) if onto else RANKS.find(labels.get(self.places[1], "")) + 1
+        number = self.move.partition(":")[2]
+        count = int(number or above - RANKS.find(source[-1][:1]))
+        fits = 0 < count <= len(source) and (number or source[-count][:1] == RANKS[above - 1])
+        return count if fits else 1
 
 
 class Played(NamedTuple):
@@ -107,7 +120,7 @@ class Selection:
     @property
     def numbers(self) -> Mapping[str, str]:
         """The moves between the picked places by how many cards they move, if that has to be chosen."""
-        moves = [choice.move for choice in self.candidates if choice.places == self.picks]
+        moves = [choice.move for choice in self.candidates if choice.places and choice.places == self.picks]
         return {move.partition(":")[2] or "1": move for move in moves} if len(moves) > 1 else {}
 
     @property
