@@ -2,6 +2,8 @@
 
 import { h } from "./dom.js";
 
+const RANKS = "A23456789TJQK";
+
 /** Adds the places of a game to a table: as a grid, and in rows apart. `pile(place, kind)` creates a pile. */
 export function layOut(game, element, pile) {
   const fanned = new Set(game.fanned ?? []);
@@ -28,7 +30,7 @@ export function layOut(game, element, pile) {
     if (!grid.includes(row)) {
       // Places with names of their own, such as the stock and the waste, are in a row below.
       const style = `--row:${rowIndex + 1}`;
-      element.append(h("div", { class: "apart", style }, row.map((place) => pile(place))));
+      element.append(h("div", { class: "apart", style }, row.map((place) => pile(place, fanned.has(place) ? "fans" : ""))));
       continue;
     }
     for (const [place, first, last] of spans(row, fanned)) {
@@ -79,13 +81,23 @@ export function draggable(pile, pressed) {
   return !top ? [] : at >= 0 && pile.matches(".tall .hangs") ? cards.slice(at) : [top];
 }
 
-/** Where a card that comes to a pile will be: the box of its last card or space, and the distance from it. */
+/** The cards that a move takes from a pile: between columns, those from the one that goes onto the target's last card, or for
+ *  whose rank the target is reserved; otherwise `number` of them. */
+export function leaving(pile, target, number = 1) {
+  const cards = [...pile.querySelectorAll(".card:not(.back, .moving)")];
+  const last = target.querySelector(".card:last-of-type");
+  const wanted = last ? RANKS[RANKS.indexOf(last.dataset.card[0]) - 1] : target.textContent;
+  const isRun = pile.matches(".tall .hangs") && target.matches(".hangs");
+  const first = isRun ? cards.findLastIndex((card) => card.dataset.card[0] === wanted) : -1;
+  return cards.slice(first < 0 ? -number : first);
+}
+
+/** Returns where the cards that come to a pile will be, by their number from 0. */
 export function landing(pile) {
   const last = pile.querySelector(".card:last-of-type");
-  const step = last && pile.matches(".fans, .hangs") ? parseFloat(getComputedStyle(last).getPropertyValue("--step")) : 0;
-  const isFan = pile.classList.contains("fans");
-  return [
-    (last ?? pile.querySelector(".empty") ?? pile).getBoundingClientRect(),
-    { x: isFan ? step : 0, y: isFan ? 0 : step },
-  ];
+  const shape = last ?? pile.querySelector(".empty") ?? pile;
+  const { left, top } = shape.getBoundingClientRect();
+  const step = pile.matches(".fans, .hangs") ? parseFloat(getComputedStyle(shape).getPropertyValue("--step")) : 0;
+  const [dx, dy] = pile.matches(".fans") ? [step, 0] : [0, step];
+  return (index) => [left + (index + (last ? 1 : 0)) * dx, top + (index + (last ? 1 : 0)) * dy];
 }

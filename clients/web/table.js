@@ -2,7 +2,7 @@
 
 import { cardElement } from "./cards.js";
 import { actionOf, announce, button, fill, h, motionIsOff } from "./dom.js";
-import { draggable, landing, layOut, MOVABLE, nearestPile } from "./layout.js";
+import { draggable, landing, layOut, leaving, MOVABLE, nearestPile } from "./layout.js";
 import { addedCards, BACK, cardName, markText, pileSentence, rankOf, topCardSentence, withCards, withoutPlaces } from "./phrases.js";
 import { MoveQueue, parseMove, Selection } from "./selection.js";
 
@@ -12,6 +12,8 @@ const GLIDE = { duration: 180, easing: "ease-out" };
 const MAX_CARDS = 14; // in a fan
 const MAX_CARDS_TALL = 19; // of columns with room below them
 const MAX_CARDS_PHONE = 10; // so that their indices are readable
+const MAX_CARDS_APART = 3; // of the waste
+const FACE_DOWN = 0.4; // how much of a face-down card in a column is seen, compared with others
 const phone = matchMedia("(max-width: 559px)");
 
 export class Table {
@@ -95,11 +97,14 @@ export class Table {
     const open = lifted + 1; // how many cards have a face
     const hidden = cards.at(-1) === BACK;
     const deep = pile.classList.contains("fans") || pile.classList.contains("hangs");
-    const most = this.element.classList.contains("tall") ? MAX_CARDS_TALL : phone.matches ? MAX_CARDS_PHONE : MAX_CARDS;
+    const usual = this.element.classList.contains("tall") ? MAX_CARDS_TALL : phone.matches ? MAX_CARDS_PHONE : MAX_CARDS;
+    const most = pile.closest(".apart") ? MAX_CARDS_APART : usual;
     const shown = cards.slice(deep ? -most : -open);
     const covered = cards.length - shown.length;
     const reserved = this.game.labels?.[place]; // the card that belongs here
-    pile.style.setProperty("--n", Math.max(1, shown.length));
+    const down = shown.filter((card) => card === BACK).length;
+    const at = (index) => index - (1 - FACE_DOWN) * Math.min(index, down);
+    pile.style.setProperty("--n", Math.max(1, at(shown.length)));
     pile.setAttribute(
       "aria-label",
       topCardSentence(place, cards) + (reserved && !cards.length ? ` for ${rankOf(reserved)}` : "") + markText(mark),
@@ -108,7 +113,7 @@ export class Table {
     fill(
       pile,
       cards.length >= open ? null : h("span", { class: "empty", "aria-hidden": "true" }, reserved ? rankOf(reserved) : ""),
-      shown.map((card, position) => cardElement(card, { position, open: position >= shown.length - open, simple: this.simple })),
+      shown.map((card, index) => cardElement(card, { position: at(index), open: index >= shown.length - open, simple: this.simple })),
       covered > 0 ? h("small", { class: "count", "aria-hidden": "true" }, hidden ? cards.length : `+${covered}`) : null,
     );
   }
@@ -135,7 +140,7 @@ export class Table {
         const sourceOf = (top) => Object.keys(before).find((from) => isSource(from, top));
         const source = sourceOf(card) ?? sourceOf(BACK);
         if (!source) continue;
-        used.add(source);
+        if (before[source].at(-1) !== BACK) used.add(source);
         const box = this.piles.get(source)?.querySelector(".card:last-of-type")?.getBoundingClientRect();
         if (box) moves.push({ place, fromTop: added.length - index, box });
       }
@@ -239,22 +244,23 @@ export class Table {
     return this.queue.add(move, place, cards[1] ? cards : (this.anticipate(move) ?? cards));
   }
 
-  /** Lets the card of a legal move glide to its target before the server responds. Returns it in a list, if any. */
+  /** Lets the cards of a legal move glide to their target before the server responds. Returns them, if any. */
   anticipate(move) {
     const legal = this.selection.all.find((each) => each.move === move);
-    if (!legal || legal.number) return null;
-    const { kind, places } = legal;
+    const { kind, places, number } = legal ?? {};
     const [from, to] = kind === "carry" ? places : kind === "tap" ? ["hand", places[0]] : [];
-    const card = from !== to && this.piles.get(from)?.querySelector(MOVABLE);
-    if (!card) return null;
-    const here = card.getBoundingClientRect();
-    const [there, step] = landing(this.piles.get(to));
-    const [x, y] = (card.style.translate || "0px 0px").split(" ").map(parseFloat);
-    const offset = [x + there.left - here.left + step.x, (y || 0) + there.top - here.top + step.y];
-    this.uncover(from, [card]);
-    this.place(card, `${offset[0]}px ${offset[1]}px`);
-    card.classList.add("moving");
-    return [card];
+    if (from === to || !this.piles.get(from)?.querySelector(MOVABLE)) return null;
+    const cards = leaving(this.piles.get(from), this.piles.get(to), number);
+    const boxes = cards.map((card) => card.getBoundingClientRect());
+    const target = landing(this.piles.get(to));
+    this.uncover(from, cards);
+    for (const [index, card] of cards.entries()) {
+      const [x, y = 0] = (card.style.translate || "0px").split(" ").map(parseFloat);
+      const [left, top] = target(index);
+      this.place(card, `${x + left - boxes[index].left}px ${y + top - boxes[index].top}px`);
+      card.classList.add("moving");
+    }
+    return cards;
   }
 
   /** Returns a card that was dragged or sent ahead to its pile, unless the pile has been redrawn. */
@@ -348,10 +354,10 @@ export class Table {
     for (const card of cards) this.release(card);
   }
 
-  /** Shows all cards of a pile side by side, the top card last. Returns whether there are cards to show. */
+  /** Shows the face-up cards of a pile side by side, the top card last. Returns whether there are cards to show. */
   showPile(place) {
-    const cards = this.board.table[place] ?? [];
-    if (cards.length < 2 || cards.includes(BACK)) return false;
+    const cards = (this.board.table[place] ?? []).filter((card) => card !== BACK);
+    if (cards.length < 2) return false;
     fill(
       this.spread,
       cards.map((card) => cardElement(card)),

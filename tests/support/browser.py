@@ -290,11 +290,10 @@ async def wait_for_deal(page: Page) -> None:
 
 def places_of(move: str) -> list[str]:
     """Return the places to tap for a move."""
-    if re.fullmatch(r"[a-z]\d[a-z]\d(:\d+)?", move):
-        return [move[:2], move[2:4]]
-    if re.fullmatch(r"([a-z]\d[+-]?)+", move):
-        return re.findall(r"[a-z]\d", move)
-    return [] if move == "home" else ["waste" if move == "w" else "stock"]
+    plain = move.partition(":")[0]
+    if not re.fullmatch(r"([a-z]\d[+-]?|w)+", plain):
+        return [] if plain == "home" else ["stock"]
+    return ["waste" if name == "w" else name for name in re.findall(r"[a-z]\d|w", plain)]
 
 
 async def wait_for_ply(page: Page, ply: int) -> None:

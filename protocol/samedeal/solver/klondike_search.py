@@ -59,7 +59,7 @@ class _Best(Search):
 
     def run(self, start: _State, played: bool) -> Path:
         """Return a path to a win, or None if there is none. ``played`` is whether a redeal is allowed before a play."""
-        order, seen = 0, set[int]()
+        order, seen = 0, set[tuple[object, ...]]()
         heap: list[tuple[int, int, _State, Path]] = [(0, 0, start, None)]
         while heap:
             _, _, state, path = heappop(heap)
@@ -70,7 +70,7 @@ class _Best(Search):
                     return move, path
                 if left == _UNLIMITED and (waste % self.drawn == 0 or waste == len(talon)):
                     waste = 0  # the same cards are in reach
-                key = hash((frozenset(columns), talon, waste, left))
+                key = frozenset(columns), talon, waste, left
                 if key not in seen:
                     seen.add(key)
                     order += 1
