@@ -23,7 +23,7 @@ export class CustomRace {
     this.header = header;
     this.problem = refusalText();
     this.element = this.createForm(change, [["", "nobody"], ...players], challenge);
-    const values = { ...(header && settingsOf(header)), ...settings };
+    const values = { ...(header && settingsOf(header, games.get(header.game))), ...settings };
     this.setFields(values);
     this.updateForm();
     this.setFields(values); // those of the game, too
@@ -171,13 +171,15 @@ async function openChallenge({ options, ...deal }, number, until) {
   goTo(`/c/${challenge}`);
 }
 
-/** The values of the fields that show the options of a race. Those without a value have the default. */
-const settingsOf = ({ game, seed = "", daily, options, head_start: headStart }) => ({
+/** The values of the fields that show the options of a race of a game. Those without a value have the default, also if the
+ *  game changes. */
+const settingsOf = ({ game, seed = "", daily, options, head_start: headStart }, usual) => ({
   ...options,
+  attempts: options.attempts === usual?.attempts ? "" : options.attempts,
   filter: options.filter ?? "any",
   game,
   seed,
   deal: daily ? "daily" : seed && "open",
-  limit: options.limit_ms / 60_000,
+  limit: options.limit_ms === usual?.limit_ms ? "" : options.limit_ms / 60_000,
   seconds: headStart ? headStart.ms / 1000 : "",
 });

@@ -139,6 +139,18 @@ async def test_an_open_deal_stays_with_its_game_and_a_daily_one_keeps_its_rules(
         assert (header["daily"], header["options"]["max_racers"]) == (True, 2)
 
 
+async def test_the_time_limit_and_attempts_of_a_game_do_not_apply_to_another_game(pair: tuple[Server, Server]) -> None:
+    one, _ = pair
+    async with racers(one, "Ada") as (ada,):
+        viewed(await ada.join(one.create("golf", token=ada.token)))
+        options = header_of(one, (await changed(ada, game="klondike")).race)["options"]
+        assert options["limit_ms"] == 900_000
+        assert "attempts" not in options
+        viewed(await ada.join(one.create("golf", token=ada.token, attempts=0)))
+        options = header_of(one, (await changed(ada, options={"undo": False})).race)["options"]
+        assert "attempts" not in options, "any number, as the host has chosen"
+
+
 async def test_only_the_host_changes_a_race_and_only_before_the_countdown(pair: tuple[Server, Server]) -> None:
     one, _ = pair
     async with racers(one, "Ada", "Ben") as (ada, ben):

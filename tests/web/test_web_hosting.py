@@ -122,6 +122,7 @@ async def test_the_host_changes_the_game_and_everyone_follows(server: Server, ch
         assert await guest.page.locator("summary:text-is('Change the game or the options')").count() == 0
         await page.click(".terms > summary")
         await page.click("summary:text-is('Change the game or the options')")
+        assert [await page.input_value(field) for field in ("#limit", "#attempts")] == ["", ""], "those of each game"
         await page.select_option("#game", "corners")
         await page.fill("#limit", "4")
         await page.uncheck("#undo")

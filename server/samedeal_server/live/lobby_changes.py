@@ -14,7 +14,7 @@ from samedeal.race.events import Header, HeadStart, Options, Unreadied
 from samedeal.race.race import Race
 from samedeal.wire.documents import Listed, RaceSummary
 from samedeal.wire.messages import HeadStartFor
-from samedeal_server.live.opening import DAILY_OPTIONS, Quotas, checked_game, race_options
+from samedeal_server.live.opening import DAILY_OPTIONS, GAME_OPTIONS, Quotas, checked_game, race_options
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
 from samedeal_server.live.room import Room
@@ -178,7 +178,6 @@ def _options_kept(race: Race, *, is_same: bool, daily: bool) -> dict[str, Any]:
     if daily:
         return {name: value for name, value in options.items() if name in DAILY_OPTIONS}
     if is_same:
-        return options | {"filter": race.options.filter}
-    if race.options.limit_ms == race.game.limit_ms:
-        del options["limit_ms"]
-    return {name: value for name, value in options.items() if name != "filter"}
+        return options | {"filter": race.options.filter, "attempts": race.options.attempts}
+    usual = [name for name in GAME_OPTIONS if getattr(race.options, name) == getattr(race.game, name)]
+    return {name: value for name, value in options.items() if name not in ("filter", *usual)}

@@ -47,6 +47,8 @@ ANIMALS = _words("""
 """)
 
 
+GAME_OPTIONS: Final = ("limit_ms", "attempts")
+"""The options whose defaults depend on the game."""
 DAILY_OPTIONS: Final = {"max_racers", "start_delay_ms", "unlisted"}
 """The options that a race on a daily deal can have: those that keep results comparable."""
 VISIBLE: Final = (
@@ -72,7 +74,7 @@ def race_options(
     game: type[Game], *, seed: str | None, daily: bool, variant: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, str | bool], Options]:
     """Return the variant and the options that a client requests for a race. Raises Refused("bad-request")."""
-    usual = {"limit_ms": game.limit_ms, "attempts": game.attempts}
+    usual = {name: getattr(game, name) for name in GAME_OPTIONS}
     values = usual | {"filter": usual_filter(game) if seed is None else "any"}
     values |= options
     checked = checked_options(values)

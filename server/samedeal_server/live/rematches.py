@@ -13,7 +13,7 @@ from samedeal.race.events import Options
 from samedeal.race.race import Race
 from samedeal_server.live.evenings import MAX_RACES, Evenings
 from samedeal_server.live.lobby_changes import NO_CHANGE, Change, LobbyChanges
-from samedeal_server.live.opening import Quotas, checked_game
+from samedeal_server.live.opening import GAME_OPTIONS, Quotas, checked_game
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
 from samedeal_server.live.room import Room
@@ -134,8 +134,8 @@ class Rematches:
 def rematch_options(race: Race, game: type[Game]) -> Options:
     """Return the options of a rematch: those of the race, except what depended on its game or its deal."""
     options = race.options
-    if options.limit_ms == race.game.limit_ms:
-        options = replace(options, limit_ms=game.limit_ms)
+    usual = {name: getattr(game, name) for name in GAME_OPTIONS if getattr(options, name) == getattr(race.game, name)}
+    options = replace(options, **usual)
     if game is not race.game or not race.header.sealed:
         options = replace(options, filter=usual_filter(game))
     return options
