@@ -19,7 +19,7 @@ import {
   section,
   updateContent,
 } from "./dom.js";
-import { askForName, createRace, enter, playNow, shortRace, SOLO } from "./opening.js";
+import { askForName, createRace, enter, playNow, SHORT, shortRace, SOLO } from "./opening.js";
 import { counted, dealsText, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { guidedDeal, miniature, practicePath } from "./practice.js";
 import { guest, savedChallenges, seatIn } from "./storage.js";
@@ -48,7 +48,7 @@ export class HomePage {
     this.element.append(
       this.daily,
       challenges || "",
-      section("Games", h("ul", { class: "tiles" }, quickest(games).map((game) => this.tile(game)))),
+      ...this.gameLists([...games.values()]),
       h("div", { class: "columns" }, [
         h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
         section("Results", own, results),
@@ -67,7 +67,7 @@ export class HomePage {
         button("Play now", () => playNow(this.problem), { class: "first big" }),
         h("p", { class: "hint" }, "Joins an open race, or starts a two-minute one against a bot."),
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
-        h("p", { class: "hint" }, "You get a link to send. No account, nothing to install."),
+        h("p", { class: "hint" }, "You get a link to a race of Golf. No account, nothing to install."),
         button("Challenge friends", this.challengeFriends, { class: "big" }),
         h("p", { class: "hint" }, "Everyone plays the same deal in their own time, before a deadline."),
         this.problem,
@@ -88,14 +88,23 @@ export class HomePage {
       dialog(h("h2", {}, "Challenge friends"), challengeForm(games));
     }, this.problem);
 
+  /** The games, the quickest ones first, those of each collection apart. */
+  gameLists(games) {
+    const tiles = (name) => games.filter(({ collection = "" }) => collection === name).sort(byTime).map((game) => this.tile(game));
+    const title = (name) => (name ? `The ${name} collection` : "Games");
+    const names = new Set(["", ...games.map(({ collection = "" }) => collection)]);
+    return [...names].map((name) => section(title(name), h("ul", { class: "tiles" }, tiles(name))));
+  }
+
   tile(game) {
-    const { slug, title, pitch } = game;
+    const { slug, title, pitch, limit_ms: limitMs } = game;
     const race = (options) => createRace({ game: slug, options: { ...options, unlisted: true } }, this.problem);
     const guided = h("a", { href: practicePath({ deal: guidedDeal(game) }), "aria-label": `Learn ${title}` }, "Learn it");
     const rules = h("a", { href: `/rules/${slug}`, "aria-label": `Rules of ${title}` }, "Rules");
     return h("li", {}, [
       miniature(game),
       h("h3", {}, title),
+      h("div", { class: "hint" }, `${limitMs / 60_000} min`, slug === SHORT ? h("span", { class: "tag" }, "a good first race") : null),
       h("p", {}, pitch, " ", guided, " · ", rules),
       h("div", { class: "row" }, [
         button("Race", () => race({}), { "aria-label": `Race a friend at ${title}` }),
@@ -209,7 +218,7 @@ export class HomePage {
   }
 }
 
-const quickest = (games) => [...games.values()].sort((one, other) => one.limit_ms - other.limit_ms);
+const byTime = (one, other) => one.limit_ms - other.limit_ms;
 
 const updateList = (element, items, row, placeholder) =>
   updateContent(element, [items, placeholder], () => (items.length ? items.map(row) : h("li", {}, placeholder)));

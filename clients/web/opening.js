@@ -8,7 +8,8 @@ import { goToRace, guest, saveGuest } from "./storage.js";
 /** The options of a race for one. */
 export const SOLO = { max_racers: 1, start_delay_ms: 1000 };
 
-const SHORT = "golf";
+/** The game for a first race. */
+export const SHORT = "golf";
 
 let isOpening = false;
 

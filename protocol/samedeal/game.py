@@ -68,6 +68,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
     """What results count: the cards home or, in a game played for its score, the cards left."""
     dead_end: ClassVar[Outcome] = "stuck"
     """The outcome of a position that has no legal moves and is not won."""
+    collection: ClassVar[str] = ""
+    """The collection that lists of games show it in, such as ``corner``; empty if it is in none."""
 
     table: Table
 

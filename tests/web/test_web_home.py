@@ -46,6 +46,16 @@ async def test_each_game_has_a_picture_its_pitch_and_two_buttons(server: Server,
         assert await overflow(page) <= 0, width
 
 
+async def test_the_quickest_games_are_first_and_the_corner_collection_is_apart(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    for name, title in (("", "Games"), ("corner", "The corner collection")):
+        games = sorted((game for game in GAMES.values() if game.collection == name), key=lambda game: game.limit_ms)
+        titles = page.locator(f"section[aria-label='{title}'] h3")
+        await titles.first.wait_for()
+        assert await titles.all_inner_texts() == [game.title for game in games]
+    assert await page.locator(".tiles li:has-text('a good first race') h3").all_inner_texts() == ["Golf"]
+
+
 async def test_race_a_friend_opens_a_short_private_race_and_tiles_open_their_game(server: Server, page: Page) -> None:
     await page.goto(server.url)
     await page.click("button:text-is('Race a friend')")

@@ -49,6 +49,7 @@ class CornerStones(Game, frozen=True):
         "Or stack a card on the next rank, up or down.",
     )
     rules = "corner-stones/1"
+    collection = "corner"
     goal = 96
     limit_ms = 15 * 60_000
     fanned = frozenset(STACKS)

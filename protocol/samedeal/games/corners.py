@@ -33,6 +33,7 @@ class Corners(Game, frozen=True):
         "Nothing fits? Draw; you get three passes.",
     )
     rules = "corners/1"
+    collection = "corner"
     goal = 48
     limit_ms = 6 * 60_000
     foundations = frozenset(FOUNDATIONS.values())

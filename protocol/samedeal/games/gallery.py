@@ -53,6 +53,7 @@ class Gallery(Game, frozen=True):
         "Nothing to play? Deal eight more cards.",
     )
     rules = "gallery/1"
+    collection = "corner"
     goal = 96
     limit_ms = 6 * 60_000
     fanned = frozenset(TABLEAU)

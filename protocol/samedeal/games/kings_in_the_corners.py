@@ -31,6 +31,7 @@ class KingsInTheCorners(Grid, frozen=True):
         "Kings go in corners; queens and jacks on edges.",
     )
     rules = "kings-in-the-corners/1"
+    collection = "corner"
     largest_group = 2
 
     def _removed(self, cells: Sequence[str]) -> Self:

@@ -29,6 +29,7 @@ class TheEdge(Grid, frozen=True):
         "Bring all twelve face cards to their cells.",
     )
     rules = "the-edge/1"
+    collection = "corner"
     group_name = "groups that make ten"
     writing = (
         "b2 places the card in hand, a2+b3+d1 removes a group (cells in alphabetical order), c2- removes a ten, and "

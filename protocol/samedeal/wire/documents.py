@@ -66,6 +66,8 @@ class GameDescription(Struct, frozen=True):
     """Its rules in three short lines."""
     attempts: int = 0
     """The default number of attempts in a race; 0 means any number."""
+    collection: str = ""
+    """The collection that lists of games show it in, such as ``corner``; empty if it is in none."""
 
     @property
     def stock(self) -> str:
