@@ -42,42 +42,45 @@ export function topCardSentence(place, pile) {
   return `${place}: ${cardName(pile.at(-1))}${pile.length > 1 ? `, ${pile.length} cards` : ""}`;
 }
 
-/** A pile from bottom to top, such as "l4: queen of diamonds, 10 of clubs". */
+/** A pile from bottom to top, such as "c4: 2 face down, queen of diamonds, jack of clubs". */
 export function pileSentence(place, pile) {
-  if (!pile.length) return `${place}: empty`;
-  if (pile.every((card) => card === BACK)) return `${place}: ${pile.length} face down`;
-  return `${place}: ${pile.map(cardName).join(", ")}`;
+  const down = pile.filter((card) => card === BACK).length;
+  const cards = [down && `${down} face down`, ...pile.slice(down).map(cardName)].filter(Boolean);
+  return `${place}: ${cards.join(", ") || "empty"}`;
 }
 
-/** What a move changed: where cards went, and how many face-down cards remain in the piles that they left. */
+/** What a move changed: where cards went, what was turned up, and how many cards remain in face-down piles that they left. */
 export function changeSentence(before, after) {
   const parts = [];
+  const left = [];
   for (const [place, pile] of Object.entries(after)) {
     const added = addedCards(before[place] ?? [], pile);
     if (added.includes(BACK)) parts.push(`${place} ${pile.length} face down`);
+    else if (before[place]?.[pile.length - 1] === BACK && added.length) left.push(`${cardName(added[0])} turned up`);
     else if (added.length > 4) parts.push(`${added.length} cards to ${place}`);
     else if (added.length) parts.push(`${added.map(cardName).join(" and ")} to ${place}`);
   }
   for (const [place, pile] of Object.entries(before)) {
-    const left = after[place]?.length ?? 0;
-    if (pile.includes(BACK) && left < pile.length) parts.push(`${place} ${left}`);
+    const size = after[place]?.length ?? 0;
+    if (pile.at(-1) === BACK && size < pile.length) left.push(`${place} ${size}`);
   }
-  return parts.join(", ") || "nothing moved";
+  return [...parts, ...left].join(", ") || "nothing moved";
 }
 
 const shortCard = (card) => rankOf(card) + SUIT_SYMBOLS[card[1]];
 
 /** What a move did, by its cards and without the names of places: "9♠ on 8♠", "3♠ turned", "5♣ and 5♠ cleared". */
 export function playedCards(before, after) {
-  const left = Object.entries(before).flatMap(([place, pile]) => addedCards(after[place] ?? [], pile));
+  const left = Object.entries(before).map(([place, pile]) => addedCards(after[place] ?? [], pile).join());
   const parts = [];
   for (const [place, pile] of Object.entries(after)) {
     const added = addedCards(before[place] ?? [], pile);
     if (added.includes(BACK)) return `${counted(added.length, "card")} turned over`;
     const cards = added.length ? listed(added.map(shortCard)) : "";
     const below = pile.at(-added.length - 1);
-    if (added.length && !left.includes(added[0])) parts.push(`${cards} turned`);
-    else if (added.length > 1) parts.unshift(`${cards} cleared`);
+    const isRun = left.some((cards) => cards.endsWith(added.join()));
+    if (added.length && !left.join().includes(added[0])) parts.push(`${cards} turned`);
+    else if (added.length > 1 && !isRun) parts.unshift(`${cards} cleared`);
     else if (added.length) parts.unshift(below ? `${cards} on ${shortCard(below)}` : cards);
   }
   return parts.join(", ") || "nothing moved";

@@ -33,28 +33,28 @@ def card_name(card: str) -> str:
 
 
 def pile_sentence(place: str, pile: Sequence[str], accepts: str = "") -> str:
-    """Describe a pile from bottom to top: ``l4: queen of diamonds, 10 of clubs``; `accepts` is for an empty one."""
-    if not pile:
-        return f"{place}: empty{accepts}"
-    if set(pile) == {BACK}:
-        return f"{place}: {len(pile)} face down"
-    return f"{place}: {', '.join(map(card_name, pile))}"
+    """Describe a pile from bottom to top: ``c4: 2 face down, queen of diamonds``; `accepts` is for an empty one."""
+    down = pile.count(BACK)
+    cards = [*([f"{down} face down"] if down else []), *map(card_name, pile[down:])]
+    return f"{place}: {', '.join(cards) or f'empty{accepts}'}"
 
 
 def change_sentence(before: Board, after: Board, card: Callable[[str], str] = card_name) -> str:
-    """Describe a move: where cards went, and how many face-down cards remain in the piles they left."""
-    moved, hidden = [], []
+    """Describe a move: where cards went, what was turned up, and how many cards remain in face-down piles they left."""
+    moved, left = [], []
     for place in {**after.table, **before.table}:
         old, pile = before.table.get(place, ()), after.table.get(place, ())
         added = pile[sum(takewhile(bool, map(eq, old, pile))) :]
         if BACK in added:
             moved.append(f"{place} {len(pile)} face down")
+        elif added and old[len(pile) - 1 : len(pile)] == (BACK,):
+            left.append(f"{card(added[0])} turned up")
         elif added:
             cards = " and ".join(map(card, added)) if len(added) <= 4 else f"{len(added)} cards"
             moved.append(f"{cards} to {place}")
-        if BACK in old and len(pile) < len(old):
-            hidden.append(f"{place} {len(pile)}")
-    return ", ".join(moved + hidden) or "nothing moved"
+        if old[-1:] == (BACK,) and len(pile) < len(old):
+            left.append(f"{place} {len(pile)}")
+    return ", ".join(moved + left) or "nothing moved"
 
 
 def counted(number: float, noun: str) -> str:
