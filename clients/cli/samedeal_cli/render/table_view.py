@@ -21,8 +21,6 @@ SIDE_WIDTH: Final = 21
 """The width of a named pile, such as the stock, beside or below the grid."""
 FAN: Final = 9
 """How many lower cards of a fan fit on one line if there is room. Wider columns would tear the table apart."""
-WASTE: Final = 3
-"""How many top cards are shown of a fanned pile that is not part of the grid, such as the waste of Klondike."""
 DEEP: Final = 6
 """How many cards of a hanging pile must fit."""
 TALL: Final = 17
@@ -332,27 +330,22 @@ class TableDrawing:
         """Draw cards one below the other, some in pairs if there are many; a number replaces those that do not fit."""
         self._draw_label(place, row, column, column)
         column += self._label(self._plan)
-        pile = text_table.folded(self._piles[place], room)
+        pile = self._piles[place]
         lower = (text_table.column(pile, room) if self._label(self._plan) else text_table.top_cards(pile, room))[:-1]
         for line, text in enumerate(lower, start=row):
-            self._draw_lower(place, line, column, text)
+            self._canvas.cards(line, column, text, self._style(place, text))
         self._draw_top(place, row + len(lower), column)
 
     def _draw_cascade(self, place: str, row: int, column: int, room: int) -> None:
         """Draw overlapping cards with borders."""
-        box, pile = column + SLOT, text_table.folded(self._piles[place], room - 2)
-        lower = text_table.top_cards(pile, room - 2)[:-1]
+        box, lower = column + SLOT, text_table.top_cards(self._piles[place], room - 2)[:-1]
         self._draw_card(place, row + len(lower), box)
         for line, card in enumerate(lower, start=row + 1):
             self._canvas.write(line, box, "│   │", DIM)
-            self._draw_lower(place, line, box + 1, f"{card:>3}")
+            self._canvas.cards(line, box + 1, f"{card:>3}", self._style(place, card))
         if lower:
             self._canvas.write(row, box, "┌───┐", DIM)
         self._draw_label(place, row, column, box + 1)
-
-    def _draw_lower(self, place: str, row: int, column: int, text: str) -> None:
-        """Draw lower cards of a column, or what stands for them."""
-        self._canvas.cards(row, column, text, DIM if text_table.FACE_DOWN[0] in text else self._style(place))
 
     def _draw_named(self, row: int, column: int, *, down: int = 0, across: int = 0) -> None:
         """Draw named piles as cards with borders, and beside each its name and the number of cards."""
@@ -374,7 +367,7 @@ class TableDrawing:
         for place in self._named:
             most = None if self._is_text else self._area.column + self._area.width - column - slot
             pile, is_fan = self._piles[place], place in self._fanned
-            text = text_table.named_pile(place, pile, WASTE if is_fan else 1)
+            text = text_table.named_pile(place, pile, is_fan=is_fan)
             end = self._canvas.cards(row, column + slot, text, self._style(place), most=most)
             if is_fan and pile:
                 top = Spot(row, column + slot + cells(text.partition(" (")[0]) - cells(pile[-1]), cells(pile[-1]))
@@ -385,8 +378,8 @@ class TableDrawing:
             self._canvas.spots[place] = Spot(row, column, end - column)
             column = end + 2
 
-    def _style(self, place: str) -> Style:
-        return DIM if place in self._marks.faint else PLAIN
+    def _style(self, place: str, text: str = "") -> Style:
+        return DIM if place in self._marks.faint or text_table.FACE_DOWN[0] in text else PLAIN
 
 
 def board_lines(game: Game | GameDescription, board: Board, settings: Settings, width: int) -> list[str]:

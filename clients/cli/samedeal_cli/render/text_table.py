@@ -115,14 +115,9 @@ def wrapped_pile(pile: Sequence[str], width: int, most: int) -> list[str]:
     return lines
 
 
-def folded(pile: Sequence[str], room: int) -> Sequence[str]:
-    """Return a pile with its face-down cards on one line, as a number, if each card on a line of its own takes more."""
-    down = pile.count(FACE_DOWN)
-    return [f"{FACE_DOWN[1:]}{down}", *pile[down:]] if down > 1 and len(pile) > room else pile
-
-
 def top_cards(pile: Sequence[str], room: int) -> list[str]:
     """Return the top cards that fit, after the number of those that do not."""
+    pile = _folded(pile, room)
     return _with_count(pile, len(pile) - room + 1 if len(pile) > room else 0)
 
 
@@ -131,20 +126,26 @@ def column(pile: Sequence[str], room: int) -> list[str]:
 
     The first line has one card, because the key of the column is beside it, and so has the last one.
     """
-    shown = top_cards(pile, max(room, 2 * room - 2))
+    shown = top_cards(_folded(pile, room), max(room, 2 * room - 2))
     pairs = max(0, len(shown) - room)
     paired = ["".join(shown[at : at + 2]) for at in range(1, 2 * pairs, 2)]
     return [*shown[:1], *paired, *shown[1 + 2 * pairs :]]
+
+
+def _folded(pile: Sequence[str], room: int) -> Sequence[str]:
+    """Return a pile that fits or, if it does not, with the number of its face-down cards in their place."""
+    down = pile.count(FACE_DOWN)
+    return [f"{FACE_DOWN[1:]}{down}", *pile[down:]] if down > 1 and len(pile) > room else pile
 
 
 def _with_count(pile: Sequence[str], hidden: int) -> list[str]:
     return [*([f"+{hidden}"] if hidden else []), *pile[hidden:]]
 
 
-def named_pile(place: str, pile: Sequence[str], shown: int = 1) -> str:
-    """Return a named place with its top cards, at most ``shown``, and the number of cards."""
+def named_pile(place: str, pile: Sequence[str], *, is_fan: bool = False) -> str:
+    """Return a named place with its top card, or three of a fan such as Klondike's waste, and the number of cards."""
     if not pile:
         return f"{place} empty"
     if pile[-1] == FACE_DOWN:
         return f"{place} {len(pile)}"
-    return f"{place} {' '.join(pile[-shown:])}" + (f" ({len(pile)})" if len(pile) > 1 else "")
+    return f"{place} {' '.join(pile[-3 if is_fan else -1 :])}" + (f" ({len(pile)})" if len(pile) > 1 else "")
