@@ -38,6 +38,9 @@ from samedeal.solver import (
 from samedeal.solver import (
     grid_search as grid,
 )
+from samedeal.solver import (
+    klondike_search as klondike,
+)
 from samedeal.solver.gallery_proof import is_lost
 from samedeal.solver.solution import Solution
 from tools import markdown
@@ -75,6 +78,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "gallery": Method("beam", _search_gallery, (20_000, 80_000, 320_000, 1_280_000)),
     "freecell": Method("best first", freecell.search, (20_000, 100_000)),
     "golf": Method("depth", golf.search, (20_000, 400_000)),
+    "klondike": Method("best first", klondike.search, (20_000, 100_000, 400_000)),
 }
 DEALS: Final = dict.fromkeys(GAMES, 200) | {"the-edge": 1_000, "kings-in-the-corners": 10_000}
 """The default numbers of deals."""
