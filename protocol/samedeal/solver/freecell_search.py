@@ -5,17 +5,14 @@ safe on the foundations go there at once.
 """
 
 from collections.abc import Iterator
-from heapq import heappop, heappush
-from typing import TypeVar
 
 from samedeal.cards import SUITS, rank_of, suit_of
 from samedeal.game import Move
 from samedeal.games.alternating import FOUNDATIONS, SMALLEST
 from samedeal.games.freecell import CELLS, COLUMNS, FreeCell
-from samedeal.solver.solution import BudgetSpent, Path, Search, Solution, moves_of
+from samedeal.solver.solution import Solution, best_first, put
 from samedeal.table import Table
 
-T = TypeVar("T")
 _Pile = tuple[int, ...]
 """Cards are numbers: four for each rank, and in a rank the suits in the order spades, hearts, clubs, diamonds."""
 State = tuple[tuple[_Pile, ...], _Pile, tuple[int, ...]]
@@ -27,12 +24,14 @@ are not in order, an occupied cell, an empty column, and a move."""
 
 def search(start: FreeCell, budget: int) -> Solution:
     """Search for a winning line, visiting at most ``budget`` positions."""
-    found = _Best(budget)
-    try:
-        path = found.run(state_of(start.table))
-    except BudgetSpent:
-        return Solution("open", found.nodes)
-    return Solution("won", found.nodes, tuple(moves_of(path))) if path else Solution("lost", found.nodes)
+    return best_first(
+        state_of(start.table),
+        budget,
+        steps,
+        key_of,
+        value=lambda state, length: value(state) + _STEP * length,
+        home=lambda state: sum(state[2]),
+    )
 
 
 def state_of(table: Table) -> State:
@@ -41,25 +40,6 @@ def state_of(table: Table) -> State:
     columns = tuple(tuple([numbers[card] for card in piles[place]]) for place in COLUMNS)
     cells = tuple([numbers[piles[place][0]] if piles[place] else -1 for place in CELLS])
     return columns, cells, tuple([len(piles[place]) for place in FOUNDATIONS.values()])
-
-
-class _Best(Search):
-    def run(self, start: State) -> Path:
-        """Return a path to a win, or None if there is none."""
-        order, seen = 0, set[object]()
-        heap: list[tuple[int, int, int, State, Path]] = [(0, 0, 0, start, None)]
-        while heap:
-            _, _, length, state, path = heappop(heap)
-            self.visit()
-            for move, after in steps(state):
-                if sum(after[2]) == 52:
-                    return move, path
-                if (key := key_of(after)) not in seen:
-                    seen.add(key)
-                    order += 1
-                    rank = value(after) + _STEP * (length + 1)
-                    heappush(heap, (rank, -order, length + 1, after, (move, path)))
-        return None
 
 
 def key_of(state: State) -> object:
@@ -79,7 +59,7 @@ def steps(state: State) -> Iterator[tuple[Move, State]]:
             continue
         card, source = pile[-1], COLUMNS[at]
         if heights[card % 4] == card // 4:
-            yield source + f"f{card % 4 + 1}", _home(_put(columns, at, pile[:-1]), cells, heights, card)
+            yield source + f"f{card % 4 + 1}", _home(put(columns, at, pile[:-1]), cells, heights, card)
         run = _run(pile)
         room = (len(free) + 1) << len(empty)
         for to, onto in enumerate(columns):
@@ -92,16 +72,16 @@ def steps(state: State) -> Iterator[tuple[Move, State]]:
                 move = source + COLUMNS[empty[0]] + (f":{count}" if count > 1 else "")
                 yield move, (_moved(columns, at, empty[0], count), cells, heights)
         if free:
-            yield source + CELLS[free[0]], (_put(columns, at, pile[:-1]), _put(cells, free[0], card), heights)
+            yield source + CELLS[free[0]], (put(columns, at, pile[:-1]), put(cells, free[0], card), heights)
     for at, card in enumerate(cells):
         if card < 0:
             continue
-        source, rest = CELLS[at], _put(cells, at, -1)
+        source, rest = CELLS[at], put(cells, at, -1)
         if heights[card % 4] == card // 4:
             yield source + f"f{card % 4 + 1}", _home(columns, rest, heights, card)
         for to, pile in enumerate(columns):
             if (pile and pile[-1] // 4 == card // 4 + 1 and (pile[-1] ^ card) & 1) or to in empty[:1]:
-                yield source + COLUMNS[to], (_put(columns, to, (*pile, card)), rest, heights)
+                yield source + COLUMNS[to], (put(columns, to, (*pile, card)), rest, heights)
 
 
 def _safe(state: State) -> State:
@@ -116,9 +96,9 @@ def _safe(state: State) -> State:
             others = heights[1 - card % 2], heights[3 - card % 2]
             if card // 4 + 1 <= max(SMALLEST, min(others) + 1):
                 if at < len(columns):
-                    columns, cells, heights = _home(_put(columns, at, columns[at][:-1]), cells, heights, card)
+                    columns, cells, heights = _home(put(columns, at, columns[at][:-1]), cells, heights, card)
                 else:
-                    columns, cells, heights = _home(columns, _put(cells, at - len(columns), -1), heights, card)
+                    columns, cells, heights = _home(columns, put(cells, at - len(columns), -1), heights, card)
                 found = True
                 break
     return columns, cells, heights
@@ -154,12 +134,8 @@ def _run(pile: _Pile) -> int:
 
 def _moved(columns: tuple[_Pile, ...], at: int, to: int, count: int) -> tuple[_Pile, ...]:
     cards = columns[at]
-    return _put(_put(columns, at, cards[:-count]), to, columns[to] + cards[-count:])
+    return put(put(columns, at, cards[:-count]), to, columns[to] + cards[-count:])
 
 
 def _home(columns: tuple[_Pile, ...], cells: _Pile, heights: tuple[int, ...], card: int) -> State:
-    return columns, cells, _put(heights, card % 4, heights[card % 4] + 1)
-
-
-def _put(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
-    return (*items[:at], item, *items[at + 1 :])
+    return columns, cells, put(heights, card % 4, heights[card % 4] + 1)

@@ -8,16 +8,13 @@ A column is split only if the card under the split goes home: otherwise the same
 that fit in exchanged roles.
 """
 
-from collections.abc import Iterator
-from heapq import heappop, heappush
-from typing import TypeVar
+from collections.abc import Hashable, Iterator
 
 from samedeal.cards import KING, SUITS, rank_of, suit_of
 from samedeal.games.alternating import FOUNDATIONS, SMALLEST
 from samedeal.games.klondike import COLUMNS, Klondike
-from samedeal.solver.solution import BudgetSpent, Path, Search, Solution, moves_of
+from samedeal.solver.solution import Solution, best_first, put
 
-T = TypeVar("T")
 _Pile = tuple[int, ...]
 """Cards are numbers: four for each rank, and in a rank the suits in the order spades, hearts, clubs, diamonds."""
 _State = tuple[tuple[_Pile, ...], _Pile, _Pile, int, int]
@@ -34,12 +31,15 @@ or next but one, and a card on a lower face-down one of its suit.
 
 def search(start: Klondike, budget: int) -> Solution:
     """Search for a winning line, visiting at most ``budget`` positions."""
-    found = _Best(budget, int(start.draw))
-    try:
-        path = found.run(_state_of(start), start.played)
-    except BudgetSpent:
-        return Solution("open", found.nodes)
-    return Solution("won" if path else "lost", found.nodes, tuple(" ".join(moves_of(path)).split()))
+    moves = _Moves(int(start.draw), start.played)
+    return best_first(
+        _state_of(start),
+        budget,
+        moves.steps,
+        moves.key,
+        value=lambda state, _: _value(state[0], state[1]),
+        home=lambda state: sum(state[1]),
+    )
 
 
 def _state_of(start: Klondike) -> _State:
@@ -52,39 +52,26 @@ def _state_of(start: Klondike) -> _State:
     return columns, heights, numbers("waste") + numbers("stock")[::-1], len(start.table["waste"]), left
 
 
-class _Best(Search):
-    def __init__(self, budget: int, drawn: int) -> None:
-        super().__init__(budget)
-        self.drawn = drawn
+class _Moves:
+    """The steps of a search. ``played`` is whether a redeal is allowed before a play, as it is after the first step."""
 
-    def run(self, start: _State, played: bool) -> Path:
-        """Return a path to a win, or None if there is none. ``played`` is whether a redeal is allowed before a play."""
-        order, seen = 0, set[tuple[object, ...]]()
-        heap: list[tuple[int, int, _State, Path]] = [(0, 0, start, None)]
-        while heap:
-            _, _, state, path = heappop(heap)
-            self.visit()
-            for move, after in self.steps(state, played):
-                columns, heights, talon, waste, left = after
-                if sum(heights) == 52:
-                    return move, path
-                if left == _UNLIMITED and (waste % self.drawn == 0 or waste == len(talon)):
-                    waste = 0  # the same cards are in reach
-                key = frozenset(columns), talon, waste, left
-                if key not in seen:
-                    seen.add(key)
-                    order += 1
-                    heappush(heap, (_value(columns, heights), -order, after, (move, path)))
-            played = True
-        return None
+    def __init__(self, drawn: int, played: bool) -> None:
+        self.drawn, self.played = drawn, played
 
-    def steps(self, state: _State, played: bool) -> Iterator[_Step]:
-        for move, (columns, heights, talon, waste, left) in self.plays(state, played):
+    def key(self, state: _State) -> Hashable:
+        columns, _, talon, waste, left = state
+        if left == _UNLIMITED and (waste % self.drawn == 0 or waste == len(talon)):
+            waste = 0  # the same cards are in reach
+        return frozenset(columns), talon, waste, left
+
+    def steps(self, state: _State) -> Iterator[_Step]:
+        for move, (columns, heights, talon, waste, left) in self.plays(state, self.played):
             while (at := next((at for at, column in enumerate(columns) if _is_safe(column, heights)), -1)) >= 0:
                 rank, suit = divmod(columns[at][-1], 4)
-                columns, heights = _without(columns, at, 1), _put(heights, suit, rank + 1)
+                columns, heights = _without(columns, at, 1), put(heights, suit, rank + 1)
                 move += f" {COLUMNS[at]}f{suit + 1}"
             yield move, (columns, heights, talon, waste, left)
+        self.played = True
 
     def plays(self, state: _State, played: bool) -> Iterator[_Step]:
         columns, heights, talon, waste, left = state
@@ -94,7 +81,7 @@ class _Best(Search):
         for at, card in tops:
             column, (rank, suit) = columns[at], divmod(card, 4)
             if heights[suit] == rank:
-                yield f"{COLUMNS[at]}f{suit + 1}", (_without(columns, at, 1), _put(heights, suit, rank + 1), *rest)
+                yield f"{COLUMNS[at]}f{suit + 1}", (_without(columns, at, 1), put(heights, suit, rank + 1), *rest)
             up = len(column) - 1 - column[0]
             counts = [(to, count) for to, onto in tops if 0 < (count := onto // 4 - rank) <= up]
             if column[0] and column[-up] // 4 == KING - 1:
@@ -102,20 +89,20 @@ class _Best(Search):
             for to, count in counts:
                 under, is_other = column[-count - 1], not columns[to][1:] or (columns[to][-1] ^ column[-count]) & 1
                 if is_other and (count == up or heights[under % 4] == under // 4):
-                    moved = _put(_without(columns, at, count), to, columns[to] + column[-count:])
+                    moved = put(_without(columns, at, count), to, columns[to] + column[-count:])
                     yield COLUMNS[at] + COLUMNS[to], (moved, heights, *rest)
         for draws, at, redeals in self.reached(len(talon), waste, left, played):
             card, rest = talon[at], (talon[:at] + talon[at + 1 :], at, redeals)
             rank, suit = divmod(card, 4)
             if heights[suit] == rank:
-                yield f"{draws}wf{suit + 1}", (columns, _put(heights, suit, rank + 1), *rest)
+                yield f"{draws}wf{suit + 1}", (columns, put(heights, suit, rank + 1), *rest)
             for to in self.targets(card, tops, empty):
-                yield f"{draws}w{COLUMNS[to]}", (_put(columns, to, (*columns[to], card)), heights, *rest)
+                yield f"{draws}w{COLUMNS[to]}", (put(columns, to, (*columns[to], card)), heights, *rest)
         for suit, height in enumerate(heights):
             if height > SMALLEST:
-                card, lower = 4 * height - 4 + suit, _put(heights, suit, height - 1)
+                card, lower = 4 * height - 4 + suit, put(heights, suit, height - 1)
                 for to in self.targets(card, tops, empty):
-                    after = _put(columns, to, (*columns[to], card)), lower, talon, waste, left
+                    after = put(columns, to, (*columns[to], card)), lower, talon, waste, left
                     yield f"f{suit + 1}{COLUMNS[to]}", after
 
     def targets(self, card: int, tops: list[tuple[int, int]], empty: list[int]) -> list[int]:
@@ -171,8 +158,4 @@ def _value(columns: tuple[_Pile, ...], heights: _Pile) -> int:
 def _without(columns: tuple[_Pile, ...], at: int, count: int) -> tuple[_Pile, ...]:
     """Return the columns without the last cards of one, of which the next one is face up."""
     down, *_ = column = columns[at][:-count]
-    return _put(columns, at, (down - 1, *column[1:]) if 0 < down == len(column) - 1 else column)
-
-
-def _put(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
-    return (*items[:at], item, *items[at + 1 :])
+    return put(columns, at, (down - 1, *column[1:]) if 0 < down == len(column) - 1 else column)

@@ -1,13 +1,15 @@
-"""What the solvers share: the result of a search, the count of the positions that it visits, and beams."""
+"""What the solvers share: the result of a search, the count of the positions that it visits, beams, and best first."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from heapq import heappop, heappush
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from samedeal.game import Move
 
+T = TypeVar("T")
 SolutionOutcome = Literal["won", "lost", "open"]
 """``won`` with a winning line, ``lost`` if there is provably none, ``open`` if the search ended before."""
 
@@ -66,6 +68,40 @@ class Beams(Search, ABC):
             if is_complete:
                 return Solution("lost", self.nodes)
         return Solution("open", self.nodes)
+
+
+def best_first(
+    start: T,
+    budget: int,
+    steps: Callable[[T], Iterable[tuple[str, T]]],
+    key: Callable[[T], Hashable],
+    value: Callable[[T, int], int],
+    home: Callable[[T], int],
+) -> Solution:
+    """Search for 52 cards home, always from the position with the least value and the newest of equal ones.
+
+    ``steps`` returns moves, separated by spaces, with the position after them. Of positions with the same ``key`` one
+    is searched. ``value`` also depends on the number of steps, and ``home`` is the number of cards home.
+    """
+    seen, nodes = set[Hashable](), 0
+    heap: list[tuple[int, int, int, T, Path]] = [(0, 0, 0, start, None)]
+    while heap:
+        if nodes == budget:
+            return Solution("open", nodes)
+        nodes += 1
+        _, _, length, state, path = heappop(heap)
+        for step, after in steps(state):
+            if home(after) == 52:
+                return Solution("won", nodes, tuple(" ".join(moves_of((step, path))).split()))
+            if (same := key(after)) not in seen:
+                seen.add(same)
+                heappush(heap, (value(after, length + 1), -len(seen), length + 1, after, (step, path)))
+    return Solution("lost", nodes)
+
+
+def put(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
+    """Return a tuple with another item at an index."""
+    return (*items[:at], item, *items[at + 1 :])
 
 
 def moves_of(path: Path) -> Sequence[str]:
