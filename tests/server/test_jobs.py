@@ -87,9 +87,7 @@ async def test_a_process_has_low_priority_and_limits(queue: Jobs, gate: Gate) ->
     ("jobs", "policy", "niceness"),
     [
         (lambda: DealFinder().jobs, "SCHED_OTHER", 10),
-        (lambda: Renderings().jobs, "SCHED_OTHER", 10),
         (lambda: Jobs(1, 1, "", only_when_idle=True), "SCHED_IDLE", 10),
-        (lambda: Jobs(1, 1, "", niceness=19), "SCHED_OTHER", 19),
     ],
 )
 async def test_jobs_that_people_wait_for_are_not_limited_to_idle_cores(

@@ -47,12 +47,11 @@ async def test_a_seat_is_released_after_its_player_disconnects(redis_url: str) -
             await bo.close()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-async def test_a_seat_is_released_after_a_restart(how: signal.Signals, redis_url: str) -> None:
+async def test_a_seat_is_released_after_a_restart(redis_url: str) -> None:
     with Server(redis_url, away_s="0.3") as server:
         race = server.create("corners", seed="1")
         _, bo = await seated(server, race, "ada", "bo")
-        server.kill(how)
+        server.kill(signal.SIGTERM)  # after a crash, another process does it
         server.start()
         await bo.connect(server)
         assert isinstance(await bo.join(race), m.View)

@@ -75,11 +75,7 @@ def test_durability_depends_on_all_options(changed: dict[str, str], expected: st
 
 @pytest.mark.parametrize(
     ("name", "value", "accepted"),
-    [
-        ("appendfsync", "everysec", "everysec"),
-        ("appendonly", "no", "none"),
-        ("no-appendfsync-on-rewrite", "yes", "none"),
-    ],
+    [("appendfsync", "everysec", "everysec"), ("appendonly", "no", "none")],
 )
 def test_a_store_that_can_lose_moves_is_refused_unless_accepted(
     name: str, value: str, accepted: str, own_url: str, store: Any
@@ -116,8 +112,6 @@ def test_the_store_has_the_fingerprint_of_the_master_key_and_not_the_key(own_url
 def test_another_master_key_is_refused_until_its_fingerprint_is_accepted(own_url: str, store: Any) -> None:
     with Server(own_url):
         pass
-    with Server(own_url):
-        pass  # the same key again
     line = refused(own_url, master_key=OTHER_KEY)
     ours = fingerprint(bytes.fromhex(OTHER_KEY))
     assert line.startswith("samedeal: The store was used with another master key")

@@ -107,7 +107,7 @@ def test_control_frame_flood_without_reading_is_disconnected(server: LoggedServe
 
 
 def test_answers_to_server_pings_are_not_counted(store_url: str, tmp_path: Path) -> None:
-    pinging = LoggedServer(store_url, tmp_path / "log", ping_s="1", control_frames="1")
+    pinging = LoggedServer(store_url, tmp_path / "log", ping_s="0.2", control_frames="1")
     with pinging.start() as server, Hostile.shaken(server) as ada:
         ada.send(said(HELLO))
         assert ada.frame()[0] == TEXT
@@ -156,14 +156,16 @@ INCOMPLETE = {
 }
 
 
-@pytest.mark.parametrize("start", INCOMPLETE)
-def test_requests_sent_byte_by_byte_time_out(server: LoggedServer, start: str) -> None:
-    with Hostile(server) as eve:
-        eve.send(INCOMPLETE[start])
+def test_requests_sent_byte_by_byte_time_out(server: LoggedServer) -> None:
+    with ExitStack() as stack:
+        crowd = {start: stack.enter_context(Hostile(server)) for start in INCOMPLETE}
+        for start, eve in crowd.items():
+            eve.send(INCOMPLETE[start])
         began = time.monotonic()
-        while not gone([eve], 0.02):
-            assert eve.flood(b"x", 1) in (0, 1)
-            assert time.monotonic() - began < 30
+        while waiting := [start for start, eve in crowd.items() if not gone([eve], 0.005)]:
+            for start in waiting:
+                assert crowd[start].flood(b"x", 1) in (0, 1)
+            assert time.monotonic() - began < 30, waiting
 
 
 def answer(server: Server, data: bytes) -> tuple[int, bytes]:
@@ -195,7 +197,7 @@ def test_request_with_long_headers_is_refused(server: LoggedServer) -> None:
 @pytest.mark.parametrize(
     ("head", "unit", "most"),
     [
-        *((b"/ HTTP/1.1\r\n%s: x" % name.title(), b",", 99) for name in sorted(LISTS)),
+        (b"/ HTTP/1.1\r\n%s: x" % max(LISTS).title(), b",", 99),
         (b"/ HTTP/1.1\r\nAccept: x\r\nIf-None-Match: x", b";", 99),
         (b"/ HTTP/1.1\r\nHost: x", b"x", 299),
         (b"/?x", b"&x", 63),
@@ -259,7 +261,7 @@ def test_a_client_cannot_cause_refusals_without_delay(server: LoggedServer) -> N
     assert time.monotonic() - began >= 2 * REFUSAL_DELAY_S[0]
 
 
-@pytest.mark.parametrize("path", [b"/ws\xff", b"/ws?\xc3\xa9", b"*", b"", b"//", b"http://x/ws", b"/ws#\x80"])
+@pytest.mark.parametrize("path", [b"/ws\xff", b"*", b"", b"http://x/ws"])
 def test_handshake_at_an_invalid_url_is_refused(server: LoggedServer, path: bytes) -> None:
     greeting = Hostile.greeting(server).replace(b"GET /ws", b"GET " + path, 1)
     assert answer(server, greeting)[0] in (400, 403, 404)
@@ -278,16 +280,16 @@ def test_websocket_client_that_does_not_read_is_disconnected_despite_pings(serve
 
 
 def test_slow_websocket_reader_closes_with_4008(store_url: str, tmp_path: Path) -> None:
-    for setting in ({"queue_messages": "5"}, {"queue_bytes": "20000"}):
-        with LoggedServer(store_url, tmp_path / "log", unread_s="600", emptied=True, **setting).start() as server:
-            race_id = server.create("gallery", seed="1")
-            with Hostile.shaken(server, receives=4096) as slow:
-                slow.send(said(HELLO))
-                slow.socket.settimeout(0.5)
-                flood = said(f'{{"t":"watch","id":2,"race":"{race_id}"}}') * 400
-                assert slow.flood(flood, 2_000) < 2_000  # until the server stops reading
-                slow.socket.settimeout(50)
-                assert slow.close_code() == 4008
+    slow_server = LoggedServer(store_url, tmp_path / "log", unread_s="600", emptied=True, queue_bytes="20000")
+    with slow_server.start() as server:
+        race_id = server.create("gallery", seed="1")
+        with Hostile.shaken(server, receives=4096) as slow:
+            slow.send(said(HELLO))
+            slow.socket.settimeout(0.5)
+            flood = said(f'{{"t":"watch","id":2,"race":"{race_id}"}}') * 400
+            assert slow.flood(flood, 2_000) < 2_000  # until the server stops reading
+            slow.socket.settimeout(50)
+            assert slow.close_code() == 4008
 
 
 def test_http_client_that_does_not_read_is_disconnected(server: LoggedServer) -> None:

