@@ -140,13 +140,6 @@ async def test_client_shows_why_it_was_removed(server: Server) -> None:
     done("unban", "trent")
 
 
-def test_command_line_shows_why_a_name_is_banned(server: Server) -> None:
-    done("ban", "trudy", "--reason", "noise")
-    result = run("watch", server.create("corners"), "--as", "Trudy", "--line", "--server", server.url)
-    assert result.exit_code == 4
-    assert "UTC: noise (banned)" in result.stderr
-
-
 async def test_client_in_a_banned_network_shows_why(server: Server) -> None:
     client = Racer("walter")
     await client.connect(server)

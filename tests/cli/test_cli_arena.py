@@ -18,7 +18,6 @@ from support.waiting import wait_until
 
 pytestmark = pytest.mark.tier(2)
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 LOOP = """
 import json, sys
 for line in sys.stdin:
@@ -82,19 +81,6 @@ def test_program_makes_the_moves_of_the_built_in_player(tmp_path: Path) -> None:
             assert one == other
             assert one["place"] == 1
     assert document["table"]["pairs"][0]["tied"] == 6
-
-
-def test_example_bot_races(tmp_path: Path) -> None:
-    out, err = arena(
-        shlex.join([sys.executable, str(EXAMPLES / "random_bot.py")]), "greedy", "--deals", "1", "--seed", "x"
-    )
-    assert err == ""
-    assert [line.split(",")[0] for line in out.splitlines() if " deals (" in line] == [
-        game.title for game in GAMES.values()
-    ]
-    assert f"All games, {len(GAMES)} deals" in out
-    assert "random_bot.py" in out
-    assert "% of matchpoints" in out
 
 
 @pytest.mark.tier(3)

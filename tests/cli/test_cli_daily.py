@@ -164,10 +164,3 @@ def test_daily_with_conflicting_options_exits_with_2(
     assert (code, out) == (2, [])
     assert named in err
     assert err.count("\n") == 1
-
-
-def test_daily_too_far_ahead_is_refused(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.noon("2027-04-05")
-    code, _, err = said(capsys, "daily", GAME, "--date", "2030-01-01")
-    assert code == 4
-    assert "366 days ahead" in err

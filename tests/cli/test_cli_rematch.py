@@ -1,6 +1,5 @@
 """Rematches from the full screen, and bots that follow."""
 
-import re
 import subprocess
 
 import pytest
@@ -58,39 +57,6 @@ async def test_racers_and_spectators_meet_in_the_rematch(live: Server) -> None:
         assert "3. eve: 0.5 points, 1 race, 0 won" in shown(ada)
         for pilot in (hers, his, watching):
             await pilot.press("q")
-
-
-async def test_latecomers_watch_the_rematch(live: Server) -> None:
-    race = live.create("corners", max_racers=3, start_delay_ms=0)
-    ada, bo, cy = (application(live, race, name) for name in ("ada", "bo", "cy"))
-    async with ada.run_test() as hers, bo.run_test() as his, cy.run_test() as late:
-        await until(lambda: [len(app.state.standings) for app in (ada, bo, cy)] == [3, 3, 3])
-        for pilot in (hers, his, late):
-            await pilot.press("r")
-        await until(lambda: ada.state.board and bo.state.board and cy.state.board)
-        for pilot in (hers, his, late):
-            await pilot.press("exclamation_mark", "y")
-        await until(lambda: ada.state.stage == bo.state.stage == cy.state.stage == "over")
-        await hers.press("n")
-        await until(lambda: bo.state.rematch and cy.state.rematch)
-        await his.press("n")
-        waiting = re.compile(r"Starts in \d+ s. Waiting for (cy|you).")
-        await until(lambda: len(ada.state.standings) == 2 and waiting.search(shown(ada)))
-        await until(lambda: "ada and bo are in." in shown(cy) and waiting.search(shown(cy)))
-        await hers.press("s")
-        await until(lambda: ada.state.board and bo.state.board)
-        await until(lambda: "n  Watch the rematch" in shown(cy))
-        await late.press("n")
-        await until(lambda: cy.state.stage == "running")
-        assert [standing.name for standing in cy.state.standings] == ["ada", "bo"]
-        assert "You are watching." in shown(cy)
-        for pilot in (hers, his):
-            await pilot.press("exclamation_mark", "y")
-        await until(lambda: cy.state.stage == "over")
-        assert "n  Rematch" not in shown(cy)
-        for pilot in (hers, his, late):
-            await pilot.press("q")
-        assert (ada.failure, bo.failure, cy.failure) == (None, None, None)
 
 
 async def test_bots_follow_to_a_rematch(address: str, environment: dict[str, str]) -> None:

@@ -84,7 +84,7 @@ def test_both_programs_print_the_same_bytes(tmp_path: Path) -> None:
 
 
 @needs_node
-@pytest.mark.parametrize("count", range(1, 12))
+@pytest.mark.parametrize("count", [1, 2, 7])
 def test_both_programs_agree_on_few_races(count: int, tmp_path: Path) -> None:
     paths = files(tmp_path, bot_races(count, seed=count))
     assert javascript("--no-verify", *paths) == python("--no-verify", *paths)
@@ -137,7 +137,7 @@ def test_both_programs_order_races_alike_and_name_gaps_and_forks(
     assert (shown.exit_code, undecided) == (code, bool(faults))
     assert set(faults) <= set(shown.stdout.splitlines())
     unverified = python("--no-verify", *paths)
-    for shuffled in (paths[::-1], *(paths[at:] + paths[:at] for at in range(1, len(paths)))):
+    for shuffled in (paths[::-1], paths[1:] + paths[:1]):
         assert python("--no-verify", *shuffled) == unverified
         assert javascript("--no-verify", *shuffled) == unverified
 

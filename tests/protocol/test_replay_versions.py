@@ -24,7 +24,7 @@ from support.altered_replays import Altered
 from support.finished_races import finished
 from support.forged_replays import under_header
 from support.node import NODE, needs_node
-from support.saved_replays import CHALLENGE, FORMS, replay_file, replayed_races, saved_replays
+from support.saved_replays import CHALLENGE, FORMS, replay_bytes, replay_file, replayed_races, saved_replays
 from support.servers import SIGNING_KEY, Server
 
 pytestmark = pytest.mark.tier(2)
@@ -60,11 +60,11 @@ def test_saved_replays_round_trip_byte_for_byte_and_verify(number: int, race: st
     assert read(replay_file(number, race, "msgpack").read_bytes()) == replay
     assert codec.encode(replay, "json") == replay_file(number, race, "json").read_bytes()
     assert codec.encode(replay, "msgpack") == replay_file(number, race, "msgpack").read_bytes()
-    assert b"".join(replay.lines()) == replay_file(number, race, "ndjson").read_bytes()
-    with replay_file(number, race, "ndjson").open("rb") as file:
-        lines = ReplayLines(file)
-        assert (lines.header, tuple(lines.entries)) == (replay.header, replay.entries)
-        assert all(fact.holds for fact in verify(lines, [KEY]))
+    in_lines, saved = replay_bytes(number, race, "ndjson"), replay_file(number, race, "ndjson")
+    assert b"".join(replay.lines()) == in_lines
+    assert not saved.exists() or saved.read_bytes() == in_lines
+    lines = ReplayLines(BytesIO(in_lines))
+    assert (lines.header, tuple(lines.entries), lines.signature) == (replay.header, replay.entries, replay.signature)
 
 
 def test_every_race_format_has_a_replay_format() -> None:
@@ -92,8 +92,8 @@ def test_saved_replays_of_the_open_formats_are_current() -> None:
     replays = open_formats.replays()
     assert sorted(replays) == [(number, race) for number in (3, 4) for race in replayed_races(number)]
     for (number, race), replay in replays.items():
-        for form, data in open_formats.texts(replay).items():
-            assert replay_file(number, race, form).read_bytes() == data
+        for file, data in open_formats.texts(number, race, replay).items():
+            assert file.read_bytes() == data
     assert codec.encode(open_formats.challenge().log(open_formats.KEY), "json") == CHALLENGE.read_bytes()
 
 
@@ -206,7 +206,7 @@ def test_the_javascript_verifier_names_a_newer_format(form: str, tmp_path: Path)
 
 @needs_node
 def test_the_javascript_verifier_reads_saved_replays() -> None:
-    files = [replay_file(number, race, form) for number, race in saved_replays() for form in ("json", "ndjson")]
-    questions = (asked(file.read_bytes(), KEY) for file in files)
+    files = [(number, race, form) for number, race in saved_replays() for form in ("json", "ndjson")]
+    questions = (asked(replay_bytes(*file), KEY) for file in files)
     for file, answer in zip(files, of_javascript(questions), strict=True):
         assert (answer.outcome, {*answer.facts.values()}) == ("verified", {"holds"}), file

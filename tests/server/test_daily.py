@@ -224,7 +224,7 @@ def test_commitments_are_published_up_to_a_year_ahead(server: TimedServer, day: 
     assert answer.json["code"] == "bad-request"
 
 
-@pytest.mark.parametrize("game", ["corners", "gallery", "kings-in-the-corners"])
+@pytest.mark.parametrize("game", ["corners", "gallery"])
 async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     server: TimedServer, day: Day, game: str
 ) -> None:

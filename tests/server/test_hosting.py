@@ -68,24 +68,24 @@ async def test_views_of_an_open_race_name_the_host(one: Server) -> None:
         assert viewed(await bo.join(one.create("corners"))).host is None
 
 
-async def test_the_host_starts_without_an_idle_guest_of_another_process(redis_url: str) -> None:
-    with Server(redis_url, ready_seconds="0") as one, Server(redis_url, ready_seconds="0") as two:
-        race, (ada, bo) = await seated(one, "Ada", "Bo")
-        idle = await Racer("Cy").connect(two)
-        viewed(await idle.join(race))
-        viewed(await bo.ask(m.Ready))
-        view = viewed(await ada.ask(m.Start))
-        assert (view.stage, names(view)) == ("countdown", ["Ada", "Bo"])
-        assert viewed(await ada.ask(m.Start)).seat == 1  # it has already taken effect
-        assert await closed(idle) == CloseCode.TRY_AGAIN_LATER
-        await idle.connect(two)
-        assert refused(await idle.join(race), "untimely", "started without you")
-        assert viewed(await idle.ask(m.Watch, race=race)).seat is None
-        await asyncio.gather(ada.dealt(), bo.dealt())
-        assert refused(await ada.ask(m.Start), "untimely")
-        assert refused(await ada.ask(m.Remove, seat=2), "untimely")
-        for racer in (ada, bo, idle):
-            await racer.close()
+async def test_the_host_starts_without_an_idle_guest_of_another_process(pair: tuple[Server, Server]) -> None:
+    one, two = pair
+    race, (ada, bo) = await seated(one, "Ada", "Bo")
+    idle = await Racer("Cy").connect(two)
+    viewed(await idle.join(race))
+    viewed(await bo.ask(m.Ready))
+    view = viewed(await ada.ask(m.Start))
+    assert (view.stage, names(view)) == ("countdown", ["Ada", "Bo"])
+    assert viewed(await ada.ask(m.Start)).seat == 1  # it has already taken effect
+    assert await closed(idle) == CloseCode.TRY_AGAIN_LATER
+    await idle.connect(two)
+    assert refused(await idle.join(race), "untimely", "started without you")
+    assert viewed(await idle.ask(m.Watch, race=race)).seat is None
+    await asyncio.gather(ada.dealt(), bo.dealt())
+    assert refused(await ada.ask(m.Start), "untimely")
+    assert refused(await ada.ask(m.Remove, seat=2), "untimely")
+    for racer in (ada, bo, idle):
+        await racer.close()
 
 
 async def test_a_race_starts_with_two_players_who_are_ready_or_one_in_a_race_for_one(one: Server) -> None:
@@ -195,17 +195,16 @@ async def test_the_host_survives_a_restart_and_a_store_that_lost_the_race(redis_
         assert [type(entry.event) for entry in await agrees(room, parts.log)] == [Joined, Joined]
 
 
-async def test_a_player_is_barred_before_the_seat_is_released(redis_url: str) -> None:
+async def test_a_player_is_barred_before_the_seat_is_released(one: Server) -> None:
     """A host's process that dies in between leaves no removed player who can return."""
-    with Server(redis_url) as server:
-        race, (ada, bo) = await seated(server, "Ada", "Bo")
-        with Redis.from_url(redis_url) as redis:
-            redis.sadd(f"removed:{{{race}}}", bo.player)
-        assert refused(await bo.join(race), "not-allowed")  # the seat was not released
-        viewed(await bo.ask(m.Leave))
-        assert refused(await bo.join(race), "not-allowed")
-        for racer in (ada, bo):
-            await racer.close()
+    race, (ada, bo) = await seated(one, "Ada", "Bo")
+    with Redis.from_url(one._env["REDIS_URL"]) as redis:
+        redis.sadd(f"removed:{{{race}}}", bo.player)
+    assert refused(await bo.join(race), "not-allowed")  # the seat was not released
+    viewed(await bo.ask(m.Leave))
+    assert refused(await bo.join(race), "not-allowed")
+    for racer in (ada, bo):
+        await racer.close()
 
 
 async def test_a_player_cannot_return_with_a_join_that_waits_while_the_host_removes_them(

@@ -15,7 +15,6 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Closed, Entry, Left, Moved, Options, Resigned
 from samedeal.race.race import Race
-from samedeal.wire import messages as m
 from samedeal_server.live.registry import Registry
 from samedeal_server.store.archive import Archive, Search
 from samedeal_server.store.clock import Clock
@@ -139,16 +138,6 @@ async def test_the_page_of_a_finished_race_opens_no_room(
     assert answer.status == 200
     assert "Corners: the race is over, raced by Name 1, Name 2." in answer.body.decode()
     assert request(server, "GET", "/r/no-such-race-1").status == 404
-
-
-async def test_leaving_a_race_works_at_log_level_debug(server: LoggedServer) -> None:
-    race = server.create("corners", seed="1")
-    async with racers(server, "ada") as (ada,):
-        await ada.join(race)
-        view = await ada.ask(m.Leave)
-        assert isinstance(view, m.View)
-        assert view.seat is None
-        assert isinstance(await ada.join(race), m.View)
 
 
 # Limits.

@@ -1,6 +1,5 @@
 """Par of deals over HTTP: computed in a worker process, stored, and served with the computer's plays."""
 
-import asyncio
 import os
 import signal
 from contextlib import suppress
@@ -114,19 +113,6 @@ def test_invalid_requests_are_refused(server: LoggedServer, target: str, code: s
 # Two servers, a full queue, and failures.
 
 
-async def test_two_servers_give_the_same_par_and_store_it_once(redis_url: str, tmp_path: Path) -> None:
-    with LoggedServer(redis_url, tmp_path / "1").start() as one, LoggedServer(redis_url, tmp_path / "2").start() as two:
-        (first, begun), (second, _) = await asyncio.gather(
-            *(computed(server, address("the-edge:x")) for server in (one, two))
-        )
-        assert begun
-        assert first.body == second.body
-        third, _ = await computed(one, address("corners:x"))
-        assert request(two, "GET", address("corners:x")).body == third.body
-        assert len(par_keys(redis_url)) == 2
-        assert one.failures() == two.failures() == []
-
-
 async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str) -> None:
     async with process(redis_url) as parts:
         results = StoredResults(parts.store)
@@ -190,15 +176,6 @@ async def test_killing_a_server_ends_its_worker_and_another_server_computes_the_
         assert answer.json == par_json(par(GAMES["gallery"], "orphan"))
 
 
-async def test_stopping_a_server_ends_its_worker(redis_url: str, tmp_path: Path) -> None:
-    with LoggedServer(redis_url, tmp_path / "log").start() as server:
-        assert request(server, "GET", address("gallery:stopped")).status == 202
-        assert server.process
-        pid = await halted(server.process.pid)
-    await until(lambda: not runs(pid))
-    assert server.failures() == []
-
-
 # The computer's plays.
 
 
@@ -221,15 +198,3 @@ async def test_every_play_of_the_computer_is_a_verifiable_replay(server: LoggedS
 
 def moves(replay: Replay) -> tuple[str, ...]:
     return tuple(entry.event.move for entry in replay.entries if isinstance(entry.event, Moved))
-
-
-async def test_plays_come_in_the_requested_form_and_variant(server: LoggedServer) -> None:
-    target = address("corners:1", "/0")
-    packed = request(server, "GET", target, Accept="application/vnd.msgpack")
-    assert packed.headers["content-type"] == "application/vnd.msgpack"
-    assert read(packed.body) == read(request(server, "GET", target).body)
-    waste = read(request(server, "GET", f"{target}.json?refill=waste").body)
-    assert waste.header.variant == {"refill": "waste"}
-    assert moves(waste) == play(GAMES["corners"], "1", 0, {"refill": "waste"}).moves
-    assert request(server, "GET", target).body == request(server, "GET", f"{target}?refill=stock").body
-    assert problem(request(server, "GET", target, Accept="image/svg+xml"), "not-acceptable")

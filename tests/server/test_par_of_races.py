@@ -62,16 +62,6 @@ def racer_json(racer: Compared) -> dict[str, Any]:
     return {name: getattr(racer, name) for name in names}
 
 
-async def test_par_of_a_race_uses_its_variant(server: LoggedServer) -> None:
-    race_id = server.create("corners", seed="1.2", variant={"refill": "waste"}, start_delay_ms=0, max_racers=1)
-    async with racers(server, "ada") as (ada,):
-        await ada.begin(race_id)
-        await ada.ask(m.Resign)
-    await server.replay(race_id)
-    answer, _ = await computed(server, f"/api/v1/races/{race_id}/par")
-    assert answer.json["homes"] == list(par(GAMES["corners"], "1.2", {"refill": "waste"}).homes)
-
-
 async def test_scratched_racers_are_not_compared_with_par(server: LoggedServer) -> None:
     race_id = server.create("corners", start_delay_ms=0)
     async with racers(server, "ada", "bo") as (ada, bo):

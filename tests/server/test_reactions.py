@@ -117,23 +117,6 @@ async def test_reactions_are_neither_logged_nor_in_the_replay(redis_url: str) ->
         assert keys == [b"announcements"]
 
 
-async def test_more_than_one_reaction_per_second_is_refused_and_loses_nothing(pair: tuple[Server, Server]) -> None:
-    one, _ = pair
-    ada, bo = await connected(one, "ada"), await connected(one, "bo")
-    race_id = one.create("corners")
-    for racer in (ada, bo):
-        await racer.join(race_id)
-    answers = [await ada.ask(m.React, reaction="wow") for _ in range(3)]
-    refused = [answer for answer in answers if isinstance(answer, m.Problem)]
-    assert len(refused) >= 2 or not isinstance(answers[1], m.Problem)
-    assert {problem.code for problem in refused} <= {"too-many"}
-    assert isinstance(await ada.ask(m.Ready), m.View)
-    assert isinstance(await ada.join(race_id), m.View)
-    assert not await react(bo, "wow"), "each seat has its own interval"
-    for racer in (ada, bo):
-        await racer.close()
-
-
 async def test_only_racers_with_a_seat_react(pair: tuple[Server, Server]) -> None:
     one, _ = pair
     async with racers(one, "ada", "eve") as (ada, eve):

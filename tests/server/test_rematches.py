@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,11 +129,10 @@ async def test_only_players_with_a_seat_can_ask_and_only_after_the_race(pair: tu
 @pytest.mark.parametrize(
     ("opening", "options"),
     [
-        ({}, {"filter": "any", "unlisted": True}),
         ({"seed": "7", "variant": {"refill": "waste"}}, {"limit_ms": GAMES["corners"].limit_ms}),
         ({"daily": True}, {}),
     ],
-    ids=["sealed", "open", "daily"],
+    ids=["open", "daily"],
 )
 async def test_rematch_is_sealed_and_inherits_the_options(
     opening: dict[str, Any], options: dict[str, Any], pair: tuple[Server, Server]
@@ -219,22 +217,21 @@ async def test_rematch_over_http(pair: tuple[Server, Server]) -> None:
         assert first.headers["location"] == f"/api/v1/races/{first.json['race']}"
 
 
-async def test_cancelled_rematch_is_replaced(store_url: str, tmp_path: Path) -> None:
-    with TimedServer(store_url, tmp_path).start() as server:
-        async with racers(server, "ada", "bo") as (ada, bo):
-            await raced(server, ada, bo)
-            abandoned = await rematch(ada)
-            server.set_clock(header_of(server, abandoned.race)["opened_at"] + EMPTY_MS + 60_000)
-            await until(lambda: server.get(f"/api/v1/races/{abandoned.race}")[0] == 404)
-            expiring = await rematch(bo)
-            assert expiring.race != abandoned.race
-            await ada.join(expiring.race)
-            server.set_clock(header_of(server, expiring.race)["opened_at"] + 24 * HOUR_MS)
-            await ada.until(lambda view: view.stage == "cancelled")
-            wanted = await rematch(ada)  # from the cancelled rematch
-            assert wanted.race not in (abandoned.race, expiring.race)
-            assert header_of(server, wanted.race)["follows"] == header_of(server, expiring.race)["follows"]
-            assert await rematch(bo) == wanted
+async def test_cancelled_rematch_is_replaced(timed: TimedServer) -> None:
+    async with racers(timed, "ada", "bo") as (ada, bo):
+        await raced(timed, ada, bo)
+        abandoned = await rematch(ada)
+        timed.set_clock(header_of(timed, abandoned.race)["opened_at"] + EMPTY_MS + 60_000)
+        await until(lambda: timed.get(f"/api/v1/races/{abandoned.race}")[0] == 404)
+        expiring = await rematch(bo)
+        assert expiring.race != abandoned.race
+        await ada.join(expiring.race)
+        timed.set_clock(header_of(timed, expiring.race)["opened_at"] + 24 * HOUR_MS)
+        await ada.until(lambda view: view.stage == "cancelled")
+        wanted = await rematch(ada)  # from the cancelled rematch
+        assert wanted.race not in (abandoned.race, expiring.race)
+        assert header_of(timed, wanted.race)["follows"] == header_of(timed, expiring.race)["follows"]
+        assert await rematch(bo) == wanted
 
 
 async def test_rematch_chosen_by_a_dead_process_is_opened(pair: tuple[Server, Server]) -> None:

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.tier(2)
 BURST = 100
 ODD = {"GET /page/style.css": 1, "GET /page/none": 1, "GET /nowhere": 1, "PUT /nowhere": 1, "DELETE /healthz": 1}
 """Static files, paths without an endpoint, and methods that an endpoint does not have."""
-SOCKETS = {"/ws": 5, "/": 5, "/nowhere": 5, "/api/v1/games": 5}
+SOCKETS = {"/ws": 5, "/nowhere": 5}
 
 
 @pytest.fixture(scope="module")

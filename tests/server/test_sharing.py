@@ -13,7 +13,6 @@ from samedeal.replays.timeline import steps
 from samedeal.share.text import pace
 from samedeal.wire import messages as m
 from samedeal_server.work.png import png
-from support.daily_deals import opened, reveal
 from support.http_api import UNKNOWN, create, problem
 from support.logged_server import Answer, LoggedServer, request
 from support.par_requests import computed, finished_race
@@ -95,15 +94,7 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "</svg>&<",
-        "W" * 24,
-        "\u05e9\u05dc\u05d5\u05dd",
-        "مرحبا",
-        "😀👍🏽日本語",
-        "z\u0308\u0308",
-        "\U0001f1e9\U0001f1ea",
-    ],
+    ["</svg>&<", "مرحبا", "😀👍🏽日本語"],
 )
 async def test_picture_can_be_drawn_with_any_name(server: TimedServer, name: str) -> None:
     race_id = server.create("corners")
@@ -140,13 +131,12 @@ def test_previews_find_the_card(server: TimedServer, path: str) -> None:
     assert "og:image" not in tags(request(server, "GET", f"/r/{UNKNOWN}", None, **PREVIEW).body)
 
 
-def test_links_use_the_public_url(tmp_path: Path, server: TimedServer) -> None:
-    for url in kept_store(tmp_path / "store"):
-        with LoggedServer(url, tmp_path / "log", public_url="https://race.example").start() as public:
-            race_id = create(public, game="corners").json["race"]
-            found = tags(request(public, "GET", f"/r/{race_id}", None, **PREVIEW).body)
-            assert found["og:image"] == f"https://race.example/api/v1/races/{race_id}/card.png"
-            assert card(public, race_id, "txt").body.decode().endswith(f"\nhttps://race.example/r/{race_id}\n")
+def test_links_use_the_public_url(tmp_path: Path, redis_url: str) -> None:
+    with LoggedServer(redis_url, tmp_path / "log", public_url="https://race.example").start() as public:
+        race_id = create(public, game="corners").json["race"]
+        found = tags(request(public, "GET", f"/r/{race_id}", None, **PREVIEW).body)
+        assert found["og:image"] == f"https://race.example/api/v1/races/{race_id}/card.png"
+        assert card(public, race_id, "txt").body.decode().endswith(f"\nhttps://race.example/r/{race_id}\n")
 
 
 async def test_text_has_pace_and_par_once_the_deal_is_public(server: TimedServer) -> None:
@@ -169,24 +159,6 @@ async def test_text_says_nothing_about_a_deal_that_is_raced_again(server: TimedS
     race_id = await finished_race(server, "corners", "share 2")
     server.create("corners", seed="share 2")
     assert "computer" not in line(server, race_id, "?seat=1")
-
-
-@pytest.mark.tier(3)
-async def test_text_of_a_daily_deal_has_only_place_and_result_until_it_is_revealed(server: TimedServer) -> None:
-    day = server.noon("2027-04-04")
-    race_id = opened(server, "corners", max_racers=1)
-    async with racers(server, "ada") as (ada,):
-        await ada.begin(race_id)
-        await ada.move((ada.board.moves or [""])[0])
-        await ada.ask(m.Resign)
-    sealed = line(server, race_id, "?seat=1")
-    assert re.fullmatch(r"Same Deal · Corners · daily 4 Apr · \d+ of 48", sealed)
-    reveal(server, day)
-    replay = await server.replay(race_id)
-    await computed(server, f"/api/v1/races/{race_id}/par")
-    revealed = line(server, race_id, "?seat=1")
-    assert revealed.startswith(sealed)
-    assert revealed.endswith(pace(steps(replay), 1))
 
 
 def test_invalid_requests_are_refused(server: TimedServer) -> None:

@@ -9,7 +9,6 @@ import pytest
 from redis import Redis
 
 from samedeal import codec
-from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import verify
 from samedeal.replays.replay import MAX_BYTES, Replay, read
 from samedeal.replays.signature import public_key
@@ -83,7 +82,7 @@ def test_the_well_known_document(redis_url: str) -> None:
 
 async def test_every_stored_replay_is_signed_with_the_published_key(redis_url: str) -> None:
     with Server(redis_url) as server:
-        replays = [await finished_replay(server, game) for game in GAMES]
+        replays = [await finished_replay(server, game) for game in ("corners", "gallery")]
         assert published(server) == [(public(SIGNING_KEY), True)]
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
@@ -157,9 +156,8 @@ def test_a_restart_publishes_the_current_key_again(redis_url: str) -> None:
         assert published(server) == [(public(SIGNING_KEY), True)]
 
 
-@pytest.mark.parametrize("forged", [bytes(32), bytes.fromhex(OTHER_KEY)])
-async def test_who_signs_anew_has_a_key_that_is_not_known(one: Server, forged: bytes) -> None:
-    replay = await finished_replay(one)
+async def test_who_signs_anew_has_a_key_that_is_not_known(one: Server) -> None:
+    replay, forged = await finished_replay(one), bytes.fromhex(OTHER_KEY)
     *_, race = replay.races()
     forgery = Replay.of(race, replay.entries, forged)
     verdict = verification(one, forgery)

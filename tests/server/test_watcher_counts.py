@@ -66,19 +66,6 @@ async def test_all_processes_show_how_many_watch_in_all_of_them(pair: tuple[Serv
         await until_watching(ada, 0)
 
 
-@pytest.mark.tier(3)
-async def test_watchers_of_a_killed_process_are_forgotten(redis_url: str) -> None:
-    with Server(redis_url) as one, Server(redis_url) as other:
-        race_id = one.create("corners", seed="1")
-        async with racers(one, "ada") as (ada,):
-            eve = await Racer("eve").connect(other)
-            await ada.join(race_id)
-            await eve.ask(m.Watch, race=race_id)
-            await until_watching(ada, 1)
-            other.kill()
-            await until_watching(ada, 0)
-
-
 async def test_only_connections_without_a_seat_are_counted(one: Server) -> None:
     race_id = one.create("corners", seed="1")
     async with racers(one, "ada", "bo") as (ada, bo):

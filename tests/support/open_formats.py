@@ -1,6 +1,7 @@
 """Writes the saved replays of formats that are open until 1.0, and a challenge: ``python -m support.open_formats``."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 
 from msgspec import structs
@@ -41,10 +42,12 @@ def challenge() -> LoggedChallenge:
     return logged
 
 
-def texts(replay: Replay) -> dict[str, bytes]:
-    """Return a replay in each form."""
+def texts(number: int, name: str, replay: Replay) -> dict[Path, bytes]:
+    """Return the files of a replay, with their contents. Only some are also saved in lines."""
     forms = {"json": codec.encode(replay, "json"), "msgpack": codec.encode(replay, "msgpack")}
-    return forms | {"ndjson": b"".join(replay.lines())}
+    files = {replay_file(number, name, form): data for form, data in forms.items()}
+    in_lines = replay_file(number, name, "ndjson")
+    return files | ({in_lines: b"".join(replay.lines())} if in_lines.exists() else {})
 
 
 def _races() -> Iterator[tuple[str, Replay]]:
@@ -69,7 +72,7 @@ def _with_header(replay: Replay, **changes: object) -> Replay:
 
 if __name__ == "__main__":
     for (number, name), replay in replays().items():
-        for form, data in texts(replay).items():
-            replay_file(number, name, form).parent.mkdir(exist_ok=True)
-            replay_file(number, name, form).write_bytes(data)
+        for file, data in texts(number, name, replay).items():
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(data)
     CHALLENGE.write_bytes(codec.encode(challenge().log(KEY), "json"))

@@ -7,6 +7,7 @@ replays of the fourth format are the heats of the challenge in ``saved/challenge
 those of ``servers.Server``.
 """
 
+import json
 from pathlib import Path
 
 FORMS = ("json", "ndjson", "msgpack")
@@ -19,6 +20,17 @@ CHALLENGE = HERE / "challenge-1.json"
 def replay_file(number: int, race: str, form: str) -> Path:
     """Return the path of the saved replay of a race, which is named by what is special about it."""
     return HERE / f"replays-{number}" / f"{race}.{form}"
+
+
+def replay_bytes(number: int, race: str, form: str) -> bytes:
+    """Return a saved replay in a form. The lines are those of the JSON: only one replay of each format is saved so."""
+    if form != "ndjson":
+        return replay_file(number, race, form).read_bytes()
+    parts = json.loads(replay_file(number, race, "json").read_bytes())
+    entries = parts.pop("entries")
+    head = {name: parts.pop(name) for name in ("format", "header")}
+    lines = [json.dumps(part, ensure_ascii=False, separators=(",", ":")) for part in (head, *entries, parts)]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def replayed_races(number: int) -> list[str]:

@@ -25,8 +25,8 @@ pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 SHARE = "navigator.share = async (shared) => { window.shared = shared; }"
 
 
-@pytest.mark.parametrize("name", ["a\u200db", "\u202eada"])
-async def test_a_refused_name_is_corrected_in_the_form(name: str, server: Server, page: Page) -> None:
+async def test_a_refused_name_is_corrected_in_the_form(server: Server, page: Page) -> None:
+    name = "\u202eada"
     race_id = server.create("corners")
     await page.goto(f"{server.url}/r/{race_id}")
     await give_name(page, name)
@@ -117,7 +117,7 @@ async def test_an_unknown_path_is_a_page_with_a_way_on(server: Server, page: Pag
     await page.wait_for_selector("button:text-is('Race a friend')")
 
 
-@pytest.mark.parametrize("slug", ["corner-stones", "gallery", "the-edge"])
+@pytest.mark.parametrize("slug", ["corner-stones", "gallery"])
 async def test_a_replay_shows_the_slider_and_both_tables_at_once(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/replay/{await raced(server, slug)}")
     await page.click(".side button:has-text('bo')")

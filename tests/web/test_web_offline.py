@@ -105,18 +105,3 @@ async def test_deployment_replaces_the_cached_page(tmp_path: Path, page: Page) -
         await page.reload()
         await page.wait_for_selector("#facts:has-text('Offline')")
         assert await page.get_attribute("script[type=module]", "src") == source
-
-
-@pytest.mark.usefixtures("listed_race")
-@window(service_workers="allow")
-async def test_front_page_opened_offline_shows_races_when_the_connection_is_back(server: Server, page: Page) -> None:
-    await visit(page, server)
-    await wait_until(page, "navigator.serviceWorker.controller !== null")
-    await page.context.set_offline(True)
-    await page.click("summary:text-is('Custom race')")
-    await page.wait_for_selector("#max_racers")  # by a module that was not loaded before
-    await page.reload()
-    await page.wait_for_selector("#facts:has-text('Offline')")
-    await page.context.set_offline(False)
-    await page.wait_for_selector("main a[href^='/r/']")
-    assert await page.locator("#facts:has-text('Offline')").count() == 0

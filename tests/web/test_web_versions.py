@@ -35,7 +35,7 @@ def is_version_request(request: Request) -> bool:
     return request.url.endswith("/page/version")
 
 
-@pytest.mark.parametrize("path", ["/", "/r/{}", "/w/{}", "/rules/corners", "/login", "/verify"])
+@pytest.mark.parametrize("path", ["/", "/r/{}", "/w/{}", "/verify"])
 async def test_every_page_preloads_exactly_the_modules_that_it_loads_first(
     path: str, server: Server, page: Page, tab: Tab
 ) -> None:
