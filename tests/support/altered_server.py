@@ -24,6 +24,8 @@ CONSTANTS: Final = {
     "log_records_per_minute": "net.logs.PER_MINUTE",
     "store_wait_s": "store.checks.WAIT_S",
     "away_s": "live.presence.AWAY_S",
+    "count_s": "live.attendance.INTERVAL_S",
+    "rematches_s": "live.rematch_lobbies.INTERVAL_S",
     "queue_messages": "socket.outbox.QUEUE_MESSAGES",
     "queue_bytes": "socket.outbox.QUEUE_BYTES",
 }

@@ -52,7 +52,7 @@ class Server:
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
         # At a low priority, the jobs that tests wait for would starve beside other tests.
-        altered = {"soon": "0", "later": "0"}
+        altered = {"soon": "0", "later": "0", "count_s": "0.3", "rematches_s": "0.3"}
         altered |= {name: settings.pop(name) for name in CONSTANTS.keys() & settings.keys()}
         if self.program[0] == "-m":
             self.program = ("-m", "support.altered_server", self.program[-1])
