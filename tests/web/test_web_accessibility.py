@@ -69,7 +69,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
         "/daily": ".daily",
-        "/practice/gallery:1": ".practice",
+        "/practice/gallery:811": ".practice",
         "/verify": "#replay",
         "/login#K7MP-X3QR-TW9D": "#code",
         "/r/no-such-race-1": "text=This race was not found",

@@ -101,7 +101,7 @@ async def test_all_pages_lead_back_to_a_race_until_it_is_over(server: Server, pa
 @window(844, 390)
 async def test_way_back_covers_no_card_in_a_low_window(server: Server, page: Page) -> None:
     await start_race(page, server, solo(server, "corners"))
-    await page.goto(f"{server.url}/practice/corner-stones:7")
+    await page.goto(f"{server.url}/practice/corner-stones:811")
     await page.wait_for_selector(".way-back:visible")
     table, bar = await page.locator(".table").bounding_box(), await page.locator(".way-back").bounding_box()
     assert table
