@@ -32,7 +32,6 @@ WITH_ANOTHER_HOST = """
         proxy_set_header Connection upgrade;
         proxy_set_header Host cards.example;
 """
-BROKEN = "location /ws/ { return 502; }"
 
 
 @contextmanager
@@ -74,7 +73,6 @@ def test_request_without_upgrade_is_refused_with_a_hint_for_operators(redis_url:
     [
         (WITHOUT_UPGRADE, "a proxy removed its Upgrade header"),
         (WITH_ANOTHER_HOST, "only if that is its public URL"),
-        (BROKEN, "HTTP 502"),
     ],
 )
 def test_doctor_on_the_server_finds_that_pages_cannot_open_websockets(lines: str, why: str, tmp_path: Path) -> None:

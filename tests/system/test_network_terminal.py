@@ -152,7 +152,8 @@ async def test_full_screen_plays_keys_pressed_before_the_answers(live: Server) -
         await race_in_the_full_screen(live, proxy, ["draw"] * 12)
 
 
-@pytest.mark.parametrize("round_trip_ms", [20, pytest.param(400, marks=pytest.mark.tier(3))])
+@pytest.mark.tier(3)
+@pytest.mark.parametrize("round_trip_ms", [20, 400])
 async def test_full_screen_plays_keys_pressed_before_the_answers_on_other_networks(
     live: Server, round_trip_ms: int
 ) -> None:
@@ -291,8 +292,9 @@ async def test_lines_are_played_through_a_slow_network(how: str, live: Server, t
         await race_by_lines(how, live, proxy, WIN["moves"][:12], tmp_path)
 
 
+@pytest.mark.tier(3)
 @pytest.mark.parametrize("how", ["line mode", "bot"])
-@pytest.mark.parametrize("round_trip_ms", [20, pytest.param(400, marks=pytest.mark.tier(3))])
+@pytest.mark.parametrize("round_trip_ms", [20, 400])
 async def test_lines_are_played_through_other_networks(
     how: str, round_trip_ms: int, live: Server, tmp_path: Path
 ) -> None:
@@ -328,8 +330,9 @@ STEPS = ("pass", "time.sleep(60)", "threading.Lock().acquire() and threading.Eve
 @pytest.mark.parametrize(
     ("how", "step"),
     [
-        *((signal.SIGTERM, step) for step in STEPS),
+        (signal.SIGTERM, STEPS[2]),
         (signal.SIGINT, STEPS[0]),
+        *(pytest.param(signal.SIGTERM, step, marks=pytest.mark.tier(3)) for step in STEPS[:2]),
         *(pytest.param(signal.SIGINT, step, marks=pytest.mark.tier(3)) for step in STEPS[1:]),
     ],
 )
@@ -365,7 +368,7 @@ def ending(process: "subprocess.Popen[bytes]") -> Iterator[None]:
         process.kill()
 
 
-@pytest.mark.parametrize("how", ["stopped", "blocked", "busy core"])
+@pytest.mark.parametrize("how", ["stopped", "blocked", pytest.param("busy core", marks=pytest.mark.tier(3))])
 async def test_full_screen_that_was_slow_plays_on(how: str, live: Server, tmp_path: Path) -> None:
     """Nothing ends the program while it cannot run; afterwards it shows the race as it is, and plays the key."""
     environment = os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color"}

@@ -64,7 +64,7 @@ def target(pid: int, descriptor: int) -> str:
         return ""
 
 
-@pytest.mark.parametrize("closed", [(0, 1, 2), (0,), (1,), (2,)], ids=str)
+@pytest.mark.parametrize("closed", [(0, 1, 2), (1,)], ids=str)
 def test_server_opens_closed_streams_and_stops_when_told(closed: tuple[int, ...], redis_url: str) -> None:
     with StreamServer(redis_url).run(" ".join(f"{descriptor}>&-" for descriptor in closed)) as process:
         assert process.poll() is None, "the server has ended"
@@ -75,7 +75,7 @@ def test_server_opens_closed_streams_and_stops_when_told(closed: tuple[int, ...]
 
 @pytest.mark.parametrize(
     ("words", "closed"),
-    [("join calm-otter-42", 0), ("solo corners", 0), ("login", 0), ("rules corners", 1)],
+    [("join calm-otter-42", 0), ("rules corners", 1)],
 )
 def test_commands_run_with_a_closed_stream(words: str, closed: int, tmp_path: Path) -> None:
     command = f'exec "$0" -m samedeal_cli.main {words} {closed}>&-'

@@ -78,8 +78,7 @@ class ProgramServer(Server):
         return subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=stderr, text=True)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("arguments", [(), AS_WORKER])
+@pytest.mark.parametrize(("name", "arguments"), [("SIGHUP", ()), ("SIGTERM", AS_WORKER)])
 def test_signal_during_startup_stops_the_server(name: str, arguments: tuple[str, ...], redis_url: str) -> None:
     with ProgramServer(redis_url).run(SIGNAL_AT_STARTUP.format(signal=name), *arguments) as process:
         try:

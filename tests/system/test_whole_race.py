@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,35 +16,38 @@ from support.servers import Server, racers
 pytestmark = pytest.mark.tier(2)
 
 
+@pytest.fixture(scope="module")
+def server(store_url: str) -> Iterator[Server]:
+    with Server(store_url) as running:
+        yield running
+
+
 @pytest.mark.tier(1)
 @pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_race_is_played_and_its_replay_verified(slug: str, redis_url: str) -> None:
+async def test_race_is_played_and_its_replay_verified(slug: str, server: Server) -> None:
     chance = random.Random(slug)
-    with Server(redis_url) as server:
-        race = server.create(slug, start_delay_ms=50, max_racers=2)
-        async with racers(server, "ada", "cy") as (ada, cy):
-            await asyncio.gather(ada.begin(race), cy.begin(race))
-            for _ in range(40):
-                for racer in (ada, cy):
-                    if racer.board.moves:
-                        assert isinstance(await racer.move(chance.choice(racer.board.moves)), m.View)
-            receipts = [(view.n, view.h) for racer in (ada, cy) for view in racer.heard if isinstance(view, m.View)]
-            await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
-            last = await ada.until(lambda view: view.stage == "over")
-        replay = await server.replay(race)
+    race = server.create(slug, start_delay_ms=50, max_racers=2)
+    async with racers(server, "ada", "cy") as (ada, cy):
+        await asyncio.gather(ada.begin(race), cy.begin(race))
+        for _ in range(40):
+            for racer in (ada, cy):
+                if racer.board.moves:
+                    assert isinstance(await racer.move(chance.choice(racer.board.moves)), m.View)
+        receipts = [(view.n, view.h) for racer in (ada, cy) for view in racer.heard if isinstance(view, m.View)]
+        await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
+        last = await ada.until(lambda view: view.stage == "over")
+    replay = await server.replay(race)
     assert [fact for fact in verify(replay) if not fact.holds] == []
     assert replay.standings == last.standings
     assert {(entry.n, entry.h) for entry in replay.entries} >= set(receipts)
 
 
-@pytest.mark.parametrize("slug", ["the-edge", "kings-in-the-corners", "corners"])
-async def test_friendly_deal_is_the_first_that_passes_the_filter(slug: str, redis_url: str) -> None:
-    with Server(redis_url) as server:
-        race = server.create(slug, start_delay_ms=50, max_racers=2, filter="friendly/1")
-        async with racers(server, "ada", "cy") as (ada, cy):
-            await asyncio.gather(ada.begin(race), cy.begin(race))
-            await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
-        replay = await server.replay(race)
+async def test_friendly_deal_is_the_first_that_passes_the_filter(server: Server) -> None:
+    race = server.create("kings-in-the-corners", start_delay_ms=50, max_racers=2, filter="friendly/1")
+    async with racers(server, "ada", "cy") as (ada, cy):
+        await asyncio.gather(ada.begin(race), cy.begin(race))
+        await asyncio.gather(ada.ask(m.Resign), cy.ask(m.Resign))
+    replay = await server.replay(race)
     assert [fact for fact in verify(replay) if not fact.holds] == []
     (k,) = [entry.event.k for entry in replay.entries if isinstance(entry.event, Dealt)]
     *_, last = replay.races()
