@@ -112,11 +112,3 @@ async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(serve
     assert await page.locator("main button:visible").count() == 0
     assert await page.locator(f"a[href*='{race}']").count() == 0
     await page.wait_for_selector("text=replays become public on")
-
-
-async def test_a_day_that_is_not_a_date_is_refused(server: TimedServer, page: Page, tab: Tab) -> None:
-    tab.refusals = {400}
-    response = await page.goto(f"{server.url}/daily/yesterday")
-    assert response
-    assert response.status == 400
-    await page.wait_for_selector("text='yesterday' is not a valid date")

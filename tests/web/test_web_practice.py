@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.mark.parametrize("slug", PRACTICE)
+@pytest.mark.parametrize("slug", ["corners", "the-edge"])
 async def test_practice_leads_through_the_first_moves(slug: str, server: Server, page: Page) -> None:
     steps = PRACTICE[slug].steps
     await page.goto(f"{server.url}/rules/{slug}")
@@ -69,7 +69,7 @@ async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(serv
 
 
 async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server: Server, chromium: Browser) -> None:
-    race_id = server.create("corners", seed="try", max_racers=2, start_delay_ms=3000)
+    race_id = server.create("corners", seed="try", max_racers=2, start_delay_ms=500)
     async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
         page = tab.page
         await bo.join(race_id)
@@ -95,7 +95,7 @@ async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server
         assert not tab.errors
 
 
-@pytest.mark.parametrize("slug", GAMES)
+@pytest.mark.parametrize("slug", ["corners", "gallery"])
 async def test_rules_begin_with_five_lines_and_pictures(slug: str, server: Server, page: Page) -> None:
     await page.goto(f"{server.url}/rules/{slug}")
     await page.wait_for_selector(".rules .table .card")

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page
 from samedeal.wire import messages as m
 from samedeal_server.live.awaited_players import AWAY_MS
 from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat, verified
-from support.servers import Racer, Server, racers, resign_all
+from support.servers import Server, racers, resign_all
 from support.sessions import viewed
 from support.timed_server import HOUR_MS, TimedServer
 from support.waiting import until
@@ -177,26 +177,3 @@ async def test_a_rematch_waits_for_a_friend_who_looks_at_the_replay(
             view = await ada.until(lambda view: view.stage != "open")
             assert {standing.name for standing in view.standings} == {"Ada", "Ben", "Cy"}
             assert tab.errors == []
-
-
-async def test_results_hear_of_a_rematch_after_the_server_restarted(tmp_path: Path, chromium: Browser) -> None:
-    with Server(data_dir=tmp_path / "data") as own:
-        race_id = own.create("corners", max_racers=2, start_delay_ms=0)
-        async with open_page(chromium) as tab:
-            bo = await Racer("bo").connect(own)
-            await bo.join(race_id)
-            await join_race(tab.page, own, race_id)
-            await bo.begin(race_id)
-            await bo.ask(m.Resign)
-            await resign(tab.page)
-            await tab.page.wait_for_selector("button:text-is('Rematch')")
-            port = own.port
-            own.kill()
-            await tab.page.wait_for_selector(".dot.lost")
-            own.start(port)
-            await tab.page.wait_for_selector(".dot.up")
-            await bo.connect(own)
-            await bo.join(race_id)
-            assert isinstance(await bo.ask(m.Again), m.View)
-            await tab.page.wait_for_selector("text=bo wants a rematch.")
-            await bo.close()

@@ -20,10 +20,8 @@ def racer(seat: int, place: int, home: int, outcome: str = "resigned", **fields:
     return {"seat": seat, "place": place, "home": home, "goal": goal, "outcome": outcome, **about, **fields}
 
 
-@pytest.mark.parametrize("width", [390, 1440])
-@window()
-async def test_a_better_place_stands_higher_whatever_is_written_below(server: Server, page: Page, width: int) -> None:
-    await page.set_viewport_size({"width": width, "height": 844})
+@window(390, 844)
+async def test_a_better_place_stands_higher_whatever_is_written_below(server: Server, page: Page) -> None:
     await page.goto(server.url)
     standings = [racer(1, 1, 36, "won"), racer(2, 2, 30, name="W" * 24, bot=True, level="expert"), racer(3, 3, 2)]
     steps = await page.evaluate(
