@@ -63,12 +63,11 @@ def test_doctor_reports_an_unreachable_configured_server(monkeypatch: pytest.Mon
         monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
 
 
-def test_doctor_checks_http_and_websocket(store_url: str, capsys: Capsys) -> None:
-    with Server(store_url) as server:
-        code, document = asked(capsys, "--server", server.url)
+def test_doctor_checks_http_and_websocket(live: Server, capsys: Capsys) -> None:
+    code, document = asked(capsys, "--server", live.url)
     assert (code, document["wrong"]) == (0, [])
     checks = document["server"]
-    assert (checks["address"], checks["reached"], checks["ready"]) == (server.url, True, True)
+    assert (checks["address"], checks["reached"], checks["ready"]) == (live.url, True, True)
     assert isinstance(checks["round_trip_ms"], float)  # rounded, so it may be 0.0
     assert 0 <= checks["round_trip_ms"] < 60_000
     assert checks["program"] == f"samedeal/{VERSION}"

@@ -74,7 +74,7 @@ async def test_full_screen_shows_ghosts_below_the_racers(live: Server) -> None:
         await until(lambda: app.state.stage == "running")
 
 
-@pytest.mark.parametrize("named_by", ["id", "link", "file"])
+@pytest.mark.parametrize("named_by", ["link", "file"])
 async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path, named_by: str) -> None:
     source = await raced(live)
     file = tmp_path / "race.json"

@@ -114,15 +114,11 @@ def test_the_bot_plays_about_as_well_as_the_user() -> None:
     [
         ("p", "play"),
         ("enter", "play"),
-        ("d 1", "solo golf --daily"),
         ("d 6", "solo gallery --daily"),
         ("f 1", "new golf --unlisted --join"),
         ("f 3", "join -- quick-fox-1"),
         ("f 4", "watch -- slow-fox-2"),
-        ("f 5", "new corner-stones --unlisted --join"),
         ("t 3", "practice corners"),
-        ("b", ""),
-        ("q", ""),
         ("escape", ""),
     ],
 )

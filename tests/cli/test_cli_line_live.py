@@ -118,25 +118,6 @@ def test_closed_output_during_a_race_exits_silently_with_141(environment: dict[s
         assert watching.stderr.read() == ""
 
 
-def test_watching_a_finished_race_prints_the_result_and_exits(environment: dict[str, str], live: Server) -> None:
-    race = live.create("corners", seed="42", max_racers=1, start_delay_ms=0)
-    ran("join", race, "--as", "ada", "--ready", typed="resign\n", environment=environment)
-    with started(*SAMEDEAL, "watch", race, "--as", "bo", environment=environment) as watching:
-        assert watching.wait(50) == 0
-        assert watching.stdout
-        lines = watching.stdout.read().splitlines()
-    assert lines[1].startswith("open deal corners:42, ")
-    assert lines[2:5] == ["you are watching", "the race is over; the deal was", "corners:42"]
-
-
-def test_unencodable_name_is_replaced(environment: dict[str, str], live: Server) -> None:
-    race = live.create("corners", seed="42")
-    here = environment | {"PYTHONIOENCODING": "ascii"}
-    done = ran("join", race, "--as", "Zoë", "--no-ready", typed="quit\n", environment=here)
-    assert "you are Zo?, seat 1" in done.stdout
-    assert done.stderr == ""
-
-
 def test_killed_bot_returns_to_its_seat(environment: dict[str, str], live: Server) -> None:
     race = live.create("corners", seed="42")
     for _ in range(2):
@@ -220,7 +201,7 @@ def test_news_is_written_above_unfinished_input(environment: dict[str, str], liv
         until(ours, "your seat is held for 30 s. To rejoin: ")
 
 
-@pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (b"\x04", 0)])
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGTERM, 143), (b"\x04", 0)])
 def test_terminal_state_is_restored(
     end: signal.Signals | bytes, code: int, environment: dict[str, str], live: Server
 ) -> None:

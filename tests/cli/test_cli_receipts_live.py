@@ -3,7 +3,6 @@
 import asyncio
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -93,31 +92,3 @@ def test_receipts_survive_a_killed_client_and_bind_the_server(redis_url: str, tm
             first = min(number for number in told_of if number >= n)
             assert fact(output).startswith(f"✘ receipts    entry {first}: the digest of entry {first} does not")
             assert person.run("verify", file, "--no-receipts")[0] == 0
-
-
-def test_every_command_that_joins_a_race_stores_receipts(redis_url: str, tmp_path: Path) -> None:
-    with Server(redis_url) as game:
-        race = game.create("gallery", max_racers=2, start_delay_ms=1_000)
-        link = f"{game.url}/r/{race}"
-        eve, ada, rob = (Person(tmp_path / name) for name in ("eve", "ada", "rob"))
-        program = tmp_path / "resigns.py"
-        program.write_text("print('resign', flush=True)")
-        onlooker = eve.start("watch", link)
-        eve.until(race, 1)
-        player, bot = (
-            ada.start("join", link, "--ready"),
-            rob.start("bot", link, "--wait", "0s", "--exec", f"{sys.executable} {program}"),
-        )
-        type_in(player, "deal", "resign")
-        for process in (player, bot, onlooker):
-            ended(process)
-        asyncio.run(game.replay(race))
-        for person, nonces in ((eve, 0), (ada, 1), (rob, 1)):
-            (stored,) = in_file(person.files(race)[0])
-            assert len(stored.nonces) == nonces
-            code, output = person.run("verify", link)
-            assert (code, "(stored here)" in output) == (0, True), output
-        alone = ada.start("solo", "gallery", "--server", game.url)
-        type_in(alone, "deal", "resign")
-        ended(alone)
-        assert len(list((ada.state / "receipts").iterdir())) == 2

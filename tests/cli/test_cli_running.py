@@ -3,15 +3,11 @@
 import asyncio
 import os
 import signal
-import termios
 import time
 
 import pytest
 
 from samedeal_cli.running import WayOut, run
-from support.program import SAMEDEAL
-from support.servers import Server
-from support.terminals import at_a_terminal, new_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -95,17 +91,3 @@ def test_internal_cancellation_is_raised() -> None:
 
     with pytest.raises(asyncio.CancelledError):
         run(cancelled())
-
-
-def test_sigterm_restores_the_terminal_of_the_full_screen(store_url: str) -> None:
-    with Server(store_url) as server:
-        environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "32"}
-        environment |= {"SAMEDEAL_SERVER": server.url, "SAMEDEAL_NAME": "ada"}
-        command = [*SAMEDEAL, "solo", "corners:42"]
-        with at_a_terminal(environment, command) as (process, terminal), new_terminal() as (unused, _):
-            text = until(terminal, "stock")
-            assert "\x1b[?1049h" in text
-            process.terminate()
-            assert "\x1b[?1049l" in until(terminal, "\x1b[?1049l")
-            assert process.wait(50) == 143
-            assert termios.tcgetattr(terminal) == termios.tcgetattr(unused)

@@ -50,7 +50,6 @@ async def greeting(tmp_path: Path, args: list[str], url: str, **environment: str
     [
         (JOIN, {}),
         (JOIN, {"SAMEDEAL_SERVER": ELSEWHERE}),
-        (JOIN, {"config": ELSEWHERE}),
         *((command, {}) for command in OTHERS),
     ],
     ids=str,
@@ -67,7 +66,6 @@ async def test_link_to_another_server_does_not_get_the_token(
 
 
 NAMED: list[tuple[list[str], dict[str, str]]] = [
-    (["--server", "URL"], {}),
     (["--server", "URL"], {"SAMEDEAL_SERVER": ELSEWHERE}),
     ([], {"SAMEDEAL_SERVER": "URL"}),
     ([], {"config": "URL"}),
@@ -77,7 +75,8 @@ NAMED: list[tuple[list[str], dict[str, str]]] = [
 @pytest.mark.parametrize(
     ("command", "environment"),
     [
-        *(([*JOIN, race, *args], environment) for race in (LINK, RACE) for args, environment in NAMED),
+        *(([*JOIN, LINK, *args], environment) for args, environment in NAMED),
+        ([*JOIN, RACE], {"SAMEDEAL_SERVER": "URL"}),
         *(([*command, LINK, *NAMED[0][0]], NAMED[0][1]) for command in OTHERS),
     ],
     ids=str,

@@ -13,8 +13,7 @@ from bench import report
 from bench.__main__ import EVERY_ROUND, ONCE
 from bench.instructions import valgrind_env
 from bench.load import LoadError
-from bench.run import TINY, Plan, Run
-from tools import markdown
+from bench.run import Plan, Run
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.tier(3)]
 
@@ -75,12 +74,6 @@ def test_every_part_writes_what_the_report_reads(tiny: Path) -> None:
     assert all(value > 0 for name, values in run.figures.items() if name.endswith(("/rate", "-ms")) for value in values)
 
 
-def test_idle_connections_and_deliveries_are_counted(tiny: Path) -> None:
-    run = Run.load(tiny)
-    assert run.median("memory/idle/still-held") == TINY.idle[-1]
-    assert run.median("fanout/2/rate") >= run.median("fanout/2/updates")
-
-
 def test_failed_measurement_is_reported_and_the_others_continue(tmp_path: Path) -> None:
     file, files = tmp_path / "found.json", 300
     run = bench("memory", "--to", str(file), files=files)
@@ -110,13 +103,3 @@ def test_page_has_the_tables_of_the_latest_run(tmp_path: Path, monkeypatch: pyte
     report.PAGE.write_text(text, encoding="utf-8")
     report.write()
     assert report.PAGE.read_text(encoding="utf-8") == text
-
-
-def test_page_is_updated_between_its_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{report.BEGIN}\nold\n{markdown.END}\nafter\n")
-    markdown.put_between(page, "new", report.BEGIN)
-    assert page.read_text() == f"before\n{report.BEGIN}\n\nnew\n\n{markdown.END}\nafter\n"
-    page.write_text("nothing to be found")
-    with pytest.raises(ValueError, match="has no place between"):
-        markdown.put_between(page, "new", report.BEGIN)

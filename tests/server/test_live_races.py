@@ -224,7 +224,9 @@ async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str) ->
         assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
 
 
-async def test_a_watched_empty_race_is_not_deleted(redis_url: str) -> None:
+async def test_a_watched_empty_race_is_not_deleted(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.1)
+
     class Watcher:
         is_watching = True
 

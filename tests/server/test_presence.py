@@ -60,7 +60,8 @@ async def test_a_seat_is_released_after_a_restart(redis_url: str) -> None:
         await bo.close()
 
 
-async def test_another_process_releases_seats_after_a_crash(redis_url: str) -> None:
+async def test_another_process_releases_seats_after_a_crash(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.1)
     with Server(redis_url, away_s="0.3", master_key=KEY.hex()) as server:
         race = server.create("corners", seed="1", max_racers=2)
         await seated(server, race, "ada", "bo")

@@ -35,10 +35,9 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert running.failures() == []
 
 
-@pytest.fixture(params=["json", "msgpack"])
-def form(request: pytest.FixtureRequest) -> codec.Form:
-    form: codec.Form = request.param
-    return form
+@pytest.fixture
+def form() -> codec.Form:
+    return "msgpack"
 
 
 async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServer, form: codec.Form) -> None:
@@ -61,7 +60,7 @@ async def test_a_client_that_cannot_read_the_format_is_refused(server: NewerServ
         assert answer.race == usual
 
 
-@pytest.mark.parametrize("format_", [5, 6])
+@pytest.mark.parametrize("format_", [6])
 async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", unlisted=True)
     async with await Line.open(server, form) as line:
@@ -69,7 +68,7 @@ async def test_a_client_that_reads_the_format_is_accepted(server: NewerServer, f
         assert isinstance(await line.ask("join", race=race, commitment=COMMITMENT), m.View)
 
 
-@pytest.mark.parametrize("format_", [1, 2, 3])
+@pytest.mark.parametrize("format_", [2, 3])
 async def test_races_that_end_early_need_the_third_format(server: NewerServer, form: codec.Form, format_: int) -> None:
     race = server.create("corners", end_when_stuck=True)
     async with await Line.open(server, form) as line:

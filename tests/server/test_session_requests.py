@@ -8,13 +8,19 @@ import pytest
 from samedeal import codec, commitments
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
-from support.sessions import alone, boarded, form, refused, server, strict, viewed
+from support.sessions import alone, boarded, refused, server, strict, viewed
 
 pytestmark = pytest.mark.tier(2)
 
-__all__ = ["form", "server", "strict"]
+__all__ = ["server", "strict"]
 
 NONCE, HEX = "5c" * 32, "0f" * 32
+
+
+@pytest.fixture
+def form() -> codec.Form:
+    """The encoding of all messages; test_session_messages.py uses both."""
+    return "msgpack"
 
 
 async def test_requests_without_a_seat_are_refused(server: LoggedServer, form: codec.Form) -> None:

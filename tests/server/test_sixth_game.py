@@ -114,21 +114,6 @@ async def test_sixth_game_with_a_bot_has_par(store_url: str, tmp_path: Path) -> 
 # The command line.
 
 
-def test_sixth_game_is_played_in_line_mode(
-    server: LoggedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    command = ("solo", f"aces-up:{SEED}", "--line", "--board", "picture", "--server", server.url)
-    out = samedeal(*command, typed="\n".join(WIN))
-    assert "talon 48  discard empty" in out
-    assert "ok 67: p1: K♦ to discard" in out
-    assert "the race is over" in out
-    assert "48/48  solved" in out
-    rules = samedeal("rules", "aces-up")
-    assert rules.startswith("Aces Up: discard every card except the aces.")
-    assert "Moves: p1 discards, p1p2 fills an empty pile, turn deals four cards." in " ".join(rules.split())
-
-
 async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServer) -> None:
     race_id = server.create("aces-up", seed=SEED, **SOLO)
     state = RaceState(race_id, server.url.partition("://")[2], f"{server.url}/r/{race_id}")
