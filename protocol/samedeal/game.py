@@ -255,7 +255,8 @@ class Game(Value, metaclass=AbstractMeta, frozen=True):
         """Return the piles as the player sees them: bottom to top, with face-down cards as BACK."""
         piles = self.table.piles.copy()
         for place, count in self.hidden.items():
-            piles[place] = (BACK,) * count + piles[place][count:]
+            if count:
+                piles[place] = (BACK,) * count + piles[place][count:]
         return piles
 
     def changed_view(self, before: "Game") -> dict[str, Pile]:

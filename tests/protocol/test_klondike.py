@@ -112,7 +112,7 @@ BLOCKED = table(up_to("2", "f1") + "c1: 9S 8H\nc2: KC\nc3: 5D\nc4: 4S\nwaste: 6D
     ("at", "move", "reason"),
     [
         (BLOCKED, "draw", "The stock is empty."),
-        (BLOCKED, "redeal", "You can redeal only if you have played a card since the last redeal."),
+        (BLOCKED, "redeal", "You can redeal only if you have played a card in this pass."),
         (BLOCKED, "home", "No last card of a column can safely go home."),
         (BLOCKED, "c5c1", "c5 is empty."),
         (BLOCKED, "c3c1", "No card of c3 goes onto 8H: columns go down in alternating colours, in order."),
@@ -145,7 +145,7 @@ def test_reasons_and_guidance() -> None:
     king = table("waste: KD", played=True)
     assert king.why("wc1") == "An empty column takes only a king."
     assert king.why("redeal").startswith("The stock is empty and a card was played")
-    assert king.instruction == "Build the foundations and columns or turn the waste over"
+    assert king.instruction == "Play a card or turn the waste over"
     assert table("stock: KD").instruction == "Nothing can be played: draw"
     assert table("c1: KD").why_over == "Nothing can be played, and there are no more cards to draw"
     assert table("c1: KD").instruction == ""

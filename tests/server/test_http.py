@@ -53,6 +53,7 @@ def test_games_are_described(server: LoggedServer) -> None:
             "example": described["example"],
             "how": list(game.how),
             "attempts": game.attempts,
+            "collection": game.collection,
             "film": described["film"],
         }
         assert described["film"][0] == json.decode(json.encode(game.from_seed(PRACTICE[game.slug].seed).view()))

@@ -1,6 +1,7 @@
 """What FreeCell and Klondike share: columns that go down in alternating colours, and foundations that go up in suit."""
 
 from abc import abstractmethod
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from samedeal.cards import RANKS, SUITS, Card, Pile, pack, rank_of, suit_of
@@ -18,8 +19,14 @@ ORDER = {card: rank_of(card) + _APART * (rank_of(card) % 2 == (suit_of(card) in 
 Cards whose colours alternate as they go down have consecutive numbers: if an ordered run is to go onto a card, the
 difference between that card's number and the last one's is how many cards have to move.
 """
+EMPTY: Final = -1
+"""Instead of such a number, for empty columns."""
+_COLOURS: Final = {"S": ("f2", "f4", "f3"), "H": ("f1", "f3", "f4"), "C": ("f2", "f4", "f1"), "D": ("f1", "f3", "f2")}
+"""For each suit, the foundations of the other colour, and the other one of the same colour."""
+_OF_SUIT: Final = {suit: (*[rank + suit for rank in RANKS], "") for suit in SUITS}
 
 
+@lru_cache(4096)  # positions share their piles
 def run_length(pile: Pile) -> int:
     """Return how many cards at the end of a column are in order."""
     count = min(1, len(pile))
@@ -40,6 +47,7 @@ class Alternating(Game, frozen=True):
     limit_ms = 15 * 60_000
     foundations = frozenset(FOUNDATIONS.values())
     labels = dict.fromkeys(FOUNDATIONS.values(), "A")
+    columns: ClassVar[tuple[str, ...]]
     to_empty: ClassVar[str]
     """Which cards go to an empty column, in a sentence."""
     can_return: ClassVar[bool] = False
@@ -53,32 +61,47 @@ class Alternating(Game, frozen=True):
     def following(self) -> dict[Card, str]:
         """The cards that go home next, each with its foundation."""
         piles = self.table.piles
-        return {RANKS[len(piles[place]) :][:1] + suit: place for suit, place in FOUNDATIONS.items()}
+        return {_OF_SUIT[suit][len(piles[place])]: place for suit, place in FOUNDATIONS.items()}
+
+    @derived
+    def _takers(self) -> dict[int, list[str]]:
+        """The columns by the number of the card that goes onto their last one."""
+        piles, takers = self.table.piles, dict[int, list[str]]()
+        for place in self.columns:
+            pile = piles[place]
+            takers.setdefault(ORDER[pile[-1]] - 1 if pile else EMPTY, []).append(place)
+        return takers
+
+    def _fitting(self, last: Card, most: int, spaces: list[str]) -> list[str]:
+        """Return the columns onto which at most so many cards fit, of which this is the last, and the ``spaces``."""
+        low, takers = ORDER[last], self._takers
+        if most == 1 and not spaces:
+            return takers.get(low, [])
+        return sorted([*(to for number in range(low, low + most) for to in takers.get(number, ())), *spaces])
 
     @property
     @abstractmethod
     def _uncovered(self) -> list[tuple[str, Card]]:
         """The places from which ``home`` takes cards, with their last cards."""
 
-    @derived
+    @property
     def _safe(self) -> list[str]:
         """The places whose card can go home and is not needed by lower cards."""
-        following, heights = self.following, [len(self.table.piles[place]) for place in FOUNDATIONS.values()]
+        return [place for place, card in self._uncovered if card in self.following and self._is_safe(card)]
 
-        def is_safe(card: Card) -> bool:
-            at = SUITS.index(suit_of(card))
-            least = min(heights[at ^ 1], heights[at ^ 3])  # of the other colour
-            if self.can_return:
-                least = min(least, heights[at ^ 2] + 1)
-            return rank_of(card) <= max(SMALLEST, least + 1)
-
-        return [place for place, card in self._uncovered if card in following and is_safe(card)]
+    def _is_safe(self, card: Card) -> bool:
+        """Return whether a card that goes home is not needed by lower cards."""
+        piles, (one, other, same) = self.table.piles, _COLOURS[suit_of(card)]
+        least = min(len(piles[one]), len(piles[other]))
+        if self.can_return:
+            least = min(least, len(piles[same]) + 1)
+        return rank_of(card) <= max(SMALLEST, least + 1)
 
     def _all_home(self) -> Table:
         """Return the table after all cards have gone home that are safe, or become safe, there."""
         position = self
-        while position._safe:
-            source = position._safe[0]
+        while safe := position._safe:
+            source = safe[0]
             target = position.following[position.table[source][-1]]
             position = replace(position, table=position.table.moved(source, target))
         return position.table
@@ -99,3 +122,8 @@ class Alternating(Game, frozen=True):
         return (
             f"{card} does not follow {top}." if top else f"{card} does not go home yet: foundations start with the ace."
         )
+
+    def _why_not_onto(self, source: str, target: str) -> str:
+        card, onto = self.table[source][-1], self.table[target][-1]
+        what = f"No card of {source} goes" if source[0] == "c" else f"{card} does not go"
+        return f"{what} onto {onto}: columns go down in alternating colours, in order."

@@ -12,7 +12,7 @@ from typing import Self
 
 from samedeal.cards import RANKS, Card, Pile
 from samedeal.game import Move
-from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends, run_length
+from samedeal.games.alternating import EMPTY, FOUNDATIONS, ORDER, Alternating, ends, run_length
 from samedeal.table import Table
 from samedeal.values import replace
 
@@ -48,6 +48,7 @@ class FreeCell(Alternating, frozen=True):
         "Four cells hold one card each.",
     )
     rules = "freecell/1"
+    columns = COLUMNS
     fanned = frozenset(COLUMNS)
     to_empty = "An empty column takes any card."
     stock = ""
@@ -72,29 +73,29 @@ class FreeCell(Alternating, frozen=True):
         return cls(Table(dict.fromkeys((*CELLS, *FOUNDATIONS.values()), ()) | columns))
 
     def _moves(self) -> list[Move]:
-        piles, following, moves = self.table.piles, self.following, list[Move]()
-        free, empty = self.table.empty(CELLS), self.table.empty(COLUMNS)
-        columns = [(place, ORDER[pile[-1]] if (pile := piles[place]) else 0, pile) for place in COLUMNS]
+        piles, following, takers, moves = self.table.piles, self.following, self._takers, list[Move]()
+        free, empty, homeward = self.table.empty(CELLS), takers.get(EMPTY, []), list[Card]()
         room = (len(free) + 1) << len(empty)
-        for source, low, pile in columns:
-            if not low:
+        for source in COLUMNS:
+            if not (pile := piles[source]):
                 continue
             if pile[-1] in following:
                 moves.append(source + following[pile[-1]])
-            run = min(run_length(pile), room)
-            for target, high, _ in columns:
-                if 0 < high - low <= run:
-                    moves.append(source + target)
-                elif not high and len(pile) > 1:
+                homeward.append(pile[-1])
+            run, spaces = min(run_length(pile), room), empty if len(pile) > 1 else []
+            for target in self._fitting(pile[-1], run, spaces):
+                moves.append(source + target)
+                if not piles[target]:
                     most = min(run, room >> 1, len(pile) - 1)
-                    moves += [source + target, *[f"{source}{target}:{count}" for count in range(2, most + 1)]]
+                    moves += [f"{source}{target}:{count}" for count in range(2, most + 1)]
             if free:
                 moves.append(source + free[0])
         for source, card in self.table.tops(CELLS):
             if card in following:
                 moves.append(source + following[card])
-            moves += [source + target for target, high, _ in columns if not high or high - ORDER[card] == 1]
-        if self._safe:
+                homeward.append(card)
+            moves += [source + target for target in self._fitting(card, 1, empty)]
+        if any(map(self._is_safe, homeward)):
             moves.append("home")
         return moves
 
@@ -159,7 +160,7 @@ class FreeCell(Alternating, frozen=True):
             return "A number of cards is only for an empty column."
         number = ORDER[onto] - ORDER[pile[-1]]
         if not 0 < number <= run_length(pile):
-            return f"No card of {source} goes onto {onto}: columns go down in alternating colours, in order."
+            return self._why_not_onto(source, target)
         return f"There is not enough room to move {number} cards: free cells and empty columns limit how many."
 
     def why(self, move: Move) -> str:

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from samedeal.cards import KING, Card, Pile, rank_of
 from samedeal.game import Move
-from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends
+from samedeal.games.alternating import EMPTY, FOUNDATIONS, Alternating, ends
 from samedeal.table import Table
 from samedeal.values import derived, replace
 
@@ -37,6 +37,7 @@ class Klondike(Alternating, frozen=True):
     rules = "klondike/1"
     fanned = frozenset((*COLUMNS, "waste"))
     labels = {**Alternating.labels, **dict.fromkeys(COLUMNS, "K")}
+    columns = COLUMNS
     to_empty = "An empty column takes only a king."
     can_return = True
     options = {"draw": ("3", "1"), "passes": ("unlimited", "3", "1")}
@@ -63,20 +64,21 @@ class Klondike(Alternating, frozen=True):
 
     def _moves(self) -> list[Move]:
         piles, following, moves = self.table.piles, self.following, list[Move]()
-        columns = [(place, ORDER[pile[-1]] if (pile := piles[place]) else 0, pile) for place in COLUMNS]
-        for (source, low, pile), down in zip(columns, self.down, strict=True):
-            if not low:
+        empty, homeward = self._takers.get(EMPTY, []), list[Card]()
+        for source, down in zip(COLUMNS, self.down, strict=True):
+            if not (pile := piles[source]):
                 continue
             if pile[-1] in following:
                 moves.append(source + following[pile[-1]])
-            is_king, most = down and rank_of(pile[down]) == KING, len(pile) - down
-            moves += [source + to for to, high, _ in columns if (0 < high - low <= most if high else is_king)]
+                homeward.append(pile[-1])
+            spaces = empty if down and rank_of(pile[down]) == KING else []
+            moves += [source + to for to in self._fitting(pile[-1], len(pile) - down, spaces)]
         for place, card in self.table.tops(("waste", *FOUNDATIONS.values())):
-            source, low, is_king = "w" if place == "waste" else place, ORDER[card], rank_of(card) == KING
+            source, spaces = "w" if place == "waste" else place, empty if rank_of(card) == KING else []
             if card in following:
                 moves.append(source + following[card])
-            moves += [source + to for to, high, _ in columns if (high - low == 1 if high else is_king)]
-        if self._safe:
+            moves += [source + to for to in self._fitting(card, 1, spaces)]
+        if any(map(self._is_safe, homeward)):
             moves.append("home")
         if piles["stock"]:
             moves.append("draw")
@@ -96,9 +98,8 @@ class Klondike(Alternating, frozen=True):
         else:
             source, target = ends(move)
             table = self.table.moved(source, target, self.count(source, target))
-        sizes = [len(table.piles[place]) for place in COLUMNS]
-        down = tuple([max(0, min(count, size - 1)) for count, size in zip(self.down, sizes, strict=True)])
-        return replace(self, table=table, down=down, played=True)
+        most = [max(0, len(table.piles[place]) - 1) for place in COLUMNS]
+        return replace(self, table=table, down=tuple(map(min, self.down, most)), played=True)
 
     @derived
     def hidden(self) -> dict[str, int]:
@@ -117,7 +118,8 @@ class Klondike(Alternating, frozen=True):
         words = {"home": "send safe cards home", "draw": "draw", "redeal": "turn the waste over"}
         others = [words[move] for move in self._word_moves]
         if len(others) < len(self._legal):
-            return " or ".join(["Build the foundations and columns", *others])
+            *first, last = ["Play a card", *others]
+            return f"{', '.join(first)}{',' * (len(first) > 1)} or {last}" if first else last
         return f"Nothing can be played: {others[0]}" if others else ""
 
     @property
@@ -138,7 +140,7 @@ class Klondike(Alternating, frozen=True):
             case "redeal" if self.passes == str(self.passed):
                 return f"This is pass {self.passed} of {self.passes}: there are no more redeals."
             case "redeal":
-                return "You can redeal only if you have played a card since the last redeal."
+                return "You can redeal only if you have played a card in this pass."
         parsed = _FORM.fullmatch(move)
         source, target = ends(move) if parsed else ("", "")
         if not parsed or source == target or {source, target} <= self.foundations:
@@ -150,8 +152,8 @@ class Klondike(Alternating, frozen=True):
             return "The waste is empty." if source == "waste" else f"{source} is empty."
         if target in self.foundations:
             return self._why_not_home(card, target)
-        if onto := table.top(target):
-            return f"No card of {source} goes onto {onto}: columns go down in alternating colours, in order."
+        if table[target]:
+            return self._why_not_onto(source, target)
         whole = source in _INDEX and not self.down[_INDEX[source]]
         return "A whole column does not move to an empty one." if whole else self.to_empty
 

@@ -53,7 +53,8 @@ def notation(game: type[Game]) -> str:
 
 
 def variants(game: GameDescription) -> str:
-    return "".join(f"; variant {name}={'|'.join(map(on_or_off, values))}" for name, values in game.options.items())
+    options = ", ".join(f"{name}={'|'.join(map(on_or_off, values))}" for name, values in game.options.items())
+    return f"; variant {options}" if options else ""
 
 
 def minutes(game: GameDescription) -> str:
