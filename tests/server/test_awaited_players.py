@@ -181,7 +181,7 @@ def names(view: m.View) -> list[str]:
 async def test_a_rematch_with_a_bot_waits_for_a_friend_who_looks_at_the_results(timed: TimedServer) -> None:
     async with racers(timed, "Ada", "Ben") as (ada, ben):
         race_id = await with_bot(timed, ada, ben, best_of=3)
-        news = (await ben.until(lambda view: view.next is not None and len(view.next.players) == 2)).next
+        news = (await ben.until(lambda view: view.next is not None and view.next.awaited == ("Ben",))).next
         assert news == m.Rematch(race=race_id, game="corners", by="Ada", players=("Ada", "Trey"), awaited=("Ben",))
         timed.advance(HOUR_MS)
         view = viewed(await ada.ask(m.Ready))

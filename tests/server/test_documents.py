@@ -273,7 +273,7 @@ def json_of(packet: bytes, form: codec.Form) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize(("form", "mode"), zip(FORMS, GenerationMode, strict=True))
+@pytest.mark.parametrize(("form", "mode"), list(zip(FORMS, GenerationMode, strict=True)))
 async def test_generated_messages_get_documented_replies(
     server: LoggedServer,
     socket: dict[str, Any],

@@ -30,6 +30,7 @@ SAVED = Path(__file__).parents[1] / "saved"
 VARIANTS: tuple[tuple[str, dict[str, str | bool]], ...] = (
     ("corners", {"refill": "waste"}),
     ("gallery", {"cap": False}),
+    ("klondike", {"draw": "1", "passes": "3"}),
 )
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from samedeal.arena.playouts import PLAYOUTS, greedy, playouts, unseen_cards, with_unseen
+from samedeal.arena.playouts import greedy, playouts, unseen_cards, with_unseen
 from samedeal.cards import BACK, Pile
-from samedeal.computer import grid_bot, klondike_bot
+from samedeal.computer import grid_bot
 from samedeal.computer.bot import MAX_ATTEMPTS, Bot, Seen
 from samedeal.computer.bots import LEVELS
 from samedeal.computer.first_bots import FIRST_BOTS
@@ -19,7 +19,6 @@ from samedeal.game import Game, Move
 from samedeal.games.catalogue import GAMES
 from samedeal.games.gallery import Gallery
 from samedeal.games.grid import Grid
-from samedeal.games.klondike import Klondike
 from samedeal.race.run import MAX_MOVES, Run
 from samedeal.solver import gallery_search as gallery
 from samedeal.solver.solve import SOLVERS, solve
@@ -61,7 +60,7 @@ class SolverPlayer(BotPlayer):
     """Remembers the cards of earlier attempts. It searches for a win with the cards that it knows, and the others in
     some random orders, and plays it as long as the cards come as expected.
 
-    Otherwise it plays on the grid like the expert, as always in Klondike, and elsewhere like ``playouts``.
+    Otherwise it plays on the grid like the expert, and elsewhere like ``playouts``, as always in Klondike.
     """
 
     def __init__(self, name: str) -> None:
@@ -76,10 +75,9 @@ class SolverPlayer(BotPlayer):
         return Bot(self._name, strategy, max_moves=MAX_MOVES, max_attempts=MANY_ATTEMPTS)
 
     def _candidates(self, run: Run, seen: Seen, last: Move, words: Words) -> Sequence[Move]:
-        if isinstance(run.game, Klondike):  # its unseen cards also lie in the columns
-            variant = {"draw": run.game.draw, "passes": run.game.passes}
-            return klondike_bot.expert(Seen.of(run.game, variant), last, words)
-        position = self.remembered(run.game)
+        if run.game.hidden.keys() - {run.game.stock}:  # in Klondike, unseen cards also lie in the columns
+            return playouts(type(run.game), seen, last, words)
+        position = replace(self.remembered(run.game), variant=seen.variant)
         knows_all = not any(self._unseen.values())
         moment, known = (run.attempts, knows_all), tuple(position.table.piles.items())
         if (knows_all or run.attempts > 1) and moment not in self._searched:
@@ -149,7 +147,7 @@ def bots(game: str) -> Mapping[str, Bot]:
         Bot("random", lambda position, last, words: position.moves()),
         Bot("first", lambda position, last, words: position.moves()[:1]),
     ]
-    if game in PLAYOUTS:
+    if game in LEVELS["expert"]:
         found += [Bot("greedy", greedy), Bot("playouts", partial(playouts, GAMES[game]), max_attempts=MANY_ATTEMPTS)]
     found += (versions[game] for versions in (FIRST_BOTS, *LEVELS.values()) if game in versions)
     return {bot.name: bot for bot in found}

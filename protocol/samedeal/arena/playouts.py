@@ -9,16 +9,14 @@ from functools import partial
 from typing import Final
 
 from samedeal.cards import BACK, SUITS, TEN, Card, Pile, rank_of, suit_of
-from samedeal.computer import corners_bot, klondike_bot
+from samedeal.computer import corners_bot
 from samedeal.computer.bot import Seen, best
+from samedeal.computer.bots import LEVELS
 from samedeal.deck import Words
 from samedeal.game import Game, Move
 from samedeal.games.corner_stones import FIRSTS, CornerStones
-from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import BASES, HIGHEST_BASE, SPOTS, STEP, TABLEAU, Gallery
-from samedeal.games.golf import Golf
 from samedeal.games.grid import FACES, Grid, cells_of
-from samedeal.solver import freecell_search
 from samedeal.solver.grid_search import CLASS_OF, CLASSES, GROUPS, distinct, ranks_of
 from samedeal.values import replace
 
@@ -28,9 +26,6 @@ PLAYS: Final = {
     "corners": 10,
     "kings-in-the-corners": 60,
     "gallery": 10,
-    "golf": 20,
-    "freecell": 4,
-    "klondike": 4,
 }
 """The number of plays with each move, by the slug of the game."""
 _LENGTH: Final = 8
@@ -54,7 +49,9 @@ def greedy(position: Seen, last: Move, words: Words) -> Sequence[Move]:
 
 
 def playouts(game: type[Game], position: Seen, last: Move, words: Words) -> Sequence[Move]:
-    """Return the moves that are best on average over PLAYS plays. Raises KeyError for a game without playouts."""
+    """Return the moves that are best on average over PLAYS plays or, in a game that has none, those of the expert."""
+    if game.slug not in PLAYOUTS:
+        return LEVELS["expert"][game.slug].strategy(position, last, words)
     moves = greedy(position, last, words) if game is CornerStones else position.legal
     if game is CornerStones and moves[0][2:] in FIRSTS:
         return moves
@@ -274,49 +271,10 @@ def _played_out(start: Gallery, move: Move, stock: list[int]) -> int:
         moved = True
 
 
-# Golf: any card that fits, and the next one of the stock only if none does.
-
-
-def _golf(position: Seen) -> _Playout:
-    def play(move: Move, stock: Pile, words: Words) -> int:
-        at = Golf(position.table.put({"stock": stock}), wrap=bool(position.variant.get("wrap", False))).after(move)
-        while not at.over:
-            moves = [each for each in at.moves() if each != "draw"] or at.moves()
-            at = at.after(moves[words.below(len(moves))])
-        return at.home
-
-    return play
-
-
-# FreeCell: a few moves, each of them one of the best for the solver.
-
-
-def _freecell(position: Seen) -> _Playout:
-    def play(move: Move, stock: Pile, words: Words) -> int:
-        state = freecell_search.state_of(FreeCell(position.table).after(move).table)
-        for _ in range(_LENGTH):
-            following = [after for _, after in freecell_search.steps(state)]
-            if following:
-                state = min(following, key=freecell_search.value)
-        return -freecell_search.value(state)
-
-    return play
-
-
-# Klondike: like its bot.
-
-
-def _klondike(position: Seen) -> _Playout:
-    return lambda move, stock, words: klondike_bot.played_out(klondike_bot.world(position, stock).after(move), words)
-
-
 PLAYOUTS: Final[Mapping[str, Callable[[Seen], _Playout]]] = {
     "corner-stones": _corner_stones,
     "the-edge": partial(_grid, True),
     "corners": _corners,
     "kings-in-the-corners": partial(_grid, False),
     "gallery": _gallery,
-    "golf": _golf,
-    "freecell": _freecell,
-    "klondike": _klondike,
 }
