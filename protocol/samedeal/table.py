@@ -48,7 +48,7 @@ class Table(Struct, frozen=True):
     def count(self, places: Iterable[str]) -> int:
         """Return the total number of cards on the places."""
         piles = self.piles
-        return sum(len(piles[place]) for place in places)
+        return sum([len(piles[place]) for place in places])
 
     def moved(self, source: str, target: str, count: int = 1) -> Self:
         """Return the table with the last cards of ``source`` moved to ``target``."""

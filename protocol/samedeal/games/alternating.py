@@ -68,16 +68,8 @@ class Alternating(Game, frozen=True):
         """The columns by the number of the card that goes onto their last one."""
         piles, takers = self.table.piles, dict[int, list[str]]()
         for place in self.columns:
-            pile = piles[place]
-            takers.setdefault(ORDER[pile[-1]] - 1 if pile else EMPTY, []).append(place)
+            takers.setdefault(ORDER[pile[-1]] - 1 if (pile := piles[place]) else EMPTY, []).append(place)
         return takers
-
-    def _fitting(self, last: Card, most: int, spaces: list[str]) -> list[str]:
-        """Return the columns onto which at most so many cards fit, of which this is the last, and the ``spaces``."""
-        low, takers = ORDER[last], self._takers
-        if most == 1 and not spaces:
-            return takers.get(low, [])
-        return sorted([*(to for number in range(low, low + most) for to in takers.get(number, ())), *spaces])
 
     @property
     @abstractmethod

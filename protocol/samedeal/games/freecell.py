@@ -79,22 +79,28 @@ class FreeCell(Alternating, frozen=True):
         for source in COLUMNS:
             if not (pile := piles[source]):
                 continue
-            if pile[-1] in following:
-                moves.append(source + following[pile[-1]])
-                homeward.append(pile[-1])
-            run, spaces = min(run_length(pile), room), empty if len(pile) > 1 else []
-            for target in self._fitting(pile[-1], run, spaces):
-                moves.append(source + target)
-                if not piles[target]:
-                    most = min(run, room >> 1, len(pile) - 1)
-                    moves += [f"{source}{target}:{count}" for count in range(2, most + 1)]
-            if free:
-                moves.append(source + free[0])
-        for source, card in self.table.tops(CELLS):
-            if card in following:
+            if (card := pile[-1]) in following:
                 moves.append(source + following[card])
                 homeward.append(card)
-            moves += [source + target for target in self._fitting(card, 1, empty)]
+            low, run = ORDER[card], min(run_length(pile), room)
+            if run > 1 or empty:
+                targets = [to for number in takers if low <= number < low + run for to in takers[number]]
+                for target in sorted(targets + empty if len(pile) > 1 else targets):
+                    moves.append(source + target)
+                    if not piles[target]:
+                        most = min(run, room >> 1, len(pile) - 1)
+                        moves += [f"{source}{target}:{count}" for count in range(2, most + 1)]
+            elif low in takers:
+                moves += [source + target for target in takers[low]]
+            if free:
+                moves.append(source + free[0])
+        for source in CELLS:
+            if pile := piles[source]:
+                if (card := pile[-1]) in following:
+                    moves.append(source + following[card])
+                    homeward.append(card)
+                if empty or ORDER[card] in takers:
+                    moves += [source + target for target in sorted([*takers.get(ORDER[card], ()), *empty])]
         if any(map(self._is_safe, homeward)):
             moves.append("home")
         return moves

@@ -14,12 +14,14 @@ from typing import Final, Self
 
 from samedeal.cards import KING, Card, Pile, rank_of
 from samedeal.game import Move
-from samedeal.games.alternating import EMPTY, FOUNDATIONS, Alternating, ends
+from samedeal.games.alternating import EMPTY, FOUNDATIONS, ORDER, Alternating, ends
 from samedeal.table import Table
 from samedeal.values import derived, replace
 
 COLUMNS = ("c1", "c2", "c3", "c4", "c5", "c6", "c7")
 _INDEX: Final = {place: at for at, place in enumerate(COLUMNS)}
+_SINGLE: Final = {"w": "waste", **{place: place for place in FOUNDATIONS.values()}}.items()
+"""The piles whose top card can move to a column, as moves call them and by name."""
 _FORM = re.compile(r"(c[1-7]|f[1-4]|w)(c[1-7]|f[1-4])")
 
 
@@ -63,21 +65,27 @@ class Klondike(Alternating, frozen=True):
         return cls(Table.laid(cards, sizes, rest="stock"), down=tuple(_INDEX.values()), draw=draw, passes=passes)
 
     def _moves(self) -> list[Move]:
-        piles, following, moves = self.table.piles, self.following, list[Move]()
-        empty, homeward = self._takers.get(EMPTY, []), list[Card]()
+        piles, following, takers, moves = self.table.piles, self.following, self._takers, list[Move]()
+        empty, homeward = takers.get(EMPTY, []), list[Card]()
         for source, down in zip(COLUMNS, self.down, strict=True):
             if not (pile := piles[source]):
                 continue
-            if pile[-1] in following:
-                moves.append(source + following[pile[-1]])
-                homeward.append(pile[-1])
-            spaces = empty if down and rank_of(pile[down]) == KING else []
-            moves += [source + to for to in self._fitting(pile[-1], len(pile) - down, spaces)]
-        for place, card in self.table.tops(("waste", *FOUNDATIONS.values())):
-            source, spaces = "w" if place == "waste" else place, empty if rank_of(card) == KING else []
-            if card in following:
+            if (card := pile[-1]) in following:
                 moves.append(source + following[card])
-            moves += [source + to for to in self._fitting(card, 1, spaces)]
+                homeward.append(card)
+            low, high = ORDER[card], ORDER[card] + len(pile) - down
+            targets = [to for number in takers if low <= number < high for to in takers[number]]
+            if empty and down and rank_of(pile[down]) == KING:
+                targets += empty
+            moves += [source + to for to in sorted(targets)]
+        for source, place in _SINGLE:
+            if pile := piles[place]:
+                if (card := pile[-1]) in following:
+                    moves.append(source + following[card])
+                if ORDER[card] in takers:
+                    moves += [source + to for to in takers[ORDER[card]]]
+                elif empty and rank_of(card) == KING:
+                    moves += [source + to for to in empty]
         if any(map(self._is_safe, homeward)):
             moves.append("home")
         if piles["stock"]:
@@ -98,8 +106,8 @@ class Klondike(Alternating, frozen=True):
         else:
             source, target = ends(move)
             table = self.table.moved(source, target, self.count(source, target))
-        most = [max(0, len(table.piles[place]) - 1) for place in COLUMNS]
-        return replace(self, table=table, down=tuple(map(min, self.down, most)), played=True)
+        down = [count - (0 < count == len(table.piles[place])) for place, count in zip(COLUMNS, self.down, strict=True)]
+        return replace(self, table=table, down=tuple(down), played=True)
 
     @derived
     def hidden(self) -> dict[str, int]:
