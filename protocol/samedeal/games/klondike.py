@@ -111,7 +111,7 @@ class Klondike(Alternating, frozen=True):
 
     @derived
     def hidden(self) -> dict[str, int]:
-        return {"stock": len(self.table["stock"]), **dict(zip(COLUMNS, self.down, strict=True))}
+        return dict(zip(("stock", *COLUMNS), (len(self.table.piles["stock"]), *self.down), strict=True))
 
     def recalled(self) -> dict[str, Pile]:
         """Return the stock after a redeal: all its cards have been on the waste."""
