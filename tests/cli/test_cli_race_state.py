@@ -156,6 +156,18 @@ def test_queued_keys_pick_up_and_drop_and_the_second_half_of_a_move_is_ignored()
     assert "was just played" in ignored.notice.text
 
 
+def test_two_cards_of_one_golf_column_follow_each_other_as_fast_as_they_are_typed() -> None:
+    start = after("golf", 0, seed="49")
+    state = update(racing("golf"), *now("golf", "running", "playing", start, 98))
+    state, commands = keys(state, *[state.selection.keys["c2"]] * 3)
+    assert (commands, len(state.queued_keys)) == ([PlayMove("c2")], 2)
+    game = start
+    for number in range(99, 101):
+        game = game.after("c2")
+        state, command = handle_queued_key(update(state, *now("golf", "running", "playing", game, number)))
+        assert command == PlayMove("c2")
+
+
 def test_a_refusal_is_shown_and_clears_the_selection() -> None:
     state, _ = keys(racing("corners"), "space")
     refused = move_refused(state, "6H does not follow 4H.")

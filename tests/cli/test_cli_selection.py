@@ -156,7 +156,8 @@ def test_the_second_half_of_a_played_move_starts_no_other() -> None:
         assert moves == [choice.move]
         assert played.played
         then = game.after(choice.move)
-        meant = played.played.with_targets(game.view(), then.view())
+        meant = played.played.answered(game.view(), then.view(), game.fanned)
+        assert (source in meant.places) == (source not in game.fanned)
         targets = meant.places - {source}
         assert targets
         for place in meant.places:

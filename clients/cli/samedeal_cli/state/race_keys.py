@@ -1,5 +1,6 @@
 """Keys and mouse clicks in the full screen of a race: each returns the next state and possibly a command."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
@@ -49,7 +50,25 @@ def _queue(state: RaceState, key: str) -> RaceState:
         return replace(state, queued_keys=())
     if len(state.queued_keys) == MAX_QUEUED_KEYS:
         return replace(state, notice=Notice(f"{MAX_QUEUED_KEYS} keys are waiting: {key_name(key)} was dropped."))
-    return replace(state, queued_keys=(*state.queued_keys, QueuedKey(key, state.aim_of(key))))
+    return replace(state, queued_keys=(*state.queued_keys, QueuedKey(key, _aim(state, key, waiting=state.queued_keys))))
+
+
+def _aim(state: RaceState, key: str, waiting: Sequence[QueuedKey] = ()) -> tuple[str, str] | None:
+    """Return the pile on the screen that a key acts on, and its top card or, if it is empty, the card in hand.
+
+    Where a key alone plays a card, the pending move and the `waiting` keys leave the one below to a fanned pile's key.
+    """
+    table, selection = state.predicted[0], state.possible
+    places = {"enter": state.cursor, "space": selection.stock or None}
+    place = places.get(key) or selection.place_of(key)
+    if place is None or place not in table:
+        return None
+    ahead = 0
+    if state.game and place in state.game.fanned and not selection.names_targets:
+        ahead = (state.pending == place) + sum(key.aim is not None and key.aim[0] == place for key in waiting)
+    pile = table[place][: max(0, len(table[place]) - ahead)]
+    hand = () if place == selection.stock else table.get("hand", ())
+    return place, next((cards[-1] for cards in (pile, hand) if cards), "")
 
 
 def handle_queued_key(state: RaceState) -> Step:
@@ -61,7 +80,7 @@ def handle_queued_key(state: RaceState) -> Step:
     command: Command | None = None
     while state.queued_keys and state.can_play and state.pending is None and command is None:
         (key, aim), *others = state.queued_keys
-        if aim != state.aim_of(key) and not state.selection.ignores(key, 0):
+        if aim != _aim(state, key) and not state.selection.ignores(key, 0):
             break
         state, command = on_key(replace(state, queued_keys=tuple(others)), key)
     if state.pending is not None or not state.queued_keys:

@@ -368,16 +368,6 @@ class RaceState:
             return {**table, **moved}, frozenset(choice.places)
         return table, frozenset(choice.places or self.selection.stock_places)
 
-    def aim_of(self, key: str) -> tuple[str, str] | None:
-        """Return the pile on the screen that a key acts on, and its top card or, if it is empty, the card in hand."""
-        table, selection = self.predicted[0], self.selection
-        places = {"enter": self.cursor, "space": selection.stock or None}
-        place = places.get(key) or selection.place_of(key)
-        if place is None or place not in table:
-            return None
-        hand = () if place == selection.stock else table.get("hand", ())
-        return place, next((pile[-1] for pile in (table[place], hand) if pile), "")
-
 
 def _rank(racer: Standing | Ghost) -> tuple[bool, int, int]:
     won = racer.outcome == "won"

@@ -89,7 +89,8 @@ def update(
 def _apply_board(state: RaceState, after: RaceState, old: Board, new: Board) -> RaceState:
     if new.ply != old.ply:
         notice = _notice_after_move(state.pending, old, new)
-        played = after.played and after.played.with_targets(old.table, new.table)
+        fanned = after.game.fanned if after.game else ()
+        played = after.played and after.played.answered(old.table, new.table, fanned)
         return replace(after, picks=(), hinted=(), pending=None, played=played, notice=notice)
     return replace(after, pending=None, notice=None) if new.outcome != old.outcome else after
 

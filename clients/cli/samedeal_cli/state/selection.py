@@ -7,7 +7,7 @@ only in the number of cards, which is chosen last.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal, NamedTuple, Self
@@ -63,9 +63,13 @@ class Played(NamedTuple):
     places: frozenset[str]
     until: float
 
-    def with_targets(self, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> "Played":
-        """Add the places that cards have moved to."""
-        return self._replace(places=self.places | {place for place in new if len(new[place]) > len(old[place])})
+    def answered(
+        self, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]], fanned: Collection[str]
+    ) -> "Played":
+        """Add the places that cards have moved to, and drop those whose next card was in sight: its key can mean it."""
+        grown = {place for place in new if len(new[place]) > len(old[place])}
+        in_sight = {place for place in self.places & {*fanned} if [*new[place]] == [*old[place]][:-1]}
+        return self._replace(places=(self.places - in_sight) | grown)
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,11 @@ class Selection:
         return {move.partition(":")[2] or "1": move for move in moves} if len(moves) > 1 else {}
 
     @property
+    def names_targets(self) -> bool:
+        """Whether a move names a source and a target."""
+        return any(choice.is_transfer for choice in self._all)
+
+    @property
     def stock_places(self) -> tuple[str, ...]:
         """The places that a move that names no place works."""
         return (self.stock,) if self.stock else ()
@@ -173,7 +182,8 @@ class Selection:
         """Press the key of a pile; return the selection, the move to play, and why nothing happened.
 
         A move that names two piles takes both keys. The key of a picked pile sends its card home, or unpicks it. After
-        one key has played a move, the keys of that move's places do nothing for a moment.
+        one key has played a move, the keys of that move's places do nothing for a moment, except where the next card
+        was in sight.
         """
         if key in self.numbers:
             return self.without_picks(), self.numbers[key], ""
@@ -249,7 +259,7 @@ class Selection:
             return None
         if any(choice.is_group for choice in self._all):
             return _group(picks)
-        if any(choice.is_transfer for choice in self._all):
+        if self.names_targets:
             return "".join(map(_in_moves, picks)) if len(picks) == 2 else None
         return None if self.picks or place in self.foundations else place
 
