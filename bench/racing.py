@@ -35,8 +35,8 @@ async def _hello(line: Line) -> None:
 
 
 def create(server: Server, game: str, count: int, racers: int = RACERS) -> list[str]:
-    """Create races of a game. Except for the time limit and the countdown, all options have their defaults."""
-    options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers}
+    """Create races of a game. Except for time limit, countdown and attempts, all options have their defaults."""
+    options = {"limit_ms": LIMIT_MS, "start_delay_ms": 0, "max_racers": racers, "attempts": 0}
     return [server.ask("/api/v1/races", {**book(game).opening, "options": options})["race"] for _ in range(count)]
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, count, islice
+from itertools import count, cycle, islice
 from random import Random
 
 from samedeal import codec
-from samedeal.computer.bots import plays
+from samedeal.computer.bots import BOTS, plays
 from samedeal.computer.first_bots import FIRST_BOTS
 from samedeal.games.catalogue import GAMES
 from samedeal.race.run import MAX_MOVES, RESTART
@@ -17,7 +17,6 @@ SEEDS = dict.fromkeys(GAMES, "1") | {"corners": "296"}
 """The seed of the deal of each game. Most deals of Corners offer little except draws; this one offers more moves."""
 WAYS = 100
 """The number of different lines of play in a deal, which racers use in turn."""
-PLAYS = 8 * WAYS
 LONGEST = 100
 """The maximum number of random moves before a restart."""
 FIRST_ID = 100
@@ -35,30 +34,23 @@ class Book:
 
     @property
     def opening(self) -> dict[str, object]:
-        """The request body for a race in which the moves are legal."""
+        """The request body for a race with unlimited attempts in which the moves are legal."""
         return {"game": self.game, "seed": SEEDS[self.game], "variant": self.variant}
 
 
 @cache
 def book(game: str) -> Book:
-    """Return the book of a game, from the bot's games that it does not win, as a win ends the race.
+    """Return the book of a game: the games of its first bot, without the last move of wins, which would end the race.
 
-    If there is no bot, or it always plays the same moves, random moves are used instead.
+    If it always plays the same moves, random moves are used instead.
     """
-    bot = FIRST_BOTS.get(game)
-    found = plays(GAMES[game], SEEDS[game], count(), bot=bot) if bot else iter(())
-    pool = [tuple(run.moves) for run in islice((run for run in found if not run.won), PLAYS)]
-    if len(set(pool)) < WAYS:
-        pool = [*islice(_at_random(game), PLAYS)]
-    lines = []
-    for way in range(WAYS):
-        moves: list[str] = []
-        for play in chain.from_iterable(pool[way::WAYS] for _ in count()):
-            moves += (*play, RESTART)
-            if len(moves) >= MAX_MOVES:
-                break
-        lines.append(tuple(moves[:MAX_MOVES]))
-    return Book(game, dict(bot.variant) if bot else {}, tuple(lines))
+    bot = FIRST_BOTS.get(game) or BOTS[game]
+    found = islice(plays(GAMES[game], SEEDS[game], count(), bot=bot), WAYS)
+    pool = [tuple(run.moves[:-1] if run.won else run.moves) for run in found]
+    if len(set(pool)) == 1:
+        pool = [*islice(_at_random(game), WAYS)]
+    lines = (tuple(islice(cycle((*play, RESTART)), MAX_MOVES)) for play in pool)
+    return Book(game, dict(bot.variant), tuple(lines))
 
 
 def _at_random(game: str) -> Iterator[tuple[str, ...]]:

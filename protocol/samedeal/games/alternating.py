@@ -19,8 +19,6 @@ ORDER = {card: rank_of(card) + _APART * (rank_of(card) % 2 == (suit_of(card) in 
 Cards whose colours alternate as they go down have consecutive numbers: if an ordered run is to go onto a card, the
 difference between that card's number and the last one's is how many cards have to move.
 """
-EMPTY: Final = -1
-"""Instead of such a number, for empty columns."""
 _COLOURS: Final = {"S": ("f2", "f4", "f3"), "H": ("f1", "f3", "f4"), "C": ("f2", "f4", "f1"), "D": ("f1", "f3", "f2")}
 """For each suit, the foundations of the other colour, and the other one of the same colour."""
 _OF_SUIT: Final = {suit: (*[rank + suit for rank in RANKS], "") for suit in SUITS}
@@ -47,7 +45,6 @@ class Alternating(Game, frozen=True):
     limit_ms = 15 * 60_000
     foundations = frozenset(FOUNDATIONS.values())
     labels = dict.fromkeys(FOUNDATIONS.values(), "A")
-    columns: ClassVar[tuple[str, ...]]
     to_empty: ClassVar[str]
     """Which cards go to an empty column, in a sentence."""
     can_return: ClassVar[bool] = False
@@ -62,14 +59,6 @@ class Alternating(Game, frozen=True):
         """The cards that go home next, each with its foundation."""
         piles = self.table.piles
         return {_OF_SUIT[suit][len(piles[place])]: place for suit, place in FOUNDATIONS.items()}
-
-    @derived
-    def _takers(self) -> dict[int, list[str]]:
-        """The columns by the number of the card that goes onto their last one."""
-        piles, takers = self.table.piles, dict[int, list[str]]()
-        for place in self.columns:
-            takers.setdefault(ORDER[pile[-1]] - 1 if (pile := piles[place]) else EMPTY, []).append(place)
-        return takers
 
     @property
     @abstractmethod

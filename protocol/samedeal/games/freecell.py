@@ -12,7 +12,7 @@ from typing import Self
 
 from samedeal.cards import RANKS, Card, Pile
 from samedeal.game import Move
-from samedeal.games.alternating import EMPTY, FOUNDATIONS, ORDER, Alternating, ends, run_length
+from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends, run_length
 from samedeal.table import Table
 from samedeal.values import replace
 
@@ -48,7 +48,6 @@ class FreeCell(Alternating, frozen=True):
         "Four cells hold one card each.",
     )
     rules = "freecell/1"
-    columns = COLUMNS
     fanned = frozenset(COLUMNS)
     to_empty = "An empty column takes any card."
     stock = ""
@@ -73,8 +72,10 @@ class FreeCell(Alternating, frozen=True):
         return cls(Table(dict.fromkeys((*CELLS, *FOUNDATIONS.values()), ()) | columns))
 
     def _moves(self) -> list[Move]:
-        piles, following, takers, moves = self.table.piles, self.following, self._takers, list[Move]()
-        free, empty, homeward = self.table.empty(CELLS), takers.get(EMPTY, []), list[Card]()
+        piles, following, moves, takers = self.table.piles, self.following, list[Move](), dict[int, list[str]]()
+        for place in COLUMNS:
+            takers.setdefault(ORDER[pile[-1]] - 1 if (pile := piles[place]) else -1, []).append(place)
+        free, empty, homeward = self.table.empty(CELLS), takers.get(-1, []), list[Card]()
         room = (len(free) + 1) << len(empty)
         for source in COLUMNS:
             if not (pile := piles[source]):

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from samedeal.cards import KING, Card, Pile, rank_of
 from samedeal.game import Move
-from samedeal.games.alternating import EMPTY, FOUNDATIONS, ORDER, Alternating, ends
+from samedeal.games.alternating import FOUNDATIONS, ORDER, Alternating, ends
 from samedeal.table import Table
 from samedeal.values import derived, replace
 
@@ -39,7 +39,6 @@ class Klondike(Alternating, frozen=True):
     rules = "klondike/1"
     fanned = frozenset((*COLUMNS, "waste"))
     labels = {**Alternating.labels, **dict.fromkeys(COLUMNS, "K")}
-    columns = COLUMNS
     to_empty = "An empty column takes only a king."
     can_return = True
     options = {"draw": ("3", "1"), "passes": ("unlimited", "3", "1")}
@@ -65,8 +64,9 @@ class Klondike(Alternating, frozen=True):
         return cls(Table.laid(cards, sizes, rest="stock"), down=tuple(_INDEX.values()), draw=draw, passes=passes)
 
     def _moves(self) -> list[Move]:
-        piles, following, takers, moves = self.table.piles, self.following, self._takers, list[Move]()
-        empty, homeward = takers.get(EMPTY, []), list[Card]()
+        piles, following, moves, homeward = self.table.piles, self.following, list[Move](), list[Card]()
+        wanted = [(ORDER[card] - 1, place) for place, card in self.table.tops(COLUMNS)]
+        empty = self.table.empty(COLUMNS) if len(wanted) < len(COLUMNS) else []
         for source, down in zip(COLUMNS, self.down, strict=True):
             if not (pile := piles[source]):
                 continue
@@ -74,17 +74,17 @@ class Klondike(Alternating, frozen=True):
                 moves.append(source + following[card])
                 homeward.append(card)
             low, high = ORDER[card], ORDER[card] + len(pile) - down
-            targets = [to for number in takers if low <= number < high for to in takers[number]]
+            onto = [source + to for number, to in wanted if low <= number < high]
             if empty and down and rank_of(pile[down]) == KING:
-                targets += empty
-            moves += [source + to for to in sorted(targets)]
+                onto = sorted([*onto, *[source + to for to in empty]])
+            moves += onto
         for source, place in _SINGLE:
             if pile := piles[place]:
                 if (card := pile[-1]) in following:
                     moves.append(source + following[card])
-                if ORDER[card] in takers:
-                    moves += [source + to for to in takers[ORDER[card]]]
-                elif empty and rank_of(card) == KING:
+                low = ORDER[card]
+                moves += [source + to for number, to in wanted if number == low]
+                if empty and rank_of(card) == KING:
                     moves += [source + to for to in empty]
         if any(map(self._is_safe, homeward)):
             moves.append("home")
