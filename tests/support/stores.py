@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from redis import Redis
@@ -12,9 +13,11 @@ from samedeal.commitments import nonce_commitment
 from samedeal.race.events import AnyEvent, Entry, Joined, Nonce, Readied
 from samedeal.race.race import Race
 from samedeal.wire.messages import Reaction
+from samedeal_server.live import commands
 from samedeal_server.live.commands import Proposal
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.room import Room
+from samedeal_server.store import connection
 from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.chained_logs import RaceLog
@@ -71,30 +74,35 @@ async def process(
     replay_days: int | None = None,
     away_s: float = 30.0,
     open_races: int = 0,
+    patience_s: float = 30.0,
 ) -> AsyncIterator[Process]:
-    """Create a server's parts over the store at a URL, with background tasks only if started."""
-    store = Store(url)
-    its_log, archive, its_clock = log(GroupCommits(store)), Archive(store, KEY, replay_days), clock(store)
-    parts = Process(
-        store,
-        its_log,
-        archive,
-        its_clock,
-        Registry(
-            RaceStore(its_log, archive, LiveRaces(store), its_clock, Announcements(store)),
-            KEY,
-            away_s=away_s,
-            open_races=open_races,
-        ),
-    )
-    await its_clock.measure()
-    if started:
-        await parts.registry.start()
-    try:
-        yield parts
-    finally:
-        await parts.registry.stop()
-        await store.close()
+    """Create a server's parts over the store at a URL, with background tasks only if started.
+
+    They wait as long for the store as a busy machine may need, unless a test is about waiting.
+    """
+    with patch.object(connection, "TIMEOUT_S", patience_s), patch.object(commands, "TIMEOUT_S", 2 * patience_s):
+        store = Store(url)
+        its_log, archive, its_clock = log(GroupCommits(store)), Archive(store, KEY, replay_days), clock(store)
+        parts = Process(
+            store,
+            its_log,
+            archive,
+            its_clock,
+            Registry(
+                RaceStore(its_log, archive, LiveRaces(store), its_clock, Announcements(store)),
+                KEY,
+                away_s=away_s,
+                open_races=open_races,
+            ),
+        )
+        await its_clock.measure()
+        if started:
+            await parts.registry.start()
+        try:
+            yield parts
+        finally:
+            await parts.registry.stop()
+            await store.close()
 
 
 @dataclass(eq=False)
