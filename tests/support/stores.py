@@ -74,13 +74,12 @@ async def process(
     replay_days: int | None = None,
     away_s: float = 30.0,
     open_races: int = 0,
-    patience_s: float = 30.0,
 ) -> AsyncIterator[Process]:
     """Create a server's parts over the store at a URL, with background tasks only if started.
 
-    They wait as long for the store as a busy machine may need, unless a test is about waiting.
+    They wait for the store for as long as a busy machine may need.
     """
-    with patch.object(connection, "TIMEOUT_S", patience_s), patch.object(commands, "TIMEOUT_S", 2 * patience_s):
+    with patch.object(connection, "TIMEOUT_S", 30.0), patch.object(commands, "TIMEOUT_S", 60.0):
         store = Store(url)
         its_log, archive, its_clock = log(GroupCommits(store)), Archive(store, KEY, replay_days), clock(store)
         parts = Process(

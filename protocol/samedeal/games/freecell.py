@@ -8,7 +8,7 @@ A seed such as ``ms:11982`` is a deal of Microsoft FreeCell, by its number from 
 """
 
 import re
-from typing import Self
+from typing import Final, Self
 
 from samedeal.cards import RANKS, Card, Pile
 from samedeal.game import Move
@@ -18,6 +18,8 @@ from samedeal.values import replace
 
 COLUMNS = ("c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8")
 CELLS = ("a1", "a2", "a3", "a4")
+_EMPTY: Final = -1
+"""Instead of the number of the card that goes onto it, for an empty column."""
 MICROSOFT = re.compile(r"ms:([1-9]\d{0,5}|1000000)")
 _FORM = re.compile(r"([ac]\d)([acf]\d)(?::([2-9]|1[0-3]))?")
 
@@ -74,8 +76,8 @@ class FreeCell(Alternating, frozen=True):
     def _moves(self) -> list[Move]:
         piles, following, moves, takers = self.table.piles, self.following, list[Move](), dict[int, list[str]]()
         for place in COLUMNS:
-            takers.setdefault(ORDER[pile[-1]] - 1 if (pile := piles[place]) else -1, []).append(place)
-        free, empty, homeward = self.table.empty(CELLS), takers.get(-1, []), list[Card]()
+            takers.setdefault(ORDER[pile[-1]] - 1 if (pile := piles[place]) else _EMPTY, []).append(place)
+        free, empty, homeward = self.table.empty(CELLS), takers.get(_EMPTY, []), list[Card]()
         room = (len(free) + 1) << len(empty)
         for source in COLUMNS:
             if not (pile := piles[source]):
