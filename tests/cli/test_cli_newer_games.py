@@ -1,6 +1,8 @@
 """Games known only to a newer server can still be raced."""
 
 import json
+from collections.abc import Iterator
+from unittest.mock import patch
 
 import pytest
 
@@ -16,9 +18,11 @@ NOBODY = "http://127.0.0.1:1"
 
 
 @pytest.fixture(autouse=True)
-def _older(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that does not know Gallery yet."""
-    monkeypatch.delitem(GAMES, "gallery")
+def _older() -> Iterator[None]:
+    """A program that does not know Gallery yet. Afterwards, the games are in their order again."""
+    with patch.dict(GAMES):
+        del GAMES["gallery"]
+        yield
 
 
 def called(capsys: Capsys, *args: str) -> tuple[int, str, str]:
