@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -240,7 +241,7 @@ def page_with(
     mine = next((deal for deal in deals if deal.place == own), None)
     until = time.time_ns() // 1_000_000 + until_ms
     deal = ChallengeDeal(game="corners", rules="corners/1", options=Options(limit_ms=1_000, spectators="after"))
-    fixed = {"challenge": "a-b-1", "creator": "0", "commitment": "0" * 64, "salt": "0" * 32}
+    fixed: Any = {"challenge": "a-b-1", "creator": "0", "commitment": "0" * 64, "salt": "0" * 32}
     return ChallengePage(
         challenge="a-b-1",
         link="http://h/c/a-b-1",

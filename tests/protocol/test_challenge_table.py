@@ -12,7 +12,7 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.race.events import Entry, Header
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key, signed
-from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
+from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
 from support.challenges import ID, LoggedChallenge, deal, raced
 from support.finished_races import SIGNING_KEY
 
@@ -34,7 +34,7 @@ def table(
     logged: LoggedChallenge, replays: Sequence[Replay] | None = None, outcome: Outcome = "verified"
 ) -> ChallengeTable:
     given = logged.replays if replays is None else replays
-    return ChallengeTable.of(logged.log(), map(HeatReplay.of, given), outcome)
+    return ChallengeTable.of(logged.log(), map(RaceReplay.of, given), outcome)
 
 
 def forged(**changes: object) -> Forge:
@@ -138,4 +138,4 @@ def test_standings_of_a_seat_that_nobody_took_are_refused() -> None:
     replay = challenge().replays[0]
     standings = (replace(replay.standings[0], seat=9), *replay.standings[1:])
     with pytest.raises(Refused, match="Nobody took seat 9"):
-        HeatReplay.of(replace(replay, standings=standings))
+        RaceReplay.of(replace(replay, standings=standings))

@@ -18,7 +18,7 @@ from samedeal.proof.verification import FACTS, RECEIPTS, verify
 from samedeal.race.challenge import ChallengeDeal, ChallengeHeader
 from samedeal.race.events import Header, Heat, Options
 from samedeal.replays import replay as replays
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog
 from samedeal.replays.replay import MAX_BYTES, MAX_ENTRIES, MAX_LINE_BYTES, ReplayLines, read
 from support.finished_races import finished
 from support.replay_writing import canonical, in_lines

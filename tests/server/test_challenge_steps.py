@@ -13,8 +13,8 @@ from redis import Redis
 from samedeal.errors import Refused
 from samedeal.race.challenge import Cancelled, ChallengeHeader, Finished, HeatOpened, Revealed
 from samedeal.race.events import Left, Resigned
-from samedeal.replays.challenge_log import ChallengeLog
-from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
+from samedeal.replays.log_files import ChallengeLog
+from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
 from samedeal.wire.documents import ChallengePage
 from samedeal_server.live.challenges import Challenges, NewDeal
 from samedeal_server.live.fields import FIRST_PAGE
@@ -129,7 +129,7 @@ async def check(parts: Process, challenge_id: str) -> Counter[type]:
     assert events[HeatOpened] == events[Finished] + events[Cancelled]
     assert events[Revealed] == 1
     heats = [f"{challenge_id}-{entry.n}" for entry in entries if isinstance(entry.event, HeatOpened)]
-    replays = [HeatReplay.of(replay) for heat in heats if (replay := await archive.replay(heat))]
+    replays = [RaceReplay.of(replay) for heat in heats if (replay := await archive.replay(heat))]
     log = ChallengeLog.of(challenge, entries, KEY)
     assert log.verified() == challenge
     table = ChallengeTable.of(log, replays, "not-checked")

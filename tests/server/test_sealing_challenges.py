@@ -13,9 +13,9 @@ from samedeal import codec
 from samedeal.proof.verification import verify
 from samedeal.race.events import RACE_FORMAT
 from samedeal.race.race import Race
-from samedeal.replays.challenge_log import read_challenge
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
+from support.challenges import read_challenge
 from support.contests import Contest, bearer, connected, guest, open_contest, post, race_alone
 from support.event_stream import EventStream
 from support.leak_probes import all_targets, ask_everything, clean, stored, told

@@ -11,9 +11,9 @@ from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import outcome_of, verify
-from samedeal.replays.challenge_log import read_challenge
 from samedeal.replays.replay import Replay
-from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
+from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
+from support.challenges import read_challenge
 from support.node import NODE
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
@@ -46,7 +46,7 @@ def of_library(case: Case) -> Answer:
     known = bool(case.keys)
     outcomes: list[str] = [outcome_of(verify(replay, case.keys), key_known=known) for replay in case.replays]
     outcome: Outcome = "verified" if known else "key-unknown"
-    table = ChallengeTable.of(log, map(HeatReplay.of, case.replays), outcome)
+    table = ChallengeTable.of(log, map(RaceReplay.of, case.replays), outcome)
     return Answer(codec.encode(table, "json").decode(), outcomes)
 
 

@@ -24,7 +24,7 @@ from samedeal.race.challenge import (
 )
 from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Moved, Options, Readied, Resigned
 from samedeal.race.race import Race
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog, read_log_file
 from samedeal.replays.replay import Replay
 from support.finished_races import OPENED_AT, SECRET, SIGNING_KEY, Logged
 
@@ -156,6 +156,13 @@ def random_challenge(random: Random, forge: Forge = lambda _, made: made, hide: 
         logged.finish(log, hidden=log.race.id == f"{ID}-{hide}")
     logged.reveal()
     return logged
+
+
+def read_challenge(data: bytes) -> ChallengeLog:
+    """Return the log of a challenge in a file."""
+    log = read_log_file(data)
+    assert isinstance(log, ChallengeLog)
+    return log
 
 
 def written(folder: Path, log: ChallengeLog, replays: list[Replay]) -> list[Path]:

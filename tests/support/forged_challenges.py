@@ -14,7 +14,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.challenge import AnyChallengeEvent, Cancelled, Challenge, Finished, HeatOpened
 from samedeal.race.events import Header
 from samedeal.race.standings import Standing
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key, signed
 from support.agreement_of_challenges import Case

@@ -17,9 +17,9 @@ import pytest
 
 from samedeal import codec
 from samedeal.race.challenge import Cancelled, Finished, HeatOpened, Revealed
-from samedeal.replays.challenge_log import read_challenge
 from samedeal.wire import messages as m
 from support.campaign import Persistent, seeded_random, start_server
+from support.challenges import read_challenge
 from support.contests import Contest, guest, open_contest, post
 from support.faulty_store import Valkey
 from support.javascript_verifier import FOLDER

@@ -15,6 +15,7 @@ from samedeal.errors import Refused
 from samedeal.race.chained_log import ChainedLog
 from samedeal.race.events import (
     MAX_DEALS,
+    ClubLink,
     Connection,
     Event,
     Header,
@@ -66,6 +67,8 @@ class ChallengeHeader(Record, frozen=True, kw_only=True):
     opened_at: Time
     until: Time
     """The deadline. Heats must be dealt before it."""
+    club: ClubLink | None = None
+    """The club that it was opened in."""
 
     @property
     def reveals_at(self) -> int:

@@ -97,6 +97,14 @@ class Heat(Record, frozen=True, kw_only=True):
     """The digest of the challenge's log before the heat's entry."""
 
 
+class ClubLink(Record, frozen=True, kw_only=True):
+    """The club that a race or a challenge was opened in."""
+
+    club: RaceId
+    h: Hex32
+    """The digest of the club's log before the entry that opened it."""
+
+
 class Header(Record, frozen=True, kw_only=True):
     """What is fixed before the first entry."""
 
@@ -125,6 +133,8 @@ class Header(Record, frozen=True, kw_only=True):
     """If its player takes part, all others wait for so long after the deal: they neither see their cards nor play."""
     heat: Heat | None = None
     """The challenge that this race belongs to. All of its heats have the challenge's commitment and salt."""
+    club: ClubLink | None = None
+    """The club that this race was opened in. Heats have none: their challenge may have one."""
 
     @property
     def format(self) -> int:
@@ -133,7 +143,7 @@ class Header(Record, frozen=True, kw_only=True):
         A new field, value or event gets the next number, and the header must show from the start that the race uses it.
         """
         options = self.options
-        if self.heat:
+        if self.heat or self.club:
             return 4
         if self.head_start or options.end_when_stuck:
             return 3

@@ -8,13 +8,13 @@ from msgspec import Struct
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.challenge import Cancelled, Finished, HeatOpened, Opened, heat_fault
 from samedeal.race.events import Header
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog
 from samedeal.replays.replay import Log
 from samedeal.scores.field import Field, FieldRace, FieldRow
 
 
-class HeatReplay(NamedTuple):
-    """The parts of a heat's replay that the table depends on. They are verified elsewhere."""
+class RaceReplay(NamedTuple):
+    """The parts of a race's replay that the tables of challenges and clubs depend on. They are verified elsewhere."""
 
     header: Header
     digest: str
@@ -42,7 +42,7 @@ class ChallengeTable(Struct, frozen=True, kw_only=True):
     """The challenge and the heats that count, in order, grouped by the key that signed their logs."""
 
     @classmethod
-    def of(cls, log: ChallengeLog, replays: Iterable[HeatReplay], outcome: Outcome | Literal["not-checked"]) -> Self:
+    def of(cls, log: ChallengeLog, replays: Iterable[RaceReplay], outcome: Outcome | Literal["not-checked"]) -> Self:
         """Return the table from a log that holds and the replays of different races, in any order.
 
         `outcome` is that of their verification; faults change it to `refused`.
@@ -67,7 +67,7 @@ class ChallengeTable(Struct, frozen=True, kw_only=True):
         )
 
 
-def _heats(log: ChallengeLog, given: dict[str, HeatReplay]) -> Iterator[tuple[str, str, HeatReplay | None]]:
+def _heats(log: ChallengeLog, given: dict[str, RaceReplay]) -> Iterator[tuple[str, str, RaceReplay | None]]:
     """Yield the id of each heat in the log, what is wrong with it, and its replay if it was dealt; then what else is
     given.
     """

@@ -7,6 +7,7 @@ from math import lcm
 from typing import Final, Literal, Self
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from samedeal.proof.outcomes import Outcome
 from samedeal.scores.results import RaceResult, RacerResult, faults_in_order, in_order
@@ -15,24 +16,29 @@ BEST_OF: Final = (3, 5, 7)
 """The lengths of matches: the winner is the first to win more than half of that many races."""
 
 
-class EveningRow(Struct, frozen=True, kw_only=True):
-    """A player in the table of an evening."""
+class TotalsRow(Struct, frozen=True, kw_only=True):
+    """A player in a table over races."""
 
     place: int
     """Players with equal points share a place."""
     player: str
     """The public id."""
-    seat: int = 0
-    """The player's seat in the newest race, which tells players with the same name apart; 0 from older servers."""
-    name: str
-    """The player's newest name."""
-    bot: bool
     points: float
     """The sum of the player's matchpoints, each from 0 to 1."""
     races: int
     """The races in which the player was dealt cards and had rivals."""
     wins: int
     """The races in which the player finished ahead of all rivals."""
+
+
+class EveningRow(TotalsRow, frozen=True, kw_only=True):
+    """A player in the table of an evening."""
+
+    seat: int = 0
+    """The player's seat in the newest race, which tells players with the same name apart; 0 from older servers."""
+    name: str
+    """The player's newest name."""
+    bot: bool
 
 
 class Evening(Struct, frozen=True, kw_only=True):
@@ -58,42 +64,57 @@ def matchpoints(places: Sequence[int]) -> tuple[int, ...]:
     return tuple(points[at] for at in places)
 
 
+class Totals:
+    """The matchpoints of players over races that are added one by one."""
+
+    def __init__(self) -> None:
+        self._scores: dict[str, Counter[int]] = {}  # by player, in the order of their first races, and full score
+        self._races, self._wins = Counter[str](), Counter[str]()
+
+    def add(self, places: Sequence[tuple[str, int]]) -> str | None:
+        """Add a race with two or more racers, given the players and their places. Return who won it alone, if any."""
+        full, winner = 2 * (len(places) - 1), None
+        for (player, _), score in zip(places, matchpoints([place for _, place in places]), strict=True):
+            self._scores.setdefault(player, Counter())[full] += score
+            self._races[player] += 1
+            if score == full:
+                self._wins[player] += 1
+                winner = player
+        return winner
+
+    def wins(self, player: str) -> int:
+        return self._wins[player]
+
+    def rows(self) -> list[TotalsRow]:
+        """Return everybody's row, best first."""
+        unit = lcm(*{full for scores in self._scores.values() for full in scores})
+        totals = {
+            player: sum(score * (unit // full) for full, score in scores.items())
+            for player, scores in self._scores.items()
+        }
+        rows = list[TotalsRow]()
+        # Sorting is stable: players with equal points stay in the order in which they first appear.
+        for total, equals in groupby(sorted(totals, key=lambda player: -totals[player]), key=totals.__getitem__):
+            place, points = len(rows) + 1, float(total) / float(unit)
+            rows += (
+                TotalsRow(place=place, player=each, points=points, races=self._races[each], wins=self._wins[each])
+                for each in equals
+            )
+        return rows
+
+
 def evening(results: Iterable[RaceResult]) -> Evening:
     """Return the table over races in the order in which they follow each other."""
     counting = [result for result in results if len(result.racers) > 1]
-    unit = lcm(*(2 * (len(result.racers) - 1) for result in counting))
-    points, races, wins = Counter[str](), Counter[str](), Counter[str]()
-    newest = dict[str, RacerResult]()
-    best_of = dict[str, str]()
+    totals, newest, best_of = Totals(), dict[str, RacerResult](), dict[str, str]()
     for result in counting:
-        weight = unit // (2 * (len(result.racers) - 1))
-        scores = matchpoints([racer.place for racer in result.racers])
-        for racer, score in zip(result.racers, scores, strict=True):
-            points[racer.player] += score * weight
-            races[racer.player] += 1
-            newest[racer.player] = racer
-        if winner := result.winner:
-            wins[winner.player] += 1
+        newest |= {racer.player: racer for racer in result.racers}
+        if winner := totals.add([(racer.player, racer.place) for racer in result.racers]):
             for length in BEST_OF:
-                if wins[winner.player] > length // 2:
-                    best_of.setdefault(f"{length}", winner.player)
-    table = list[EveningRow]()
-    # Sorting is stable: players with equal points stay in the order in which they first appear.
-    for total, equals in groupby(sorted(newest, key=lambda player: -points[player]), key=lambda player: points[player]):
-        place = len(table) + 1
-        table += (
-            EveningRow(
-                place=place,
-                player=player,
-                seat=newest[player].seat,
-                name=newest[player].name,
-                bot=newest[player].bot,
-                points=float(total) / float(unit),
-                races=races[player],
-                wins=wins[player],
-            )
-            for player in equals
-        )
+                if totals.wins(winner) > length // 2:
+                    best_of.setdefault(f"{length}", winner)
+    named = ((row, newest[row.player]) for row in totals.rows())
+    table = (EveningRow(**asdict(row), seat=racer.seat, name=racer.name, bot=racer.bot) for row, racer in named)
     return Evening(races=tuple(result.race for result in counting), table=tuple(table), best_of=best_of)
 
 

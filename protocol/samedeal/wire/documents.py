@@ -298,6 +298,69 @@ class ChallengePage(Struct, frozen=True, kw_only=True):
     """The codes of the deals; None before the reveal, and for a deal that nobody has played."""
 
 
+class ClubMember(Struct, frozen=True):
+    """A member of a club."""
+
+    player: str
+    name: str
+
+
+class ClubChallenge(ListedChallenge, frozen=True, kw_only=True):
+    """A challenge of a club that is not revealed."""
+
+    names: Sequence[str]
+    """The names of those who have played at least one deal, in alphabetical order, at most 100."""
+    played: bool
+    """Whether the guest whose token was sent has been dealt cards on every deal."""
+
+
+class ClubPage(Struct, frozen=True, kw_only=True):
+    """A club as a member sees it. For a guest with an invitation, there are only its name and members."""
+
+    club: str
+    link: str
+    """The URL of its page, which only members can see."""
+    name: str
+    members: Sequence[ClubMember]
+    """In the order of joining. The first one is the owner."""
+    is_member: bool
+    """Whether the guest whose token was sent is a member."""
+    dissolved: bool = False
+    invitation: str | None = None
+    """The link that invites others, if the club has an invitation."""
+    races: Sequence[Listed] = ()
+    """The races that have not ended, newest first."""
+    challenges: Sequence[ClubChallenge] = ()
+    """The challenges that are not revealed, earliest deadline first."""
+    names: Mapping[str, str] = {}
+    """The newest known name of everybody who is in the scores, by player. Nobody knows the names of erased players."""
+    n: int = 0
+    """The number of the last entry of the log. When it changes, so may the rest."""
+
+
+class ListedClub(Struct, frozen=True):
+    """A club in a list."""
+
+    club: str
+    name: str
+    members: int
+
+
+class ClubList(Struct, frozen=True):
+    """The clubs in which a guest is a member, by name."""
+
+    clubs: Sequence[ListedClub]
+
+
+class ClubHistory(Struct, frozen=True):
+    """How the ratings in a club have changed."""
+
+    weeks: Sequence[int]
+    """The ends of the last weeks that are over, in ms since 1970-01-01 UTC, oldest first."""
+    strengths: Mapping[str, Mapping[str, Sequence[float | None]]]
+    """By game and player, the strength at the end of each week; null before the player's first race."""
+
+
 class PlayerPage(Struct, frozen=True):
     """A player's personal scores and newest races, as far as the viewer may see them."""
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from samedeal.race.challenge import LONGEST_MS, SHORTEST_MS
 from samedeal.race.events import MAX_DEALS, Hex32
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog
 from samedeal.wire.documents import ChallengeList, ChallengePage, OpenedChallenge
 from samedeal_server.api.endpoint import STORE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.live.challenges import SHOWN, Challenges, NewDeal

@@ -18,7 +18,7 @@ from samedeal.race.challenge import (
     HeatOpened,
     Opened,
 )
-from samedeal.replays.challenge_log import ChallengeLog
+from samedeal.replays.log_files import ChallengeLog
 from samedeal.wire.documents import ChallengePage, ListedChallenge
 from samedeal_server.live.fields import Page
 from samedeal_server.live.opening import Quotas, checked_game, checked_options, race_options

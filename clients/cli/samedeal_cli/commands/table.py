@@ -13,8 +13,8 @@ from samedeal.proof.outcomes import OUTCOMES, Outcome
 from samedeal.proof.verification import UNCHECKED
 from samedeal.proof.verification import verify as verified
 from samedeal.race.challenge import Finished
-from samedeal.replays.challenge_log import ChallengeLog
-from samedeal.scores.challenge_table import ChallengeTable, HeatReplay
+from samedeal.replays.log_files import ChallengeLog, ClubLog
+from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
 from samedeal.scores.evening import BEST_OF, SignedEvening
 from samedeal.scores.results import RaceResult
 from samedeal.share.phrases import duration, points
@@ -54,7 +54,7 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
         raise Misused("--key and --no-verify cannot be combined")
     outcome: Outcome | Literal["not-checked"] = "not-checked" if trusted else "verified"
     published = cache(lambda server: Api(server).keys())
-    results = dict[str, tuple[str, RaceResult, HeatReplay]]()
+    results = dict[str, tuple[str, RaceResult, RaceReplay]]()
     challenge: ChallengeLog | None = None
     names, file = list(replays), ""
     for name in names:
@@ -68,6 +68,8 @@ def table(settings: Settings, replays: Sequence[str], best_of: str | None, trust
             if name in replays or declined.code not in ("withdrawn", "not-found"):
                 raise
             continue  # the table says that this heat is missing
+        if isinstance(read, ClubLog):
+            raise Misused(f"{printable(name)}: this is the log of a club")
         if isinstance(read, ChallengeLog):
             if challenge:
                 text = f"the challenge {challenge.header.challenge} is already in {file}"
@@ -142,17 +144,17 @@ def _evening_lines(scores: SignedEvening, best_of: str | None) -> Iterator[str]:
 
 def _read(
     settings: Settings, name: str, keys: Collection[str], *, trusted: bool
-) -> tuple[RaceResult, HeatReplay] | ChallengeLog:
-    """Return the result of a race from its replay, or the log of a challenge, with the known keys.
+) -> tuple[RaceResult, RaceReplay] | ChallengeLog | ClubLog:
+    """Return the result of a race from its replay, or the log of a challenge or a club, with the known keys.
 
-    Raises Unverified, with the name, if it fails verification. The log of a challenge is always verified.
+    Raises Unverified, with the name, if it fails verification. Such logs are always verified.
     """
     try:
         with open_log(settings, name) as log:
-            if isinstance(log, ChallengeLog):
+            if isinstance(log, ChallengeLog | ClubLog):
                 log.verified(keys)
                 return log
-            result = RaceResult.of_log(log), HeatReplay.of(log)
+            result = RaceResult.of_log(log), RaceReplay.of(log)
             if trusted:
                 return result
             facts = verified(log, keys, load_receipts(log.header, ()))

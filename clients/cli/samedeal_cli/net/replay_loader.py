@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 from samedeal.errors import Refused
 from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of, verify
-from samedeal.replays.challenge_log import MAX_CHALLENGE_BYTES, ChallengeLog, is_challenge, read_challenge
+from samedeal.replays.log_files import MAX_LOG_BYTES, ChallengeLog, ClubLog, read_log_file
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
 from samedeal_cli.addresses import challenge_link, race_link, server_address
 from samedeal_cli.failure import Declined, Failure, Misused
@@ -39,14 +39,14 @@ _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
     """Open the replay named on the command line. Raises the same errors as ``open_log``, also for a challenge."""
     with open_log(settings, replay) as log:
-        if isinstance(log, ChallengeLog):
-            text = "This is the log of a challenge. To verify it with the replays of its races, use samedeal table."
+        if isinstance(log, ChallengeLog | ClubLog):
+            text = f"This is the log of a {log.kind}. To verify it with the replays of its races, use samedeal table."
             raise Refused("bad-replay", text)
         yield log
 
 
 @contextmanager
-def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog]:
+def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog | ClubLog]:
     """Open the replay or the log of a challenge named on the command line.
 
     A replay with one entry per line is read lazily. Raises Refused("bad-replay"), also while it is read; Misused for an
@@ -60,7 +60,7 @@ def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog]:
             data = start + file.read(MAX_BYTES + 1 - len(start))
             if len(data) <= MAX_BYTES and not _START.match(data):
                 raise Refused("bad-replay", "This is not a replay: the file has another format.")
-            yield read_challenge(data) if is_challenge(data) else read(data)
+            yield read_log_file(data) or read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
             raise Refused("bad-replay", f"A replay in lines can have at most {MAX_BYTES_IN_LINES} bytes.")
         else:
@@ -100,7 +100,7 @@ def source_of(settings: Settings, name: str) -> tuple[str, str, int] | None:
     """Return the server of a replay or a challenge's log, its path and its maximum size in bytes; None for a file."""
     server, challenge = challenge_link(name) or (None, "")
     if server and "://" in server:
-        return server_address(server), f"/challenges/{challenge}/log", MAX_CHALLENGE_BYTES
+        return server_address(server), f"/challenges/{challenge}/log", MAX_LOG_BYTES
     race = server_and_race(settings, name)
     return race and (race[0], f"/replays/{race[1]}.msgpack", MAX_BYTES)
 

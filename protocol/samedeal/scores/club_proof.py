@@ -1,0 +1,189 @@
+"""What the log of a club proves, together with the replays of its races and what the server says about the scores."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final, Literal, NamedTuple, Self
+
+from msgspec import Struct
+
+from samedeal.proof.outcomes import Outcome
+from samedeal.race.club import Club, ClubCancelled, ClubFinished, ClubOpened, Erased, Places
+from samedeal.race.events import ClubLink, Header
+from samedeal.replays.log_files import ChallengeLog, ClubLog
+from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
+from samedeal.scores.club_scores import ClubScores, ClubTally, tally_of
+
+WHICH: Final = {"day": "of the day", "week": "of the week", "season": "of the season", "all": "of all time"}
+
+
+class Evidence(NamedTuple):
+    """What the replay of a race, or the log of a challenge with the replays of its heats, says about the club."""
+
+    club: ClubLink | None
+    commitment: str
+    games: tuple[str, ...]
+    digest: str
+    places: tuple[Places, ...]
+    dealt: bool
+    key: str
+    faults: tuple[str, ...] = ()
+    """What is wrong with a challenge."""
+
+    @classmethod
+    def of_race(cls, replay: RaceReplay) -> Self:
+        header, race = replay.header, replay.race
+        places = () if header.head_start else ({player: standing.place for player, standing in race.racers},)
+        dealt = race.started_at > 0
+        return cls(header.club, header.commitment, (header.game,), replay.digest, places, dealt, replay.key)
+
+    @classmethod
+    def of_challenge(cls, log: ChallengeLog, heats: Iterable[RaceReplay]) -> Self:
+        scores, header = ChallengeTable.of(log, heats, "not-checked"), log.header
+        places = tuple(
+            {row.player: deal.place for row in scores.table if (deal := row.deals[number])}
+            for number in range(len(header.deals))
+        )
+        games = tuple(deal.game for deal in header.deals)
+        key = log.signature.key
+        return cls(header.club, header.commitment, games, log.digest, places, any(places), key, scores.faults)
+
+
+class ClubProof(Struct, frozen=True, kw_only=True):
+    """The scores of a club with what is proved about them."""
+
+    scores: ClubScores
+    """The tables and ratings that follow from the log, whatever the faults."""
+    outcome: Outcome | Literal["not-checked"]
+    """`refused` if there are faults, `not-checked` if the replays were not verified."""
+    faults: tuple[str, ...]
+    """Two logs that differ, races that are missing or contradict the log, scores that do not follow from it, and
+    several signers if not all are known."""
+    unproved: tuple[str, ...]
+    """The races whose replays are missing because somebody was erased."""
+    keys: Mapping[str, tuple[str, ...]]
+    """The club and its races, in order, grouped by the key that signed their logs."""
+
+    @classmethod
+    def of(
+        cls,
+        logs: Sequence[ClubLog],
+        challenges: Iterable[ChallengeLog],
+        replays: Iterable[RaceReplay],
+        stated: Iterable[ClubScores] = (),
+        headers: Iterable[Header] = (),
+        outcome: Outcome | Literal["not-checked"] = "not-checked",
+    ) -> Self:
+        """Return what follows from one or more logs of a club that hold, in any order.
+
+        `challenges` and `replays` are those of its races; `stated` are scores as the server states them, and `headers`
+        are those of races that are known to have been opened. `outcome` is that of the verification; faults change it
+        to `refused`.
+        """
+        log, *others = sorted(logs, key=lambda log: -len(log.entries))
+        club, given = log.header.club, _evidence(challenges, replays)
+        faults, unproved, keys = list[str](), list[str](), {log.signature.key: (club,)}
+        for other in others:
+            pairs = zip(log.entries, other.entries, strict=False)
+            if fork := next((one.n for one, two in pairs if one != two), int(log.header != other.header)):
+                faults.append(f"two logs of the club differ from entry {fork} on")
+        links = {race: found.club for race, found in given.items()}
+        links |= {header.race: header.club for header in headers if header.club and header.club.club == club}
+        for race, what, found in _races(log, given, links):
+            if what is None:
+                unproved.append(race)
+            elif what:
+                faults += [f"{race} {fault}" for fault in what]
+            elif found:
+                keys[found.key] = (*keys.get(found.key, ()), race)
+        for said in stated:
+            faults += _wrong(said, log)
+        if outcome == "key-unknown" and len(keys) > 1:
+            faults.insert(0, f"signed by {len(keys)} different keys")
+        return cls(
+            scores=_tally(log).scores(club),
+            outcome="refused" if faults else outcome,
+            faults=tuple(faults),
+            unproved=tuple(unproved),
+            keys=keys,
+        )
+
+
+def _evidence(challenges: Iterable[ChallengeLog], replays: Iterable[RaceReplay]) -> dict[str, Evidence]:
+    """Return the evidence for each race and challenge."""
+    heats, given = defaultdict[str, list[RaceReplay]](list), dict[str, Evidence]()
+    for replay in replays:
+        if heat := replay.header.heat:
+            heats[heat.challenge].append(replay)
+        else:
+            given[replay.header.race] = Evidence.of_race(replay)
+    for log in challenges:
+        given[log.header.challenge] = Evidence.of_challenge(log, heats.pop(log.header.challenge, ()))
+    return given
+
+
+def _races(
+    log: ClubLog, given: Mapping[str, Evidence], links: Mapping[str, ClubLink | None]
+) -> Iterator[tuple[str, Sequence[str] | None, Evidence | None]]:
+    """Yield the id of each race that has ended, what is wrong with it (None if it cannot be known, because somebody was
+    erased), and the evidence; then what else is given or linked.
+    """
+    erased = {entry.event.player for entry in log.entries if isinstance(entry.event, Erased)}
+    opened, club = dict[str, tuple[ClubOpened, ClubLink]](), Club.opened(log.header)
+    for entry in log.entries:
+        event = entry.event
+        if isinstance(event, ClubOpened):
+            opened[event.race] = event, club.link
+        elif isinstance(event, ClubCancelled | ClubFinished):
+            found = given.get(event.race)
+            if isinstance(event, ClubCancelled):
+                text = "was dealt, although the log says that it was cancelled"
+                yield event.race, [text] if found and found.dealt else [], None
+            elif erased and (found is None or found.faults) and _had_erased(event, erased):
+                yield event.race, None, None
+            else:
+                yield event.race, [*_faults(event, *opened[event.race], found)], found
+        club = club.after(entry)
+    for race, link in sorted(links.items()):
+        if race not in opened or opened[race][1] != link:
+            yield race, ["is not in the log of the club"], None
+
+
+def _had_erased(event: ClubFinished, erased: set[str]) -> bool:
+    """Return whether erased players may have taken part: those of a challenge are missing from its results."""
+    return len(event.places) > 1 or any(erased & places.keys() for places in event.places)
+
+
+def _faults(event: ClubFinished, opened: ClubOpened, link: ClubLink, found: Evidence | None) -> Iterator[str]:
+    """Yield what contradicts the log in a race or a challenge that it says is over."""
+    if found is None:
+        yield "is missing"
+        return
+    yield from (f"is a challenge in which {fault}" for fault in found.faults)
+    if found.commitment != opened.commitment or found.games != opened.games:
+        yield "does not have the commitment and the games that the log announced"
+    elif found.club != link:
+        yield "names a different head of the log"
+    elif found.digest != event.digest:
+        yield "does not end as the log says"
+    elif found.places != event.places and not found.faults:
+        yield "does not have the places that the log says"
+
+
+def _wrong(said: ClubScores, log: ClubLog) -> Iterator[str]:
+    """Yield what does not follow from the log in scores that the server states."""
+    if said.club != log.header.club or max(said.n, said.rated) > len(log.entries):
+        yield f"the scores after entry {max(said.n, said.rated)} of {said.club} are not those of this log"
+        return
+    for table, stated in zip_longest(_tally(log, said.n).tables(), said.tables):
+        if table != stated:
+            yield f"the table {WHICH[(table or stated).period]} does not follow from the log"
+    ratings = _tally(log, said.rated).ratings()
+    for game in sorted(ratings.keys() | said.ratings.keys()):
+        if ratings.get(game) != said.ratings.get(game):
+            yield f"the ratings in {game} do not follow from the log"
+
+
+def _tally(log: ClubLog, n: int | None = None) -> ClubTally:
+    """Return the tally after entry `n`, by default the last one."""
+    return tally_of(Club.opened(log.header), log.entries[:n])[1]
