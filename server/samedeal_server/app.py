@@ -18,6 +18,7 @@ from samedeal_server.api.administration import Administration, admin_check
 from samedeal_server.api.admission import Admission, delay_refusal
 from samedeal_server.api.analysis import Analyses
 from samedeal_server.api.challenges import ChallengeEndpoints
+from samedeal_server.api.clubs import ClubEndpoints
 from samedeal_server.api.daily import DailyDeals
 from samedeal_server.api.documents import Documents
 from samedeal_server.api.endpoint import CREDENTIAL, HTML_REFUSALS, endpoints, starlette_routes
@@ -36,6 +37,7 @@ from samedeal_server.api.sharing import Sharing
 from samedeal_server.api.verification import Verifications
 from samedeal_server.live.analyses import AnalysisService
 from samedeal_server.live.challenges import Challenges
+from samedeal_server.live.clubs import Clubs
 from samedeal_server.live.dailies import Dailies
 from samedeal_server.live.opening import Quotas
 from samedeal_server.live.pars import ParService
@@ -221,6 +223,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Devices(guests, codes, revocations, renderings.jobs, rate_limits),
         Races(registry, rematches, challenges, quotas),
         ChallengeEndpoints(challenges),
+        ClubEndpoints(Clubs(registry, check_name, keys.signing)),
         Events(registry, connections),
         Replays(registry),
         ParOfDeals(pars, registry, keys.signing),
@@ -235,7 +238,7 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         Documents(settings),
     )
     declared = [endpoint for resource in resources for endpoint in endpoints(resource)]
-    erasure = Erasure(store, archive, guests, revocations, reports)
+    erasure = Erasure(store, archive, guests, revocations, reports, registry.clubs)
     administration = endpoints(Administration(admin_log, registry, guests, revocations, reports, erasure))
     exception_handlers: dict[Any, Any] = {
         Refused: refusal,

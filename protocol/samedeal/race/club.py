@@ -6,7 +6,7 @@ tables and ratings is in it, and the replays prove that it is right.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Final, Self, assert_never
+from typing import Annotated, Final, NamedTuple, Self, assert_never
 
 from msgspec import Meta
 
@@ -125,6 +125,15 @@ class ClubEntry(LogEntry[AnyClubEvent], frozen=True):
     """An entry of a club's log."""
 
 
+class OpenRace(NamedTuple):
+    """A race or a challenge that is open or running."""
+
+    at: int
+    """When it was opened."""
+    games: tuple[str, ...]
+    """The slug of the game of each deal."""
+
+
 class Club(ChainedLog[AnyClubEvent, ClubEntry], frozen=True):
     """The state of a club after some part of its log."""
 
@@ -135,8 +144,8 @@ class Club(ChainedLog[AnyClubEvent, ClubEntry], frozen=True):
     """The ids of the members in the order of joining. The first one is the owner."""
     invitation: str | None = None
     """The digest of the token with which players join."""
-    races: Mapping[str, ClubOpened] = MappingProxyType({})
-    """The races and challenges that are open or running, by id."""
+    races: Mapping[str, OpenRace] = MappingProxyType({})
+    """By id."""
     dissolved: bool = False
 
     @classmethod
@@ -179,12 +188,12 @@ class Club(ChainedLog[AnyClubEvent, ClubEntry], frozen=True):
                 if len(self.members) >= MAX_MEMBERS:
                     raise Refused("too-many", f"The club has {MAX_MEMBERS} members, which is the limit.")
                 return replace(self, members=(*self.members, player))
-            case ClubOpened(race=race):
+            case ClubOpened(race=race, games=games):
                 if race in self.races:
                     raise Refused("untimely", f"Race {race} is already open.")
                 if len(self.races) >= MAX_OPEN:
                     raise Refused("too-many", f"The club has {MAX_OPEN} open races. Try again later.")
-                return replace(self, races={**self.races, race: event})
+                return replace(self, races={**self.races, race: OpenRace(at, games)})
             case Dissolved():
                 return replace(self, dissolved=True, invitation=None)
             case _:

@@ -12,7 +12,7 @@ from samedeal.race.club import Club, ClubCancelled, ClubFinished, ClubOpened, Er
 from samedeal.race.events import ClubLink, Header
 from samedeal.replays.log_files import ChallengeLog, ClubLog
 from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
-from samedeal.scores.club_scores import ClubScores, ClubTally, tally_of
+from samedeal.scores.club_scores import ClubScores, ClubTally, ratings, tally_of
 
 WHICH: Final = {"day": "of the day", "week": "of the week", "season": "of the season", "all": "of all time"}
 
@@ -178,9 +178,9 @@ def _wrong(said: ClubScores, log: ClubLog) -> Iterator[str]:
     for table, stated in zip_longest(_tally(log, said.n).tables(), said.tables):
         if table != stated:
             yield f"the table {WHICH[(table or stated).period]} does not follow from the log"
-    ratings = _tally(log, said.rated).ratings()
-    for game in sorted(ratings.keys() | said.ratings.keys()):
-        if ratings.get(game) != said.ratings.get(game):
+    rated = ratings(_tally(log, said.rated).games)
+    for game in sorted(rated.keys() | said.ratings.keys()):
+        if rated.get(game) != said.ratings.get(game):
             yield f"the ratings in {game} do not follow from the log"
 
 

@@ -1,7 +1,8 @@
 """The tables and ratings of a club, as folds over its log."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -17,6 +18,8 @@ MAX_RATED: Final = 200
 """The maximum number of players in a race that counts for the ratings."""
 ROUNDS: Final = 100
 """How often all strengths are improved."""
+WEEKS: Final = 12
+"""The number of weeks in the history of ratings."""
 Period = Literal["day", "week", "season", "all"]
 
 
@@ -73,6 +76,56 @@ class ClubScores(Struct, frozen=True, kw_only=True):
     """The ratings by game, best first."""
 
 
+class Comparisons(Struct):
+    """The comparisons between players in one game, of which each race has one for each pair."""
+
+    scores: dict[str, int] = {}
+    """By player: two for each comparison won, one for each tie."""
+    races: dict[str, int] = {}
+    met: dict[str, dict[str, int]] = {}
+    """By player, how often they were compared with each rival."""
+
+    def add(self, places: Mapping[str, int]) -> None:
+        for player, place in places.items():
+            self.races[player] = self.races.get(player, 0) + 1
+            met, score = self.met.setdefault(player, {}), self.scores.get(player, 0)
+            for rival, other in places.items():
+                if rival != player:
+                    met[rival] = met.get(rival, 0) + 1
+                    score += 2 if place < other else 1 if place == other else 0
+            self.scores[player] = score
+
+    def ratings(self) -> tuple[RatingRow, ...]:
+        """Return the strengths that make the results most likely, after one tie of each player against an imaginary one
+        of strength 1. With 200 players, it takes about a second.
+
+        The algorithm is the cyclic MM iteration for the Bradley-Terry model with ties as half a win (D. R. Hunter, "MM
+        algorithms for generalized Bradley-Terry models", The Annals of Statistics 32, 2004, 384-406). It needs addition
+        and division only, in a fixed order, so that every program gets the same numbers.
+        """
+        strengths = dict.fromkeys(sorted(self.met), 1.0)
+        met = {player: sorted(self.met[player].items()) for player in strengths}
+        for _ in range(ROUNDS):
+            for player, strength in strengths.items():
+                total = 1.0 / (strength + 1.0)
+                for rival, count in met[player]:
+                    total += count / (strength + strengths[rival])
+                strengths[player] = (self.scores[player] + 1) / 2.0 / total
+        ranked = sorted(strengths, key=lambda player: -strengths[player])
+        return tuple(
+            RatingRow(player=player, strength=strengths[player], races=self.races[player]) for player in ranked
+        )
+
+
+Games = Mapping[str, Comparisons]
+"""The comparisons by game."""
+
+
+def ratings(games: Games) -> dict[str, tuple[RatingRow, ...]]:
+    """Return the ratings by game."""
+    return {game: comparisons.ratings() for game, comparisons in sorted(games.items())}
+
+
 class ClubTally:
     """What the tables and ratings of a club are computed from, added up entry by entry."""
 
@@ -82,7 +135,9 @@ class ClubTally:
         self._totals: dict[Period, tuple[int, Totals]] = {
             period: (0, Totals()) for period in ("day", "week", "season", "all")
         }
-        self._games = defaultdict[str, _Comparisons](_Comparisons)
+        self.games = defaultdict[str, Comparisons](Comparisons)
+        self.weeks = deque[tuple[int, Games]](maxlen=WEEKS)
+        """The ends of the last weeks with races that are over, and the comparisons at that time."""
 
     def add(self, club: Club, entry: ClubEntry) -> None:
         """Add the next entry of the log, given the club before it."""
@@ -95,11 +150,13 @@ class ClubTally:
     def _add(self, at: int, game: str, places: Places) -> None:
         for period, (began, totals) in self._totals.items():
             if (begins := since(period, at)) != began:
+                if period == "week" and began:
+                    self.weeks.append((began + 7 * DAY_MS, deepcopy({**self.games})))
                 totals = Totals()
                 self._totals[period] = begins, totals
             totals.add([*places.items()])
         if len(places) <= MAX_RATED:
-            self._games[game].add(places)
+            self.games[game].add(places)
 
     def tables(self) -> tuple[ClubTable, ...]:
         """Return the tables, in the order of the periods."""
@@ -108,50 +165,9 @@ class ClubTally:
             for period, (began, totals) in self._totals.items()
         )
 
-    def ratings(self) -> dict[str, tuple[RatingRow, ...]]:
-        """Return the ratings by game. With 200 members, it takes about a second."""
-        return {game: comparisons.ratings() for game, comparisons in sorted(self._games.items())}
-
     def scores(self, club: str) -> ClubScores:
         """Return the tables and ratings after the last entry."""
-        return ClubScores(club=club, n=self.n, tables=self.tables(), rated=self.n, ratings=self.ratings())
-
-
-class _Comparisons:
-    """The comparisons between players in one game, of which each race has one for each pair."""
-
-    def __init__(self) -> None:
-        self._scores, self._races = Counter[str](), Counter[str]()  # a score of 2 for a win, 1 for a tie
-        self._met = defaultdict[str, Counter[str]](Counter)
-
-    def add(self, places: Mapping[str, int]) -> None:
-        for player, place in places.items():
-            self._races[player] += 1
-            for rival, other in places.items():
-                if rival != player:
-                    self._met[player][rival] += 1
-                    self._scores[player] += 2 if place < other else 1 if place == other else 0
-
-    def ratings(self) -> tuple[RatingRow, ...]:
-        """Return the strengths that make the results most likely, after one tie of each player against an imaginary one
-        of strength 1.
-
-        The algorithm is the cyclic MM iteration for the Bradley-Terry model with ties as half a win (D. R. Hunter, "MM
-        algorithms for generalized Bradley-Terry models", The Annals of Statistics 32, 2004, 384-406). It needs addition
-        and division only, in a fixed order, so that every program gets the same numbers.
-        """
-        strengths = dict.fromkeys(sorted(self._met), 1.0)
-        met = {player: sorted(self._met[player].items()) for player in strengths}
-        for _ in range(ROUNDS):
-            for player, strength in strengths.items():
-                total = 1.0 / (strength + 1.0)
-                for rival, count in met[player]:
-                    total += count / (strength + strengths[rival])
-                strengths[player] = (self._scores[player] + 1) / 2.0 / total
-        ranked = sorted(strengths, key=lambda player: -strengths[player])
-        return tuple(
-            RatingRow(player=player, strength=strengths[player], races=self._races[player]) for player in ranked
-        )
+        return ClubScores(club=club, n=self.n, tables=self.tables(), rated=self.n, ratings=ratings(self.games))
 
 
 def tally_of(club: Club, entries: Iterable[ClubEntry], tally: ClubTally | None = None) -> tuple[Club, ClubTally]:

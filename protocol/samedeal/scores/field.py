@@ -212,6 +212,13 @@ class Field:
         """Return the row of a player, or None if the player has not played."""
         return self._row(player) if player in self._ranked().totals else None
 
+    def places(self) -> tuple[dict[str, int], ...]:
+        """Return the place of each player on each deal."""
+        return tuple(
+            {counted.player: place for counted, place in zip(deal.counts, deal.places, strict=True)}
+            for deal in self._ranked().deals
+        )
+
     def ranked(self, number: int = 1) -> list[Counted]:
         """Return what counts on a deal, best first. Ties are in the order of the deals, identically everywhere."""
         return self._order[number - 1].copy()

@@ -338,6 +338,15 @@ class ClubPage(Struct, frozen=True, kw_only=True):
     """The number of the last entry of the log. When it changes, so may the rest."""
 
 
+class ClubInvitation(Struct, frozen=True):
+    """The invitation to a club."""
+
+    link: str
+    """The page on which one can join. The token is in the fragment, which browsers do not send."""
+    qr: Sequence[str]
+    """The link as a QR code without its quiet zone: rows of modules, `1` for dark."""
+
+
 class ListedClub(Struct, frozen=True):
     """A club in a list."""
 

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from samedeal.race.challenge import LONGEST_MS, SHORTEST_MS
-from samedeal.race.events import MAX_DEALS, Hex32
+from samedeal.race.events import MAX_DEALS, Hex32, RaceId
 from samedeal.replays.log_files import ChallengeLog
 from samedeal.wire.documents import ChallengeList, ChallengePage, OpenedChallenge
 from samedeal_server.api.endpoint import STORE_REFUSALS, V1, ResponseSpec, route
@@ -31,6 +31,8 @@ class CreateChallenge(Struct, frozen=True, forbid_unknown_fields=True):
     """Whether it is left out of the lists."""
     spectators: Literal["after", "progress"] = "after"
     """Who sees results before the deals are public: those who have played all deals, or everybody."""
+    club: RaceId | None = None
+    """The club whose members it is for. It is then unlisted."""
 
 
 class Contribution(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,15 +65,15 @@ class ChallengeEndpoints:
         "POST",
         f"{V1}/challenges",
         ResponseSpec(201, OpenedChallenge, headers=("Location",)),
-        refuses=("not-found", "draining", *STORE_REFUSALS),
+        refuses=("not-found", "not-allowed", "untimely", "draining", *STORE_REFUSALS),
         cost=20,
     )
     async def open(self, request: Request, base: str, body: CreateChallenge, guest: Guest, client: str) -> Response:
         """Prepare a challenge: the response commits the server to its secret. The challenge exists once its creator has
         contributed to the deals, within a minute.
         """
-        common = {"unlisted": body.unlisted, "spectators": body.spectators}
-        header = await self._challenges.open(body.deals, int(body.until_ms), common, guest, client)
+        common = {"unlisted": body.unlisted or body.club is not None, "spectators": body.spectators}
+        header = await self._challenges.open(body.deals, int(body.until_ms), common, guest, client, body.club)
         location = {"Location": f"{request.scope['root_path']}{V1}/challenges/{header.challenge}"}
         opened = OpenedChallenge(header.challenge, f"{base}/c/{header.challenge}", header)
         return json_response(opened, 201, location)

@@ -37,6 +37,8 @@ class CreateRace(Struct, frozen=True, forbid_unknown_fields=True):
     `start_delay_ms`."""
     deal: Annotated[float, Meta(ge=1, le=MAX_DEALS, multiple_of=1)] = 1
     """The number of the challenge's deal, if there is a `challenge`."""
+    club: RaceId | UnsetType = UNSET
+    """The club whose members the race is for. Its deal is sealed, and it is unlisted."""
     seed: Seed | None = None
     """The seed of an open deal. Without a seed, the deal is sealed or daily."""
     daily: bool = False
@@ -97,9 +99,16 @@ class Races:
             opening = await self._with_deal_of_ghosts(opening)
         if opening.game is UNSET:
             raise Refused("bad-request", "A race needs a `game`.")
+        club, chosen = None if opening.club is UNSET else opening.club, opening.options
+        if club is not None:
+            if opening.seed is not None or opening.daily:
+                raise Refused("bad-request", "A race in a club has a sealed deal: without a seed, and not today's.")
+            if guest is None:
+                raise Refused("bad-token", "A race in a club needs the token of the member who opens it.")
+            chosen = {**chosen, "unlisted": True}
         game = checked_game(opening.game)
         variant, options = race_options(
-            game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=opening.options
+            game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=chosen
         )
         if not opening.daily:
             self._registry.deal_finder.check(game, options.filter, client)
@@ -113,6 +122,7 @@ class Races:
             ghosts=opening.ghosts,
             owners=owners,
             host=guest,
+            club=club,
         )
         return room.race.header
 

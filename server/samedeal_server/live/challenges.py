@@ -56,11 +56,18 @@ class Challenges:
         self._logs, self._clock = registry.challenges, registry.clock
 
     async def open(
-        self, deals: Sequence[NewDeal], until_ms: int, common: Mapping[str, Any], guest: Guest, client: str
+        self,
+        deals: Sequence[NewDeal],
+        until_ms: int,
+        common: Mapping[str, Any],
+        guest: Guest,
+        client: str,
+        club: str | None = None,
     ) -> ChallengeHeader:
         """Prepare a challenge until its creator contributes to its deals.
 
-        `until_ms` is how long it is open, and `common` are options of all races. Raises Refused.
+        `until_ms` is how long it is open, `common` are options of all races, and `club` is the club that it is for.
+        Raises Refused.
         """
         self._registry.check_open()
         chosen = tuple([_deal(deal, common) for deal in deals])
@@ -77,6 +84,10 @@ class Challenges:
                 opened_at=opened_at,
                 until=opened_at + until_ms,
             )
+            if club:
+                games = tuple([deal.game for deal in chosen])
+                link = await self._registry.clubs.open(club, guest.player, challenge_id, header.commitment, games)
+                header = replace(header, club=link)
             if await self._logs.create(header, guest):
                 return header
 
@@ -102,6 +113,8 @@ class Challenges:
             raise Refused("bad-request", f"The options of a challenge are fixed: {', '.join(others)}.")
         if challenge.n >= MAX_ENTRIES:
             raise too_many("heats", "This challenge cannot have more races.")
+        if challenge.header.club:
+            await self._registry.clubs.check_member(challenge.header.club.club, guest.player)
         event = HeatOpened(deal=deal, by=token_hex(8))
         challenge.extended(max(challenge.at, self._clock.now()), event)  # before it is counted
         options = checked_options(to_builtins(challenge.header.deals[deal - 1].options) | chosen)

@@ -1,4 +1,5 @@
-"""Seats in the heats of a challenge: a player races a deal in one heat at a time, and alone in a heat for one.
+"""Seats in races that are not for everybody: those of clubs are for members only, and a player races a deal of a
+challenge in one heat at a time, and alone in a heat for one.
 
 Otherwise a second heat, which does not count, would show the player what to do in the first one.
 """
@@ -6,6 +7,7 @@ Otherwise a second heat, which does not count, would show the player what to do 
 from collections.abc import Awaitable, Callable
 
 from samedeal.errors import Refused
+from samedeal.race.events import Header
 from samedeal.race.race import Race
 from samedeal.wire.requests import expulsion_events
 from samedeal_server.live.hosting import unseat
@@ -17,10 +19,14 @@ async def join_exclusively(room: Room, player: str, registry: Registry, join: Ca
     """Let a player `join` a race and return it after that. The player leaves other lobbies on the same deal.
 
     Raises Refused("race-full") in a heat for one that somebody else opened, Refused("untimely") while the player races
-    the same deal, and the refusals of `join`.
+    the same deal, and Refused("not-allowed") unless the player is a member of the race's club, if it has one, and the
+    refusals of `join`.
     """
     race = room.race
-    if race.header.heat is None or race.stage != "open" or race.seat_of(player):
+    if race.stage != "open" or race.seat_of(player):
+        return await join()
+    await check_member(registry, race.header, player)
+    if race.header.heat is None:
         return await join()
     if race.options.max_racers == 1 and room.host and room.host.player != player:
         raise Refused("race-full", "This race is only for the player who opened it. You can open one of your own.")
@@ -40,6 +46,15 @@ async def join_exclusively(room: Room, player: str, registry: Registry, join: Ca
         unseat(room, player, resigns=False)
         raise Refused("untimely", "You have just taken a seat in another race on this deal.")
     return joined
+
+
+async def check_member(registry: Registry, header: Header, player: str) -> None:
+    """Raise Refused("not-allowed") if a race is for members of a club, and the player is none."""
+    club = header.club
+    if header.heat:
+        club = (await registry.challenges.get(header.heat.challenge)).header.club
+    if club:
+        await registry.clubs.check_member(club.club, player)
 
 
 async def _leave(race_id: str, player: str, registry: Registry) -> None:

@@ -119,9 +119,9 @@ class LobbyChanges:
         is_same = game is race.game
         seed, daily = (before.seed, before.daily) if is_same else (None, False)
         kept = _options_kept(race, is_same=is_same, daily=daily)
-        variant = before.variant if is_same else {}
+        variant, unlisted = before.variant if is_same else {}, {"unlisted": True} if before.club else {}
         variant, chosen = race_options(
-            game, seed=seed, daily=daily, variant=variant, options=kept | dict(change.options)
+            game, seed=seed, daily=daily, variant=variant, options=kept | dict(change.options) | unlisted
         )
         head_start = _head_start(race, change, chosen, daily=daily)
         if is_same and (chosen, head_start) == (race.options, before.head_start):
@@ -143,6 +143,7 @@ class LobbyChanges:
             follows=before.follows,
             ghosts=ghosts,
             head_start=head_start,
+            club=club_of(race, guest),
         )
         # It takes the place of the lobby among the open races of its owners.
         await registry.claim(header, owners={owner: limit and limit + 1 for owner, limit in owners.items()})
@@ -150,6 +151,11 @@ class LobbyChanges:
         if await registry.open(header, guest, replaces=race.id) is None:
             raise Refused("store-unavailable")  # its id was taken just now
         return header
+
+
+def club_of(race: Race, guest: Guest) -> tuple[str, str] | None:
+    """Return the club of a race, if it has one, with the player who opens another race in it."""
+    return (race.header.club.club, guest.player) if race.header.club else None
 
 
 def _unready(race: Race) -> list[Unreadied]:

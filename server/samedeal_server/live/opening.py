@@ -24,6 +24,7 @@ from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
 from samedeal_server.store.archive import Archive
 from samedeal_server.store.clock import STEP_MS
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 
@@ -157,9 +158,10 @@ async def deal_of_races(archive: Archive, race_ids: Iterable[str], now: int, *, 
 class RaceOpener:
     """Opens races with secrets derived from a master key."""
 
-    def __init__(self, store: RaceStore, master_key: bytes, max_open_races: int) -> None:
+    def __init__(self, store: RaceStore, clubs: ClubLogs, master_key: bytes, max_open_races: int) -> None:
         """`max_open_races` is the maximum number of live races in the store; 0 for no limit."""
-        self._store, self._master_key, self._max_open_races = store, master_key, max_open_races
+        self._store, self._clubs, self._master_key = store, clubs, master_key
+        self._max_open_races = max_open_races
         self._last_opened_at = 0
 
     async def new_header(
@@ -173,10 +175,13 @@ class RaceOpener:
         follows: str | None = None,
         ghosts: tuple[str, ...] = (),
         head_start: HeadStart | None = None,
+        club: tuple[str, str] | None = None,
     ) -> Header:
         """Return the header of a new race with an unused id, on today's deal if `daily`.
 
-        Raises Refused("bad-request") for an unknown variant or seed, Refused("store-unavailable").
+        If there is a `club`, with the player who opens the race, it is entered in the club's log. Raises
+        Refused("bad-request") for an unknown variant or seed, Refused("not-allowed") for others than members,
+        Refused("store-unavailable").
         """
         try:
             game.from_seed(seed or "", **variant)
@@ -195,6 +200,7 @@ class RaceOpener:
             salt = token_hex(16)
             secret = self.secret(race_id, salt)
             commitment = commitments.commitment(race_id, secret)
+        link = await self._clubs.open(*club, race_id, commitment, (game.slug,)) if club else None
         return Header(
             race=race_id,
             game=game.slug,
@@ -209,6 +215,7 @@ class RaceOpener:
             follows=follows,
             ghosts=ghosts,
             head_start=head_start,
+            club=link,
         )
 
     async def new_id(self, *, unlisted: bool) -> str:

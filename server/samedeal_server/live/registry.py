@@ -32,6 +32,7 @@ from samedeal_server.store.announcements import Announcement
 from samedeal_server.store.chained_logs import BLOCK_S
 from samedeal_server.store.challenge_logs import ChallengeLogs
 from samedeal_server.store.clock import MEASURED_EVERY_S
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.work.pool import Jobs
@@ -75,9 +76,10 @@ class Registry:
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self.challenges = ChallengeLogs(store, master_key)
+        self.clubs = ClubLogs(store, master_key)
+        self.challenges = ChallengeLogs(store, master_key, self.clubs)
         self.fields = Fields(store.archive.fields)
-        self.opener = RaceOpener(store, master_key, open_races)
+        self.opener = RaceOpener(store, self.clubs, master_key, open_races)
         self._services = Services(
             store,
             self.deal_finder,
@@ -152,15 +154,17 @@ class Registry:
         ghosts: tuple[str, ...] = (),
         owners: Mapping[str, int] | None = None,
         host: Guest | None = None,
+        club: str | None = None,
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the
-        limit of each. Raises Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit,
+        The `host` can start it and remove players; with a `club`, it must be a member. `owners` maps the names under
+        which live races are counted to the limit of each. Raises Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit,
         Refused("draining").
         """
         while True:
-            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
+            member = (club, host.player) if club and host else None
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts, club=member)
             await self.claim(header, owners=owners)
             if room := await self.open(header, host):
                 return room
@@ -187,6 +191,8 @@ class Registry:
         """Delete a race, unless somebody has joined it. Return whether it is gone."""
         if is_empty := await self._store.log.delete_empty(header.race):
             await self._drop(header.race)
+            if header.club:
+                await self.clubs.settle(header.club.club, header.race, None)
             await self.live.remove_from_deal(header)
             await self._forget(header.race)
         return is_empty

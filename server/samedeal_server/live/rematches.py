@@ -12,7 +12,7 @@ from samedeal.race.due import EMPTY_MS
 from samedeal.race.events import Options
 from samedeal.race.race import Race
 from samedeal_server.live.evenings import MAX_RACES, Evenings
-from samedeal_server.live.lobby_changes import NO_CHANGE, Change, LobbyChanges
+from samedeal_server.live.lobby_changes import NO_CHANGE, Change, LobbyChanges, club_of
 from samedeal_server.live.opening import GAME_OPTIONS, Quotas, checked_game
 from samedeal_server.live.registry import Registry
 from samedeal_server.live.rematch_lobbies import as_rematch
@@ -100,7 +100,7 @@ class Rematches:
         if head_start and (head_start.ms >= options.limit_ms or not race.seat_of(head_start.player)):
             head_start = None
         header = await self._registry.opener.new_header(
-            game, variant, None, options, follows=race.id, head_start=head_start
+            game, variant, None, options, follows=race.id, head_start=head_start, club=club_of(race, guest)
         )
         self._registry.deal_finder.check(game, header.options.filter, client)
         await self._registry.claim(header, owners=self._quotas.take(client, guest.player))

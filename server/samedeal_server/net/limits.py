@@ -44,6 +44,7 @@ Queue = Literal["analysis", "bots", "deals", "other", "par", "renderings", "requ
 """The bounded queues of a server."""
 Threshold = Literal[
     "bots_here",
+    "clubs",
     "connections",
     "connections_per_address",
     "control_frames",

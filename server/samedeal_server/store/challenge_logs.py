@@ -6,11 +6,8 @@ races. At the reveal, heats that a dead process left behind are settled.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from typing import Final
-
-from msgspec import Struct
 
 from samedeal import commitments
 from samedeal.errors import Refused
@@ -24,13 +21,15 @@ from samedeal.race.challenge import (
     Revealed,
 )
 from samedeal.race.race import Race
+from samedeal.scores.field import Field
 from samedeal_server.net.limits import too_many
 from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.chained_logs import ChainedLogs
+from samedeal_server.store.club_logs import ClubLogs, places_of
 from samedeal_server.store.connection import texts
 from samedeal_server.store.field_results import first_key
-from samedeal_server.store.group_commits import Behind
+from samedeal_server.store.folded_logs import FoldedLogs, Known
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.race_store import RaceStore
 
@@ -43,12 +42,9 @@ MAX_OPEN: Final = 20
 MAX_OPEN_PER_ADDRESS: Final = 5 * MAX_OPEN
 KEPT_S: Final = 60 * 86_400
 """How long the open challenges of an address are counted, longer than any is open (s)."""
-NOT_FOUND: Final = "This challenge was not found."
 MAX_HEATS: Final = 200
 MAX_HEATS_PER_ADDRESS: Final = 20 * MAX_HEATS
 """How many heats a guest or an address can open in a challenge."""
-MAX_CACHED: Final = 256
-"""Maximum number of challenges in memory."""
 RETRY_MS: Final = 10_000
 """Delay before retrying to end a challenge (ms)."""
 LATE_MS: Final = 86_400_000
@@ -61,26 +57,26 @@ class _Logs(ChainedLogs[ChallengeEntry]):
     kind, entry_type = "challenge", ChallengeEntry
 
 
-class _Known(Struct):
+class _Known(Known[Challenge, ChallengeEntry]):
     """What this process has read of a challenge."""
 
-    challenge: Challenge
-    entries: list[ChallengeEntry]
-    lock: asyncio.Lock
 
-
-class ChallengeLogs:
+class ChallengeLogs(FoldedLogs[Challenge, ChallengeEntry, _Known]):
     """The challenges of a server. All methods raise Refused("store-unavailable")."""
 
-    def __init__(self, races: RaceStore, master_key: bytes) -> None:
-        self._races, self._hidden = races, races.archive.fields.hidden
-        self._logs, self._store = _Logs(races.log.commits), races.log.commits.store
-        self._archive, self._live, self._clock, self._master_key = races.archive, races.live, races.clock, master_key
-        self._known = dict[str, _Known]()  # least recently used first
+    not_found, header_type = "This challenge was not found.", ChallengeHeader
+
+    def __init__(self, races: RaceStore, master_key: bytes, clubs: ClubLogs) -> None:
+        super().__init__(_Logs(races.log.commits), races.clock)
+        self._races, self._hidden, self.clubs = races, races.archive.fields.hidden, clubs
+        self._archive, self._live, self._master_key = races.archive, races.live, master_key
 
     def opened(self, header: ChallengeHeader) -> Challenge:
         """Return a challenge that this server opened, before its first entry."""
         return Challenge.opened(header, commitments.secret(self._master_key, header.challenge, header.salt))
+
+    def _first(self, header: ChallengeHeader) -> _Known:
+        return _Known(self.opened(header), [], asyncio.Lock())
 
     async def create(self, header: ChallengeHeader, host: Guest) -> bool:
         """Create the log of a challenge, which is deleted if it stays empty, and return whether its id was free."""
@@ -104,13 +100,9 @@ class ChallengeLogs:
         for key in (key for key in keys if not key.startswith("challenges:of:guest:")):  # those serve erasing, too
             await self._store.retry_all(("ZREMRANGEBYSCORE", key, "-inf", now), ("EXPIRE", key, KEPT_S))
 
-    async def has(self, challenge_id: str) -> bool:
-        """Return whether there is a challenge with this id."""
-        return (await self._logs.head(challenge_id))[0] >= 0
-
     async def opening(self, challenge_id: str) -> Challenge:
         """Return a challenge, even while it is being opened. Raises Refused("not-found")."""
-        return (await self._read(challenge_id)).challenge
+        return (await self._read(challenge_id)).state
 
     async def count_heat(self, header: ChallengeHeader, owners: Mapping[str, int]) -> None:
         """Count a heat that is about to be opened for its owners, the same as those of a race.
@@ -125,9 +117,9 @@ class ChallengeLogs:
 
     async def get(self, challenge_id: str) -> Challenge:
         """Return a challenge whose opening is complete, as it is now. Raises Refused("not-found")."""
-        challenge = (await self._read(challenge_id)).challenge
+        challenge = (await self._read(challenge_id)).state
         if challenge.nonce is None:
-            raise Refused("not-found", NOT_FOUND)
+            raise Refused("not-found", self.not_found)
         return challenge
 
     async def entries(self, challenge_id: str) -> tuple[ChallengeEntry, ...]:
@@ -138,34 +130,6 @@ class ChallengeLogs:
         """Return the guest who opened a challenge, or None if that guest was erased."""
         host = await self._logs.field(challenge_id, "host", Guest)
         return None if host and await self._archive.withdrawals.erased_among([host.player]) else host
-
-    async def append(
-        self, challenge_id: str, proposal: Callable[[Challenge], AnyChallengeEvent | None], not_before: int = 0
-    ) -> tuple[Challenge, int]:
-        """Log the event that `proposal` returns for the current state, at the time `not_before` or later. Return the
-        challenge before it, and its time.
-
-        The proposal is called again if another process was faster. It returns None if nothing is to be logged, and may
-        raise Refused. Raises Refused("not-found").
-        """
-        while True:
-            known = await self._read(challenge_id)
-            async with known.lock:
-                challenge = known.challenge
-                at = max(self._clock.now(), challenge.at, not_before)
-                if (event := proposal(challenge)) is None:
-                    return challenge, at
-                after, entry = challenge.extended(at, event)
-                try:
-                    await self._logs.append(challenge_id, challenge.digest, [entry])
-                except Behind:
-                    await self._resync(known)
-                    continue
-                known.challenge = after
-                known.entries.append(entry)
-                if (challenge.nonce, challenge.revealed) != (after.nonce, after.revealed):
-                    await self._list(after)
-                return challenge, at
 
     async def settle(self, race_id: str, digest: str | None, ended_at: int = 0) -> None:
         """Log the end of a heat: the last digest of its log, or None if it was cancelled. Safe to repeat.
@@ -187,9 +151,12 @@ class ChallengeLogs:
                 raise
 
     async def remove_live(self, race: Race) -> None:
-        """Log the end of a race that is archived, if it is a heat, and remove everything about it as a live race."""
+        """Log the end of an archived race in its challenge or club, and remove everything about it as a live race."""
+        digest = race.digest if race.stage == "over" else None
         if race.header.heat:
-            await self.settle(race.id, race.digest if race.stage == "over" else None, race.at)
+            await self.settle(race.id, digest, race.at)
+        if race.header.club:
+            await self.clubs.settle(race.header.club.club, race.id, digest, places_of(race), race.at)
         await self._races.remove_live(race)
 
     async def settle_abandoned(self, race_id: str) -> None:
@@ -230,7 +197,7 @@ class ChallengeLogs:
         now = self._clock.now()
         for challenge_id in texts(await self._store.ask("ZRANGEBYSCORE", DUE, "-inf", now, "LIMIT", 0, 10)):
             try:
-                await self._end((await self._read(challenge_id)).challenge)
+                await self._end((await self._read(challenge_id)).state)
             except Exception as error:  # it must not block others
                 code = error.code if isinstance(error, Refused) else "internal"
                 if code == "store-unavailable":
@@ -248,6 +215,8 @@ class ChallengeLogs:
             return
         if challenge.nonce is None:
             if await self._logs.delete_empty(challenge.id):
+                if challenge.header.club:
+                    await self.clubs.settle(challenge.header.club.club, challenge.id, None)
                 await self._store.retry("ZREM", DUE, challenge.id)
             return
         is_late = self._clock.now() > challenge.header.reveals_at + LATE_MS
@@ -262,6 +231,10 @@ class ChallengeLogs:
         revealed = Revealed(secret=challenge.secret.hex())
         await self.append(challenge.id, lambda challenge: None if challenge.revealed else revealed)
 
+    async def _appended(self, before: Challenge, after: Challenge) -> None:
+        if (before.nonce, before.revealed) != (after.nonce, after.revealed):
+            await self._list(after)
+
     async def _list(self, challenge: Challenge) -> None:
         """Update the lists with a challenge that was opened or revealed."""
         if not challenge.revealed:
@@ -269,52 +242,20 @@ class ChallengeLogs:
             if not challenge.header.unlisted:
                 await self._store.retry("ZADD", LISTED, challenge.header.until, challenge.id)
             return
+        if challenge.header.club:
+            await self._settle_in_club(challenge, challenge.header.club.club)
         if (expire_s := self._archive.expire_s) is not None:
             await self._logs.discard(challenge.id, expire_s)
         await self._store.retry("ZREM", LISTED, challenge.id)
         await self._store.retry("ZREM", DUE, challenge.id)
 
-    async def _read(self, challenge_id: str) -> _Known:
-        """Return what this process knows, after reading what is new in the log."""
-        known = self._known.pop(challenge_id, None)
-        if known is None:
-            if (header := await self._logs.field(challenge_id, "header", ChallengeHeader)) is None:
-                raise Refused("not-found", NOT_FOUND)
-            known = _Known(self.opened(header), [], asyncio.Lock())
-        self._known[challenge_id] = known
-        if len(self._known) > MAX_CACHED:
-            del self._known[next(iter(self._known))]
-        async with known.lock:
-            before = known.challenge
-            entries = await self._logs.read(challenge_id, after=before.n)
-            try:
-                if entries:  # folding thousands takes long
-                    known.challenge = await asyncio.to_thread(before.after_all, entries)
-            except Refused:
-                if not before.n:
-                    raise
-                self._known.pop(challenge_id, None)  # another process has continued an older log
-            else:
-                known.entries += entries
-                return known
-        return await self._read(challenge_id)
-
-    async def _resync(self, known: _Known) -> None:
-        """Forget a cached log that the store contradicts, and restore entries that the store has lost."""
-        challenge, first = known.challenge, self.opened(known.challenge.header)
-        n, digest = await self._logs.head(challenge.id)
-        if n > challenge.n:
-            return
-        before = known.entries[n - 1].h if n > 0 else first.digest
-        if n < challenge.n and (digest == before or n < 0) and challenge.n:
-            logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=challenge.id))
-            if n < 0:
-                await self._logs.create(challenge.id, challenge.header, first.digest)
-            with suppress(Behind):
-                await self._logs.append(challenge.id, before, known.entries[max(n, 0) :])
-            await self._list(challenge)
-        else:
-            self._known.pop(challenge.id, None)
+    async def _settle_in_club(self, challenge: Challenge, club: str) -> None:
+        """Log the end of a revealed challenge in its club."""
+        field = Field(len(challenge.header.deals))
+        async for _, race in self._archive.fields.races(challenge.header.commitment):
+            if race:
+                field.add(race)
+        await self.clubs.settle(club, challenge.id, challenge.digest, await asyncio.to_thread(field.places))
 
 
 def _seat_key(race: Race, player: str) -> str:

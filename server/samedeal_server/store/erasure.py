@@ -12,6 +12,7 @@ from samedeal.replays.replay import MAX_BYTES
 from samedeal_server.net.logs import about
 from samedeal_server.store import stored_replays
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.connection import Store, texts
 from samedeal_server.store.guest_tokens import Guests
 from samedeal_server.store.live_races import SUMMARIES
@@ -45,9 +46,15 @@ class Erasure:
     """
 
     def __init__(
-        self, store: Store, archive: Archive, guests: Guests, revocations: Revocations, reports: Reports
+        self,
+        store: Store,
+        archive: Archive,
+        guests: Guests,
+        revocations: Revocations,
+        reports: Reports,
+        clubs: ClubLogs,
     ) -> None:
-        self._store, self._archive, self._reports = store, archive, reports
+        self._store, self._archive, self._reports, self._clubs = store, archive, reports, clubs
         self._guests, self._revocations = guests, revocations
 
     async def start(self, player: str, now: int) -> int:
@@ -55,6 +62,7 @@ class Erasure:
         await self._archive.withdrawals.erase(player, now)
         await self._store.retry("DEL", f"login:player:{player}")
         await self._reports.remove_person(player)
+        await self._clubs.erase(player)
         for race_id in texts(await self._store.ask("ZRANGE", f"races:of:guest:{player}", 0, -1)):
             await self._store.retry_all(("HDEL", f"race:{{{race_id}}}:head", "host"), ("HDEL", SUMMARIES, race_id))
         for challenge_id in texts(await self._store.ask("ZRANGE", f"challenges:of:guest:{player}", 0, -1)):

@@ -20,6 +20,7 @@ Task = Literal[
     "verify",
     "stored-replay",
     "qr",
+    "ratings",
     "card",
     "card-png",
     "pace",

@@ -30,6 +30,7 @@ from samedeal.race.race import Race
 from samedeal.replays.bot_replay import replay_of, replay_of_line
 from samedeal.replays.replay import MAX_LINE_BYTES, Replay, ReplayLines, in_lines, read
 from samedeal.replays.timeline import steps
+from samedeal.scores.club_scores import Comparisons, ratings
 from samedeal.share import par_chart
 from samedeal.share import preview_picture as card
 from samedeal.share.shared_race import SharedRace
@@ -211,6 +212,11 @@ def _bot_move(question: bytes) -> bytes:
     """
     seen, last, label, recalled = msgpack.decode(question, type=tuple[bytes, str, str, dict[str, Pile]])
     return bot_player.choose(codec.decode(seen, "msgpack", View), last, label, recalled).encode()
+
+
+def _ratings(question: bytes) -> bytes:
+    """Return the ratings for each of some comparisons by game."""
+    return msgpack.encode([ratings(games) for games in msgpack.decode(question, type=list[dict[str, Comparisons]])])
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {

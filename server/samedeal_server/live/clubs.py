@@ -1,0 +1,210 @@
+"""Clubs: founding them, and what members see of them."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from msgspec import json, msgpack
+
+from samedeal import codec
+from samedeal.errors import Refused
+from samedeal.names import normalised
+from samedeal.race.club import Club, ClubHeader, ClubLeft, Dissolved, Removed, Revoked
+from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
+from samedeal.replays.log_files import ClubLog
+from samedeal.scores.club_scores import ClubScores, Games, RatingRow
+from samedeal.wire.documents import (
+    ClubChallenge,
+    ClubHistory,
+    ClubInvitation,
+    ClubList,
+    ClubMember,
+    ClubPage,
+    ListedClub,
+)
+from samedeal_server.live.registry import Registry
+from samedeal_server.net.limits import too_many
+from samedeal_server.store.club_logs import KnownClub, Rated, check_owner
+from samedeal_server.store.guest_tokens import Guest, digest
+
+MAX_CLUBS: Final = 50
+"""The maximum number of clubs that a guest can be in to found another one."""
+SHOWN: Final = 100
+"""The maximum number of open races and challenges on a page."""
+SHARE: Final = 100
+LONGEST_S: Final = 60.0
+"""How long ratings are kept in spite of new results: SHARE times as long as computing them takes, at most LONGEST_S."""
+BOTS: Final = {server_bot_id(name): name for name in SERVER_BOTS}
+
+
+class Clubs:
+    """The clubs of a server. All methods raise Refused, and Refused("not-found") for an unknown club."""
+
+    def __init__(self, registry: Registry, check_name: Callable[[str], object], signing_key: bytes) -> None:
+        """`check_name` raises Refused for a name that nobody may have."""
+        self._registry, self._check_name, self._signing_key = registry, check_name, signing_key
+        self._logs = registry.clubs
+
+    async def found(self, name: str, founder: Guest) -> str:
+        """Found a club with an invitation, and return its id."""
+        self._registry.check_open()
+        self._check_name(name)
+        if len(await self._logs.clubs_of(founder.player)) >= MAX_CLUBS:
+            raise too_many("clubs", f"You are in {MAX_CLUBS} clubs. Leave one of them first.")
+        while True:
+            club_id, at = await self._registry.opener.new_id(unlisted=True), self._registry.clock.now()
+            header = ClubHeader(club=club_id, founder=founder.player, opened_at=at)
+            if await self._logs.create(header, founder, normalised(name)):
+                await self._logs.invite(club_id, founder)
+                return club_id
+
+    async def all(self, guest: Guest) -> ClubList:
+        """Return the clubs of a guest."""
+        found = [
+            ListedClub(club.id, await self._logs.name(club.id), len(club.members))
+            for club in await self._logs.clubs_of(guest.player)
+        ]
+        return ClubList(sorted(found, key=lambda club: (club.name.casefold(), club.club)))
+
+    async def page(self, club_id: str, guest: Guest, token: str | None, base: str) -> ClubPage:
+        """Return what a guest may see of a club; without being a member, only with the token of the invitation."""
+        club, link = (await self._logs.get(club_id)).state, f"{base}/g/{club_id}"
+        is_member = guest.player in club.members
+        if not is_member and not (token and digest(token) == club.invitation):
+            raise Refused("not-allowed", "Only members can see this club. Ask one of them for an invitation.")
+        names = await self._logs.names(club_id)
+        if is_member and names.get(guest.player) != guest.name:
+            await self._logs.remember(club_id, guest)
+            names[guest.player] = guest.name
+        name = await self._logs.name(club_id)
+        members = [ClubMember(player, names.get(player, "")) for player in club.members]
+        page = ClubPage(club=club_id, link=link, name=name, members=members, is_member=is_member)
+        if not is_member:
+            return page
+        opened = [*club.races][: -SHOWN - 1 : -1]
+        races = await self._registry.live.summaries(opened)
+        invitation = await self._logs.invitation(club)
+        others = [race for race, summary in zip(opened, races, strict=True) if summary is None]
+        return ClubPage(
+            **{name: getattr(page, name) for name in ("club", "link", "name", "members", "is_member")},
+            dissolved=club.dissolved,
+            invitation=invitation and f"{link}#{invitation}",
+            races=[summary for summary in races if summary],
+            challenges=await self._challenges(others, guest),
+            names=names | BOTS,
+            n=club.n,
+        )
+
+    async def rename(self, club_id: str, guest: Guest, name: str) -> None:
+        """Change the name of a club as its owner."""
+        check_owner(await self._club(club_id), guest)
+        self._check_name(name)
+        await self._logs.rename(club_id, normalised(name))
+
+    async def invitation(self, club_id: str, guest: Guest, base: str, client: str) -> ClubInvitation:
+        """Return the invitation to a club for a member."""
+        club = await self._logs.check_member(club_id, guest.player)
+        if (token := await self._logs.invitation(club)) is None:
+            raise Refused("not-found", "The club has no invitation.")
+        link = f"{base}/g/{club_id}#{token}"
+        qr = await self._registry.renderings.render(client, "qr", link.encode())
+        return ClubInvitation(link, json.decode(qr, type=tuple[str, ...]))
+
+    async def invite(self, club_id: str, guest: Guest) -> None:
+        """Replace the invitation of a club as its owner."""
+        check_owner(await self._club(club_id), guest)
+        await self._logs.invite(club_id, guest)
+
+    async def revoke(self, club_id: str, guest: Guest) -> None:
+        """Revoke the invitation of a club as its owner."""
+        await self._change(club_id, guest, Revoked())
+
+    async def join(self, club_id: str, guest: Guest, token: str) -> None:
+        """Make a guest with an invitation a member. Safe to repeat."""
+        await self._logs.join(club_id, guest, token)
+
+    async def remove(self, club_id: str, guest: Guest, player: str) -> None:
+        """Leave a club, or remove somebody else as its owner. Safe to repeat."""
+        if player not in (await self._club(club_id)).members:
+            return
+        if player == guest.player:
+            await self._logs.append(club_id, lambda club: ClubLeft(player=player) if player in club.members else None)
+        else:
+            await self._change(club_id, guest, Removed(player=player))
+
+    async def dissolve(self, club_id: str, guest: Guest) -> None:
+        """Dissolve a club as its owner. Safe to repeat."""
+        if not (await self._club(club_id)).dissolved:
+            await self._change(club_id, guest, Dissolved())
+
+    async def scores(self, club_id: str, guest: Guest, client: str) -> ClubScores:
+        """Return the tables and ratings of a club for a member."""
+        known = await self._known(club_id, guest)
+        async with known.lock:
+            n, tables, now_s = known.tally.n, known.tally.tables(), asyncio.get_running_loop().time()
+            if known.rated.n != n and now_s >= known.rated.next_at_s:
+                (ratings,) = await self._ratings(client, [known.tally.games])
+                took_s = asyncio.get_running_loop().time() - now_s
+                known.rated = Rated(n, ratings, now_s + min(LONGEST_S, SHARE * took_s))
+            return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
+
+    async def history(self, club_id: str, guest: Guest, client: str) -> ClubHistory:
+        """Return how the ratings in a club have changed, for a member."""
+        known = await self._known(club_id, guest)
+        async with known.lock:
+            weeks = [*known.tally.weeks]
+        strengths = dict[str, dict[str, list[float | None]]]()
+        for at, ratings in enumerate(await self._ratings(client, [games for _, games in weeks])):
+            for game, rows in ratings.items():
+                for row in rows:
+                    line = strengths.setdefault(game, {}).setdefault(row.player, [None] * len(weeks))
+                    line[at] = row.strength
+        return ClubHistory([end for end, _ in weeks], strengths)
+
+    async def log(self, club_id: str, guest: Guest) -> bytes:
+        """Return the log of a club as JSON for a member."""
+        club = (await self._known(club_id, guest)).state
+        entries = await self._logs.entries(club_id, club.n)
+        return await asyncio.to_thread(lambda: codec.encode(ClubLog.of(club, entries, self._signing_key), "json"))
+
+    async def _club(self, club_id: str) -> Club:
+        return (await self._logs.get(club_id)).state
+
+    async def _known(self, club_id: str, guest: Guest) -> KnownClub:
+        """Return a club. Raises Refused("not-allowed") for others than its members."""
+        await self._logs.check_member(club_id, guest.player)
+        return await self._logs.get(club_id)
+
+    async def _change(self, club_id: str, guest: Guest, event: Any) -> None:
+        """Log an event as the owner."""
+
+        def owned(club: Club) -> Any:
+            check_owner(club, guest)
+            return event
+
+        await self._logs.append(club_id, owned)
+
+    async def _ratings(self, client: str, games: Sequence[Games]) -> list[dict[str, tuple[RatingRow, ...]]]:
+        answer = await self._registry.renderings.render(client, "ratings", msgpack.encode(games))
+        return msgpack.decode(answer, type=list[dict[str, tuple[RatingRow, ...]]])
+
+    async def _challenges(self, ids: Sequence[str], guest: Guest) -> list[ClubChallenge]:
+        """Return those of some ids that are challenges, earliest deadline first."""
+        found = list[ClubChallenge]()
+        for challenge_id in ids:
+            with suppress(Refused):  # it is a race that has just ended, or a challenge that is not open yet
+                challenge = await self._registry.challenges.get(challenge_id)
+                header, host = challenge.header, await self._registry.challenges.host(challenge_id)
+                field = await self._registry.fields.results(header.commitment, len(header.deals))
+                found.append(
+                    ClubChallenge(
+                        challenge=challenge_id,
+                        by=host.name if host else None,
+                        games=[deal.game for deal in header.deals],
+                        until=header.until,
+                        names=field.names,
+                        played=all(await self._registry.challenges.first_races(challenge, guest.player)),
+                    )
+                )
+        return sorted(found, key=lambda challenge: challenge.until)
