@@ -24,6 +24,7 @@ from samedeal_server.store.archive import Archive
 from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.challenge_logs import ChallengeLogs
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.live_races import LiveRaces
@@ -68,7 +69,8 @@ async def _open(address: str, game: str, count: int) -> list[ChallengeHeader]:
     store = connection.Store(address)
     archive, clock = Archive(store, MASTER_KEY), Clock(store)
     races = RaceStore(RaceLog(GroupCommits(store)), archive, LiveRaces(store), clock, Announcements(store))
-    logs, now, headers = ChallengeLogs(races, MASTER_KEY), clock.now(), list[ChallengeHeader]()
+    logs = ChallengeLogs(races, MASTER_KEY, ClubLogs(races, MASTER_KEY))
+    now, headers = clock.now(), list[ChallengeHeader]()
     options = Options(limit_ms=GAMES[game].limit_ms, spectators="progress", finishers="none")
     for number in range(count):
         name, salt = f"challenge-{number}", f"{number:032x}"

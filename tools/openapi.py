@@ -43,6 +43,7 @@ PATH: Final[Mapping[str, tuple[str, Schema]]] = {
         {"pattern": "^[a-z0-9-]{1,64}" + SUFFIX},
     ),
     "challenge": ("The ID of a challenge.", {"pattern": "^[a-z0-9-]{1,64}$"}),
+    "club": ("The ID of a club.", {"pattern": "^[a-z0-9-]{1,64}$"}),
     "player": ("The public ID of a player.", {"pattern": "^[0-9a-f]{16}$"}),
     "other": ("The public ID of another player.", {"pattern": "^[0-9a-f]{16}$"}),
     "seed": ("The seed of a deal, percent-encoded.", SEED),

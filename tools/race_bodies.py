@@ -64,7 +64,7 @@ def add_race_bodies(components: dict[str, Schema]) -> list[Schema]:
         text, fields = f"A deal of {', '.join(slugs)} in a new challenge.", {**common, "options": of_challenge[grades]}
         deals.append(define(f"{name}DealOfChallenge", text, ["game"], **fields))
         text = "A race on a deal that nobody can know before the race starts."
-        fields = {**common, "seed": no_seed, "daily": ONLY_FALSE, "options": sealed[grades]}
+        fields = {**common, "seed": no_seed, "daily": ONLY_FALSE, "club": RACE_ID, "options": sealed[grades]}
         bodies.append(define(f"Sealed{name}Opening", text, ["game"], **fields))
         text = "A race on the deal of a known seed."
         fields = {**common, "seed": seed, "daily": ONLY_FALSE, "options": known}

@@ -287,7 +287,7 @@ async def test_an_erased_player_leaves_a_challenge_and_the_others_stay(
         parts.registry.fields.clear()  # they are cached for a second
         assert (await parts.registry.fields.results(room.race.header.commitment, 2)).names == ("Name 1", "Name 2")
         revocations, reports = Revocations(parts.store), Reports(parts.store, parts.clock)
-        erasure = Erasure(parts.store, parts.archive, Guests(parts.store), revocations, reports)
+        erasure = Erasure(parts.store, parts.archive, Guests(parts.store), revocations, reports, parts.registry.clubs)
         await erasure.start(zadie.player, parts.clock.now())
         assert (await erasure.step(zadie.player, None)).withdrawn == 2
         parts.registry.forget_player(zadie.player)

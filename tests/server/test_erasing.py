@@ -42,9 +42,8 @@ async def parts(redis_url: str) -> AsyncIterator[Process]:
 
 
 def erasure_of(parts: Process) -> Erasure:
-    return Erasure(
-        parts.store, parts.archive, Guests(parts.store), Revocations(parts.store), Reports(parts.store, parts.clock)
-    )
+    reports, clubs = Reports(parts.store, parts.clock), parts.registry.clubs
+    return Erasure(parts.store, parts.archive, Guests(parts.store), Revocations(parts.store), reports, clubs)
 
 
 async def erase(parts: Process, player: str) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.room import Room
 from samedeal_server.live.server_bots import add_bot, bots_here
 from samedeal_server.net.limits import Place
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.work.pool import JobFailed, Jobs
 from samedeal_server.work.process import Task
@@ -135,7 +136,8 @@ async def test_bots_follow_to_the_rematch_once(one: Server) -> None:
 
 async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(one: Server) -> None:
     async with process(one._env["REDIS_URL"]) as parts:
-        opener = RaceOpener(stored_races(parts), bytes.fromhex(MASTER_KEY), 0)
+        races, key = stored_races(parts), bytes.fromhex(MASTER_KEY)
+        opener = RaceOpener(races, ClubLogs(races, key), key, 0)
         options = Options(limit_ms=300_000)
         header = await opener.new_header(GAMES["corners"], {}, None, options, follows="calm-otter-1")
         await opener.claim(header)

@@ -6,12 +6,18 @@ import pytest
 
 from samedeal.errors import Refused
 from samedeal_server.store import erasure
+from samedeal_server.store.announcements import Announcements
 from samedeal_server.store.archive import Archive
+from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.clock import Clock
+from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.connection import Store
 from samedeal_server.store.erasure import Erasure
+from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.guest_tokens import Guest, Guests, digest
+from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.player_reports import Reports
+from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.revocations import Revocations
 from support.clusters import ValkeyCluster, slot_of
 from support.races_by_hand import closed
@@ -38,7 +44,10 @@ async def test_replays_and_tokens_on_all_nodes_are_erased(
     for number in range(20):
         await guests.add_token(Guest("player-1", "ada"), f"device {number}")
     await guests.add_token(Guest("player-2", "bo"), "another")
-    erasing = Erasure(store, archive, guests, Revocations(store), Reports(store, Clock(store)))
+    clock = Clock(store)
+    races = RaceStore(RaceLog(GroupCommits(store)), archive, LiveRaces(store), clock, Announcements(store))
+    clubs = ClubLogs(races, bytes(32))
+    erasing = Erasure(store, archive, guests, Revocations(store), Reports(store, clock), clubs)
     assert await erasing.start("player-1", 1) == 20
     step = await erasing.step("player-1", None)
     withdrawn, scanned = step.withdrawn, set[str]()

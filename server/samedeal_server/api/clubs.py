@@ -33,7 +33,7 @@ class Joining(Struct, frozen=True, forbid_unknown_fields=True):
     """The token of the invitation: the fragment of its link."""
 
 
-class Invited(Struct, frozen=True, forbid_unknown_fields=True):
+class ClubQuery(Struct, frozen=True, forbid_unknown_fields=True):
     """How a guest may see a club without being a member."""
 
     invitation: Token | None = None
@@ -65,7 +65,7 @@ class ClubEndpoints:
         return json_response(await self._clubs.page(club, guest, None, base), 201, location)
 
     @route("GET", CLUB, refuses=REFUSALS, cost=5)
-    async def one(self, club: str, query: Invited, guest: Guest, base: str) -> ClubPage:
+    async def one(self, club: str, query: ClubQuery, guest: Guest, base: str) -> ClubPage:
         """Return a club as the guest may see it."""
         return await self._clubs.page(club, guest, query.invitation, base)
 

@@ -99,13 +99,13 @@ class Races:
             opening = await self._with_deal_of_ghosts(opening)
         if opening.game is UNSET:
             raise Refused("bad-request", "A race needs a `game`.")
-        club, chosen = None if opening.club is UNSET else opening.club, opening.options
-        if club is not None:
+        club, chosen = None, opening.options
+        if opening.club is not UNSET:
             if opening.seed is not None or opening.daily:
                 raise Refused("bad-request", "A race in a club has a sealed deal: without a seed, and not today's.")
             if guest is None:
                 raise Refused("bad-token", "A race in a club needs the token of the member who opens it.")
-            chosen = {**chosen, "unlisted": True}
+            club, chosen = (opening.club, guest.player), {**chosen, "unlisted": True}
         game = checked_game(opening.game)
         variant, options = race_options(
             game, seed=opening.seed, daily=opening.daily, variant=opening.variant, options=chosen

@@ -154,17 +154,16 @@ class Registry:
         ghosts: tuple[str, ...] = (),
         owners: Mapping[str, int] | None = None,
         host: Guest | None = None,
-        club: str | None = None,
+        club: tuple[str, str] | None = None,
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        The `host` can start it and remove players; with a `club`, it must be a member. `owners` maps the names under
-        which live races are counted to the limit of each. Raises Refused("bad-request") for an unknown variant or seed, Refused("too-many") at a limit,
-        Refused("draining").
+        The `host` can start it and remove players. For `club`, see ``RaceOpener.new_header``. `owners` maps the names
+        under which live races are counted to the limit of each. Raises Refused("bad-request") for an unknown variant or
+        seed, Refused("too-many") at a limit, Refused("draining").
         """
         while True:
-            member = (club, host.player) if club and host else None
-            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts, club=member)
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts, club=club)
             await self.claim(header, owners=owners)
             if room := await self.open(header, host):
                 return room
@@ -191,8 +190,7 @@ class Registry:
         """Delete a race, unless somebody has joined it. Return whether it is gone."""
         if is_empty := await self._store.log.delete_empty(header.race):
             await self._drop(header.race)
-            if header.club:
-                await self.clubs.settle(header.club.club, header.race, None)
+            await self.clubs.cancel(header)
             await self.live.remove_from_deal(header)
             await self._forget(header.race)
         return is_empty

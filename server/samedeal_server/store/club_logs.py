@@ -24,7 +24,7 @@ from samedeal.race.club import (
     Invited,
     Places,
 )
-from samedeal.race.events import ClubLink
+from samedeal.race.events import ClubLink, Header
 from samedeal.race.race import Race
 from samedeal.scores.club_scores import ClubTally, RatingRow, tally_of
 from samedeal.scores.field import FieldRace
@@ -181,6 +181,11 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
         if digest is not None:
             end = ClubFinished(race=race, digest=digest, places=tuple(places))
         await self.append(club_id, lambda club: end if race in club.races else None, ended_at)
+
+    async def cancel(self, header: Header) -> None:
+        """Log that nobody took part in a race, if it is a club's. Safe to repeat."""
+        if header.club:
+            await self.settle(header.club.club, header.race, None)
 
     async def _settle_abandoned(self, club_id: str, race: str) -> None:
         """Log the end of a race that no process runs any more."""
