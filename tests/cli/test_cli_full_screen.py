@@ -11,7 +11,7 @@ import pytest
 from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widget import Widget
-from textual.widgets import Footer, Input, OptionList
+from textual.widgets import Input, OptionList
 
 from cli.test_cli_race_app import application, until
 from cli.test_cli_race_view import SIZES, screens
@@ -19,7 +19,7 @@ from cli.test_cli_replay_app import replay_app
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.render.text_width import cells
 from samedeal_cli.render.themes import THEMES, look
-from samedeal_cli.screen.canvas_widget import MORE
+from samedeal_cli.screen.canvas_widget import MORE, KeyLine
 from samedeal_cli.screen.replay_screen import ReplayScreen
 from samedeal_cli.settings import Theme
 from samedeal_cli.state.actions import Entry, footer
@@ -70,6 +70,16 @@ async def test_the_footer_shows_its_last_label_at_80_columns() -> None:
         await until(lambda: shown(app).endswith("q quit ^P more"))
 
 
+async def test_the_footer_follows_the_state_while_the_terminal_has_no_focus() -> None:
+    app = replay_app()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: "Space play" in shown(app))
+        app.app_focus = False
+        app.replay.press("space")  # a key from the terminal would give it the focus
+        await pilot.pause()
+        assert "Space pause" in shown(app)
+
+
 # Themes.
 
 
@@ -82,7 +92,7 @@ def colors(widget: Widget) -> tuple[str, str]:
 async def check_colors_of_dialog(app: RaceApp, kind: type[Widget], wanted: tuple[str, str]) -> None:
     await until(lambda: app.screen.query(kind))
     await until(lambda: colors(app.screen.query_one(kind)) == wanted)
-    assert colors(app.screen.query_one(Footer)) == wanted
+    assert colors(app.screen.query_one(KeyLine)) == wanted
 
 
 def is_closed(app: RaceApp, kind: type[Widget]) -> bool:
@@ -98,11 +108,11 @@ async def test_footer_dialogs_and_palette_have_the_colours_of_the_theme(theme: T
         await pilot.press("ctrl+t")
         app.choose(theme)
         await until(lambda: app.state.theme == theme and not app.dialog)
-        await until(lambda: colors(app.widget) == colors(app.screen.query_one(Footer)) == wanted)
-        await until(lambda: app.screen.query("FooterKey"))
-        key = app.screen.query("FooterKey").first().get_component_rich_style("footer-key--key").color
+        await until(lambda: colors(app.widget) == colors(app.screen.query_one(KeyLine)) == wanted)
+        key = app.race.keys.render_line(0)._segments[0].style
         assert key
-        assert key.name == (palette.color["letter"] if palette.ground else "color(11)")
+        assert key.color
+        assert key.color.name == (palette.color["letter"] if palette.ground else "color(11)")
         for opened, kind in (("question_mark", VerticalScroll), ("ctrl+k", OptionList)):
             await pilot.press(opened)
             await check_colors_of_dialog(app, kind, wanted)

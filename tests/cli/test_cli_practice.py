@@ -93,8 +93,8 @@ async def test_there_is_no_clock_no_rival_and_no_link() -> None:
         text = shown(app)
         assert "The Edge · practice" in text
         assert "left" not in text.splitlines()[0]
-        assert {". hint", ": mistake?"} <= {f"{entry.key} {entry.label}" for entry in app.race._entries}
-        assert not {"tab", "ctrl+l", "ctrl+e", "ctrl+b"} & {entry.key for entry in app.race._entries}
+        assert {". hint", ": mistake?"} <= {f"{entry.key} {entry.label}" for entry in app.race.keys.entries}
+        assert not {"tab", "ctrl+l", "ctrl+e", "ctrl+b"} & {entry.key for entry in app.race.keys.entries}
         await pilot.press("exclamation_mark")
         await until(lambda: not app.is_running or app._exit)
 

@@ -16,9 +16,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 from textual.pilot import Pilot
-from textual.screen import Screen
-from textual.widgets import Footer, Input
-from textual.widgets._footer import FooterKey
+from textual.widgets import Input
 
 from cli.test_cli_race_app import until
 from cli.test_cli_table_view import shown_key
@@ -109,7 +107,6 @@ class Tour:
         The screen must have its full height, no line that is too long, and the needed texts, which may be wrapped.
         """
         await self.pilot.pause()
-        await until(lambda: footer_is_current(self.app.screen))
         before = ""
         while before != (before := shown(self.app)):
             await self.pilot.pause()
@@ -156,13 +153,6 @@ class Tour:
         """Send a view to the app, and wait until its screen has it."""
         self.connection.send(view)
         await until(lambda: self.app.state.view is self.connection.view)
-
-
-def footer_is_current(screen: Screen[Any]) -> bool:
-    """Return whether the footer shows the keys that work now."""
-    labels = [key.description for key in screen.query(FooterKey) if not key.has_class("-command-palette")]
-    wanted = [each.binding.description for each in screen.active_bindings.values() if each.binding.show]
-    return not screen.query(Footer) or labels == list(dict.fromkeys(wanted))
 
 
 @asynccontextmanager

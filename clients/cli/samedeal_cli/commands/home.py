@@ -96,7 +96,7 @@ class HomeScreen(CanvasScreen):
 
     def on_input_submitted(self, event: LineInput.Submitted) -> None:
         """Join the race that has been typed."""
-        event.input.remove()
+        self.action_close_line()
         if text := event.value.strip():
             self._run((*JOIN, text))
 

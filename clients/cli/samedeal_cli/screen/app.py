@@ -32,10 +32,11 @@ class FullScreen(App[None]):
     """Shows a screen, and those that it opens, until the user quits."""
 
     CSS = """
-    Screen, Footer, FooterKey, Input, Input:focus, OptionList, OptionList:focus, CommandPalette > Vertical {
+    Screen, KeyLine, Input, Input:focus, OptionList, OptionList:focus, CommandPalette > Vertical {
         background: $background; background-tint: 0%; color: $foreground;
     }
     CanvasWidget { height: 1fr; }
+    KeyLine { dock: bottom; height: 1; text-wrap: nowrap; }
     ModalScreen { align: center middle; background: transparent; }
     .dialog { border: round $foreground; padding: 0 1; width: auto; height: auto;
               max-width: 100%; max-height: 100%; min-width: 36; background: $background; color: $foreground; }

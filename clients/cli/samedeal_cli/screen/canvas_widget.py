@@ -6,23 +6,28 @@ from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import BindingType
+from textual.content import Content
 from textual.events import Key, MouseEvent
 from textual.geometry import Region
+from textual.reactive import reactive
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.style import Style
 from textual.suggester import SuggestFromList
 from textual.theme import Theme
 from textual.widget import Widget
-from textual.widgets import Footer, Input
+from textual.widgets import Input
 
 from samedeal_cli.render.canvas import Canvas, Palette, ansi
 from samedeal_cli.render.themes import look
 from samedeal_cli.state.actions import Entry, footer, key_name
 
 MAX_INPUT: Final = 256
-MORE: Final = Entry("ctrl+p", "more", "")
+MORE: Final = Entry("ctrl+p", "more")
 """The command palette in the footer."""
+TYPING: Final = (Entry("enter", "accept"), Entry("tab", "complete"), Entry("up", "previous"), Entry("escape", "close"))
+"""The footer while a line is being typed."""
 
 
 class CanvasWidget(Widget):
@@ -50,15 +55,33 @@ class CanvasWidget(Widget):
         return Strip(Text.from_ansi(self._rows[y]).render(self.app.console)).apply_style(self.rich_style)
 
 
+class KeyLine(Widget):
+    """The footer: keys, and what they do. A click on one presses it."""
+
+    entries = reactive[Sequence[Entry]](())
+    is_typing = reactive(False)
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        super().__init__()
+        self.entries = entries
+
+    def render(self) -> Content:
+        """Return the keys that work now and have room."""
+        keys = list[Content]()
+        for key, label, _, _ in footer(TYPING if self.is_typing else self.entries, self.size.width):
+            press = Style.from_meta({"@mouse.down": ("app.simulate_key", (key,))})
+            keys.append(Content.assemble((key_name(key), "bold $footer-key-foreground"), f" {label}").stylize(press))
+        return Content(" ").join(keys)
+
+
 class LineInput(Input):
     """A line to type above the footer, with history and completion."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "accept", key_display="Enter"),
-        Binding("tab", "cursor_right", "complete", key_display="Tab"),
-        Binding("up", "recall(1)", "previous", key_display="↑"),
-        Binding("down", "recall(-1)", show=False),
-        Binding("escape", "close", "close", key_display="Esc"),
+        ("tab", "cursor_right"),
+        ("up", "recall(1)"),
+        ("down", "recall(-1)"),
+        ("escape", "screen.close_line"),
     ]
 
     def __init__(self, placeholder: str, completions: Sequence[str], history: Sequence[str]) -> None:
@@ -67,19 +90,11 @@ class LineInput(Input):
         super().__init__(compact=True, max_length=MAX_INPUT, suggester=suggester, placeholder=placeholder)
         self._history, self._recalled = history, 0
 
-    def on_mount(self) -> None:
-        """Take the keys."""
-        self.focus()
-
     def action_recall(self, step: int) -> None:
         """Put an earlier line in this one."""
         self._recalled = min(len(self._history), max(0, self._recalled + step))
         self.value = self._history[-self._recalled] if self._recalled else ""
         self.cursor_position = len(self.value)
-
-    def action_close(self) -> None:
-        """Close the line."""
-        self.remove()
 
 
 class CanvasScreen(Screen[None]):
@@ -89,13 +104,12 @@ class CanvasScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.widget = CanvasWidget()
-        self._entries: Sequence[Entry] = ()
+        self.widget, self.keys = CanvasWidget(), KeyLine()
 
     def compose(self) -> ComposeResult:
         """Yield the canvas and the footer."""
         yield self.widget
-        yield Footer(compact=True, show_command_palette=False)
+        yield self.keys
 
     def show(self, canvas: Canvas, look: Palette, entries: Sequence[Entry]) -> None:
         """Show a canvas, and the actions that work now in the footer."""
@@ -103,21 +117,8 @@ class CanvasScreen(Screen[None]):
             theme = textual_theme(look)
             self.app.register_theme(theme)
             self.app.theme = theme.name
-        if self.widget.canvas.width != canvas.width or entries != self._entries:
-            self._entries = entries
-            self.refresh_bindings()
         self.widget.show(canvas, look)
-
-    @property
-    def active_bindings(self) -> dict[str, ActiveBinding]:
-        """The bindings that the footer shows: the actions that work now, or those of the line that is being typed."""
-        if self.query(LineInput):
-            return super().active_bindings
-        entries = footer([*self._entries, MORE], self.size.width)
-        bindings = (Binding(key, f"app.simulate_key({key!r})", label) for key, label, _, _ in entries)
-        return {
-            each.key: ActiveBinding(self, each.with_key(each.key, key_name(each.key)), True, "") for each in bindings
-        }
+        self.keys.entries = (*entries, MORE)
 
     def close(self) -> None:
         """Return to the screen that opened this one, or quit."""
@@ -128,17 +129,25 @@ class CanvasScreen(Screen[None]):
 
     def ask_for_line(self, placeholder: str, completions: Sequence[str] = (), history: Sequence[str] = ()) -> None:
         """Open a line to type, above the footer."""
-        self.mount(LineInput(placeholder, completions, history), before=self.query_one(Footer))
+        line = LineInput(placeholder, completions, history)
+        self.mount(line, before=self.keys)
+        self.set_focus(line)
+        self.keys.is_typing = True
+
+    def action_close_line(self) -> None:
+        """Close the line to type."""
+        self.query(LineInput).set(display=False).remove()
+        self.keys.is_typing = False
 
     def palette(self) -> Iterator[SystemCommand]:
         """Yield every action that works now, with its key."""
-        for key, _, text, _ in self._entries:
+        for key, _, text, _ in self.keys.entries:
             if text:
                 yield SystemCommand(text[0].upper() + text[1:], f"key: {key_name(key)}", partial(self.press, key))
 
     def on_key(self, event: Key) -> None:
         """Press a key, unless a line is being typed."""
-        if not self.query(LineInput):
+        if not self.keys.is_typing:
             event.stop()
             typed = event.character if event.is_printable and event.key != "space" else None
             self.press(typed or event.key)
@@ -169,7 +178,6 @@ def textual_theme(palette: Palette) -> Theme:
         dark=palette != look("light"),
         variables={
             "footer-key-foreground": key,
-            "footer-background": ground,
             "ansi-background": ground,
             "border": text,
             "block-cursor-foreground": text,

@@ -8,12 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.events import Key, Resize
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Label, OptionList
+from textual.widgets import Label, OptionList
 from textual.widgets.option_list import Option
 
 from samedeal_cli.render.canvas import Canvas, Palette
-from samedeal_cli.screen.canvas_widget import CanvasWidget
+from samedeal_cli.screen.canvas_widget import CanvasWidget, KeyLine
 from samedeal_cli.screen.texts import Lines
+from samedeal_cli.state.actions import Entry
 from samedeal_cli.state.pile_keys import key_meant
 
 
@@ -21,10 +22,10 @@ class TextDialog(ModalScreen[bool]):
     """Shows a text that can be longer than the screen. Returns whether to copy it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "focused.scroll_up", "up", key_display="↑", priority=True),
-        Binding("down,j", "focused.scroll_down", "down", key_display="↓", priority=True),
-        Binding("space", "focused.page_down", "next page", key_display="Space"),
-        Binding("escape,q,enter,question_mark", "dismiss(False)", "back", key_display="Esc"),
+        Binding("up,k", "focused.scroll_up", priority=True),
+        Binding("down,j", "focused.scroll_down", priority=True),
+        ("space", "focused.page_down"),
+        ("escape,q,enter,question_mark", "dismiss(False)"),
     ]
 
     def __init__(
@@ -33,15 +34,17 @@ class TextDialog(ModalScreen[bool]):
         """Show the lines for a width; with `copies`, y copies them."""
         super().__init__()
         self._title, self._lines, self._look, self._plain = title, lines, look, plain
+        self._keys = [Entry("up", "up"), Entry("down", "down"), Entry("space", "next page"), Entry("escape", "back")]
         if copies:
-            self._bindings.bind("y", "dismiss(True)", "copy")
+            self._bindings.bind("y", "dismiss(True)")
+            self._keys.append(Entry("y", "copy"))
 
     def compose(self) -> ComposeResult:
         """Yield the frame, the text and the footer."""
         with VerticalScroll(classes="dialog") as frame:
             frame.border_title = self._title
             yield CanvasWidget()
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine(self._keys)
 
     def on_resize(self, event: Resize) -> None:
         """Wrap the text at the new width."""
@@ -80,8 +83,8 @@ class Choice(ModalScreen[str | None]):
     """Lets the player choose one of several options, with the arrow keys or its number. Returns the option."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(number), f"choose({number - 1})", show=False) for number in range(1, 10)),
-        Binding("escape,q", "dismiss(None)", "back", key_display="Esc"),
+        *((str(number), f"choose({number - 1})") for number in range(1, 10)),
+        ("escape,q", "dismiss(None)"),
     ]
 
     def __init__(self, title: str, options: Sequence[str]) -> None:
@@ -94,7 +97,7 @@ class Choice(ModalScreen[str | None]):
         yield (choices := OptionList(*options, classes="dialog", compact=True, markup=False))
         choices.border_title = self._title
         choices.highlighted = 0
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeyLine([Entry("escape", "back")])
 
     def action_choose(self, index: int) -> None:
         """Choose an option, if there is one with this index."""

@@ -182,7 +182,7 @@ class RaceScreen(RaceTasks):
 
     def on_input_submitted(self, event: LineInput.Submitted) -> None:
         """Play the typed move."""
-        event.input.remove()
+        self.action_close_line()
         text = event.value.strip().lower()
         self._change(notice=None)
         if not text:

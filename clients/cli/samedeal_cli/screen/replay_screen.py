@@ -110,7 +110,7 @@ class ReplayScreen(CanvasScreen):
 
     def on_input_submitted(self, event: LineInput.Submitted) -> None:
         """Go to the typed moment."""
-        event.input.remove()
+        self.action_close_line()
         if event.value:
             self._show(self.player.go_to_text(event.value.strip()))
 

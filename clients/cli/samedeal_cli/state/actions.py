@@ -18,7 +18,7 @@ class Entry(NamedTuple):
     key: str
     label: str
     """The text in the footer; empty to leave it out."""
-    help: str
+    help: str = ""
     minor: bool = False
     """Whether the footer leaves it out if there is no room for all."""
 
