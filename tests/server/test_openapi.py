@@ -69,6 +69,11 @@ checks.positive_data_acceptance.expected-statuses = [201, 400, 401, 404]
 include-name = "POST /api/v1/challenges"
 headers = {{ Authorization = "Bearer {token}" }}
 
+[[operations]]  # A server may refuse a name.
+include-name = "POST /api/v1/clubs"
+headers = {{ Authorization = "Bearer {token}" }}
+checks.positive_data_acceptance.expected-statuses = [201, 400, 401, 403]
+
 [[operations]]
 include-name = "POST /api/v1/guests/logout"
 headers = {{ Authorization = "Bearer sd_unknown" }}

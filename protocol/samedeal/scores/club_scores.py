@@ -2,9 +2,8 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 from msgspec import Struct
 
@@ -95,6 +94,11 @@ class Comparisons(Struct):
                     score += 2 if place < other else 1 if place == other else 0
             self.scores[player] = score
 
+    def copy(self) -> Self:
+        return type(self)(
+            self.scores.copy(), self.races.copy(), {player: met.copy() for player, met in self.met.items()}
+        )
+
     def ratings(self) -> tuple[RatingRow, ...]:
         """Return the strengths that make the results most likely, after one tie of each player against an imaginary one
         of strength 1. With 200 players, it takes about a second.
@@ -151,7 +155,7 @@ class ClubTally:
         for period, (began, totals) in self._totals.items():
             if (begins := since(period, at)) != began:
                 if period == "week" and began:
-                    self.weeks.append((began + 7 * DAY_MS, deepcopy({**self.games})))
+                    self.weeks.append((began + 7 * DAY_MS, {game: each.copy() for game, each in self.games.items()}))
                 totals = Totals()
                 self._totals[period] = begins, totals
             totals.add([*places.items()])

@@ -22,7 +22,7 @@ Token = Annotated[str, Meta(min_length=1, max_length=64)]
 class ClubName(Struct, frozen=True, forbid_unknown_fields=True):
     """The name of a club."""
 
-    name: Annotated[str, Meta(max_length=64)]
+    name: Annotated[str, Meta(min_length=1, max_length=24)]
     """1 to 24 characters. The server may refuse it."""
 
 

@@ -11,6 +11,7 @@ from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.names import normalised
 from samedeal.race.club import Club, ClubHeader, ClubLeft, Dissolved, Removed, Revoked
+from samedeal.race.due import EMPTY_MS
 from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.log_files import ClubLog
 from samedeal.scores.club_scores import ClubScores, Games, RatingRow
@@ -84,13 +85,14 @@ class Clubs:
             return page
         opened = [*club.races][: -SHOWN - 1 : -1]
         races = await self._registry.live.summaries(opened)
+        since = self._registry.clock.now() - EMPTY_MS
         invitation = await self._logs.invitation(club)
         others = [race for race, summary in zip(opened, races, strict=True) if summary is None]
         return ClubPage(
             **{name: getattr(page, name) for name in ("club", "link", "name", "members", "is_member")},
             dissolved=club.dissolved,
             invitation=invitation and f"{link}#{invitation}",
-            races=[summary for summary in races if summary],
+            races=[race for race in races if race and (race.racers or race.opened_at > since)],
             challenges=await self._challenges(others, guest),
             names=names | BOTS,
             n=club.n,

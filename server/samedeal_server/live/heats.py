@@ -1,7 +1,7 @@
-"""Seats in races that are not for everybody: those of clubs are for members only, and a player races a deal of a
-challenge in one heat at a time, and alone in a heat for one.
+"""Seats in races that are not for everybody: those of clubs, and heats of challenges.
 
-Otherwise a second heat, which does not count, would show the player what to do in the first one.
+A player races a deal of a challenge in one heat at a time, and alone in a heat for one. Otherwise a second heat, which
+does not count, would show the player what to do in the first one.
 """
 
 from collections.abc import Awaitable, Callable

@@ -128,8 +128,8 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
     async def join(self, club_id: str, guest: Guest, token: str) -> None:
         """Make a guest a member. Safe to repeat. Raises Refused."""
         joined = ClubJoined(player=guest.player, digest=digest(token))
-        await self.remember(club_id, guest)
         await self.append(club_id, lambda club: None if guest.player in club.members else joined)
+        await self.remember(club_id, guest)
 
     async def remember(self, club_id: str, guest: Guest) -> None:
         """Remember the name of somebody who is or was in a club, for its tables."""
