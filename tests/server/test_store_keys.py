@@ -53,6 +53,7 @@ LIFETIMES: dict[str, Callable[[int], bool]] = {
     r"admin:\{log\}:(log|head)": FOREVER,  # entries are deleted after 400 days
     "announcements": at_most(600),
     "erased": FOREVER,
+    r"club:\{.*\}:(log|head|names)|clubs:of:.*": FOREVER,
     r"reports|report:[0-9a-f]{12}": at_most(90 * DAY_S),
     r"reports:by:[0-9a-f]{16}": at_most(DAY_S),
     "replays:keys": FOREVER,
@@ -154,6 +155,8 @@ async def begin_heat(server: LoggedServer) -> None:
     async with racers(server, "di") as (di,):
         token = {"Authorization": f"Bearer {di.token}"}
         opening = json.dumps({"deals": [{"game": "corners"}], "unlisted": False}).encode()
+        club = json.dumps({"name": "Patience"}).encode()
+        assert request(server, "POST", "/api/v1/clubs", club, **token).status == 201
         challenge = request(server, "POST", "/api/v1/challenges", opening, **token).json["challenge"]
         nonce = json.dumps({"nonce": "0" * 64}).encode()
         assert request(server, "PUT", f"/api/v1/challenges/{challenge}/nonce", nonce, **token).status == 200
