@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from samedeal.wire import messages as m
+from support.club_servers import found
 from support.contests import guest, open_contest
 from support.logged_server import LoggedServer, request
 from support.servers import racers
@@ -29,6 +30,7 @@ races.values = {races}
 replays.values = {replays}
 players.values = {players}
 challenges.values = {challenges}
+clubs.values = {clubs}
 others.values = {others}
 seeds.values = ["7", "a/b"]
 
@@ -37,6 +39,7 @@ seeds.values = ["7", "a/b"]
 "path.player" = {{ dictionary = "players", probability = 0.8 }}
 "path.other" = {{ dictionary = "others", probability = 0.8 }}
 "path.challenge" = {{ dictionary = "challenges", probability = 0.8 }}
+"path.club" = {{ dictionary = "clubs", probability = 0.8 }}
 "path.replay" = {{ dictionary = "replays", probability = 0.8 }}
 "path.seed" = {{ dictionary = "seeds", probability = 0.8 }}
 
@@ -69,10 +72,10 @@ checks.positive_data_acceptance.expected-statuses = [201, 400, 401, 404]
 include-name = "POST /api/v1/challenges"
 headers = {{ Authorization = "Bearer {token}" }}
 
-[[operations]]  # A server may refuse a name.
-include-name = "POST /api/v1/clubs"
+[[operations]]  # A server may refuse a name, and a club what its guests are not allowed to do.
+include-path-regex = "/api/v1/clubs"
 headers = {{ Authorization = "Bearer {token}" }}
-checks.positive_data_acceptance.expected-statuses = [201, 400, 401, 403]
+checks.positive_data_acceptance.expected-statuses = [200, 201, 204, 400, 401, 403, 404, 409]
 
 [[operations]]
 include-name = "POST /api/v1/guests/logout"
@@ -100,6 +103,8 @@ class Known(NamedTuple):
     """The IDs of an open race and a finished race."""
     challenges: list[str]
     """The ID of an open challenge."""
+    clubs: list[str]
+    """The ID of a club."""
     players: list[str]
     """The public ID of a player."""
     others: list[str]
@@ -107,7 +112,7 @@ class Known(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def known(server: LoggedServer) -> Known:
+def known(server: LoggedServer, token: str) -> Known:
     async def finish() -> Known:
         challenge = open_contest(server, ["gallery"], guest(server, "cy")[0], unlisted=False)
         race_id = server.create("corners", seed="7", max_racers=2, start_delay_ms=0)
@@ -120,7 +125,8 @@ def known(server: LoggedServer) -> Known:
                 await racer.ask(m.Resign)
             await server.replay(race_id)
             ada, bo = both
-            return Known([server.create("gallery"), race_id], [challenge.id], [ada.player], [bo.player])
+            clubs = [found(server, token).club]
+            return Known([server.create("gallery"), race_id], [challenge.id], clubs, [ada.player], [bo.player])
 
     return asyncio.run(finish())
 

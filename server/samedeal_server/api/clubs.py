@@ -107,7 +107,7 @@ class ClubEndpoints:
 
     @route("DELETE", f"{CLUB}/members/{{player}}", ResponseSpec(204, media=()), refuses=REFUSALS, cost=5)
     async def remove(self, club: str, player: str, guest: Guest) -> None:
-        """Leave a club, or remove another member as its owner. Safe to repeat."""
+        """Leave a club, or remove another member as its owner."""
         await self._clubs.remove(club, guest, player)
 
     @route("GET", f"{CLUB}/scores", refuses=REFUSALS, cost=5)

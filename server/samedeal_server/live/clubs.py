@@ -127,11 +127,9 @@ class Clubs:
         await self._logs.join(club_id, guest, token)
 
     async def remove(self, club_id: str, guest: Guest, player: str) -> None:
-        """Leave a club, or remove somebody else as its owner. Safe to repeat."""
-        if player not in (await self._club(club_id)).members:
-            return
+        """Leave a club, or remove somebody else as its owner. Raises Refused("not-found") for others than members."""
         if player == guest.player:
-            await self._logs.append(club_id, lambda club: ClubLeft(player=player) if player in club.members else None)
+            await self._logs.append(club_id, lambda _: ClubLeft(player=player))
         else:
             await self._change(club_id, guest, Removed(player=player))
 
