@@ -23,12 +23,15 @@ from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.render.canvas import Canvas
 from samedeal_cli.sanitise import json_escaped, safe, safe_text
 from samedeal_cli.settings import state_dir
-from support.hostile_server import CHALLENGE, EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
+from support.hostile_server import CHALLENGE, CLUB, EVIL, GAME, PLAYER, RACE, Answers, Hostile, hostile, raw
 
 COMMANDS: dict[str, list[list[str]]] = {
     "new": [["new", GAME]],
     "play": [["play", GAME, "--line"], ["play", CHALLENGE, "--line"]],
     "challenge": [["challenge", GAME], ["challenge", CHALLENGE]],
+    "club": [["club", *words, "--as", "mine"] for words in ([], [CLUB], ["new", "x"], ["invite", CLUB])]
+    + [["club", *words, "--as", "mine"] for words in (["rename", CLUB, "x"], ["remove", CLUB, PLAYER])]
+    + [["club", "dissolve", CLUB, "--as", "mine"], ["club", "leave", "evil", "--as", "mine"]],
     "resume": [["resume", "--line"]],
     "join": [["join", RACE, "--line", "--ready", "--board", board] for board in ("picture", "words")],
     "watch": [["watch", RACE, "--line"]],
@@ -126,7 +129,7 @@ def test_control_characters_of_documents_are_not_printed(
     code, out, err = run(monkeypatch, server.url, [*args, *more])
     assert (unsafe(out), unsafe(err)) == ([], [])
     refused = "--json" in more and args[0] in ("export", "replay", "practice")
-    without_names = args[0] == "practice" or [*args, *more] == ["verify", RACE, "--json"]
+    without_names = args[0] == "practice" or "leave" in args or [*args, *more] == ["verify", RACE, "--json"]
     assert "evil" in out + err or without_names or (refused and code == 2), (out, err)
     assert "unexpected" not in err
     if "--json" in more and not refused:

@@ -123,8 +123,31 @@ CHALLENGE_PAGE = OPENED_CHALLENGE | {
     "secret": EVIL,
     "codes": [EVIL],
 }
+CLUB = "calm-fox-1"
+CLUB_PAGE = {
+    "club": CLUB,
+    "link": f"http://127.0.0.1:1/g/{EVIL}",
+    "name": EVIL,
+    "is_member": True,
+    "dissolved": True,
+    "invitation": f"http://127.0.0.1:1/g/{EVIL}#{EVIL}",
+    "races": [RACE_LINE | {"stage": "open", "host": EVIL}],
+    "challenges": [
+        {"challenge": EVIL, "by": EVIL, "games": [EVIL, EVIL], "until": 0, "names": [EVIL], "played": False}
+    ],
+}
+CLUB_SCORES = {
+    "club": EVIL,
+    "n": 1,
+    "rated": 1,
+    "tables": [
+        {"period": "day", "since": 0} | {"rows": [{"place": 1, "player": EVIL, "points": 1.0, "races": 1, "wins": 1}]}
+    ],
+    "ratings": {EVIL: [{"player": EVIL, "strength": 1.5, "races": 1}]},
+}
 REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
 PLAYER = "0123456789abcdef"
+CLUB_PAGE |= {"members": [{"player": PLAYER, "name": EVIL}], "names": {EVIL: EVIL, PLAYER: EVIL}}
 GAME_SCORES = {"game": EVIL, "races": 1, "wins": 1, "solved": 1, "best_ms": 1, "best": 1, "goal": 4, "counted": EVIL}
 PERSONAL = {"player": EVIL, "name": EVIL, "bot": True, "races": 1, "wins": 1, "solved": 1, "streak": 1} | {
     "longest_streak": 1,
@@ -168,6 +191,9 @@ DOCUMENTS: dict[str, object] = {
     f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
     f"/api/v1/races/{RACE}/par": PAR,
     f"/api/v1/challenges/{CHALLENGE}": CHALLENGE_PAGE,
+    "/api/v1/clubs": {"clubs": [{"club": CLUB, "name": EVIL, "members": 1}]},
+    f"/api/v1/clubs/{CLUB}": CLUB_PAGE,
+    f"/api/v1/clubs/{CLUB}/scores": CLUB_SCORES,
     "/.well-known/samedeal": {
         "server": EVIL,
         "time": 0,
@@ -194,7 +220,7 @@ class Hostile:
             routes=[
                 WebSocketRoute("/ws", self._socket),
                 WebSocketRoute("/ws/{race}", self._socket),
-                Route("/{path:path}", self._http, methods=["GET", "POST", "PUT"]),
+                Route("/{path:path}", self._http, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
             ]
         )
 
@@ -216,6 +242,8 @@ class Hostile:
             return _json(CHANGE | REPORT | ERASED)
         if path.endswith("/challenges"):
             return _json(OPENED_CHALLENGE, 201)
+        if request.method != "GET" and "/clubs" in path:
+            return Response(status_code=204) if request.method == "DELETE" else _json(CLUB_PAGE)
         if request.method == "PUT":
             return _json(CHALLENGE_PAGE | await request.json())
         if request.method == "POST":

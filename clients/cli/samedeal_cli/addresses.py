@@ -4,6 +4,7 @@ import re
 import socket
 from contextlib import suppress
 from functools import cache
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from samedeal_cli.failure import Misused
@@ -42,6 +43,27 @@ def race_link(text: str, kinds: str = "r|w|o|replays?|solution") -> tuple[str | 
 def challenge_link(text: str) -> tuple[str | None, str] | None:
     """Return the same for a challenge."""
     return race_link(text, "c|challenges")
+
+
+class ClubName(NamedTuple):
+    """What a user calls a club: its link, or its id or name on some server."""
+
+    server: str | None
+    """None without a link."""
+    club: str
+    """The id or, without a link, the name."""
+    invitation: str | None = None
+    """The token in the link of an invitation."""
+
+
+def club_name(text: str) -> ClubName:
+    """Parse a club as typed by a user. Raises Misused."""
+    link = race_link(text, "g|clubs")
+    if link and link[0]:
+        return ClubName(server_address(link[0]), link[1], unwrapped(text).partition("#")[2] or None)
+    if "://" in text or not text.strip():
+        raise Misused(f"{text!r} is not a valid club; use its link (http://host:8640/g/ID), its id or its name")
+    return ClubName(None, text.strip())
 
 
 def is_local(server: str) -> bool:

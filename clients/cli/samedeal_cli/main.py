@@ -39,6 +39,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "practice": ("samedeal_cli.commands.practice:practice", "Play alone with advice."),
         "race": ("samedeal_cli.commands.play:race", "Race the recorded players of a finished race."),
         "challenge": ("samedeal_cli.commands.challenge:challenge", "Open a challenge, or show one."),
+        "club": ("samedeal_cli.commands.club:club", "Race in a club, with tables and ratings."),
         "daily": ("samedeal_cli.commands.daily:daily", "Show a day's deals and their results."),
         "games": ("samedeal_cli.commands.games:games", "List the games."),
         "rules": ("samedeal_cli.commands.games:rules", "Print the rules of a game."),

@@ -1,6 +1,6 @@
 """Matches what a user types with the names of commands, games and settings."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from samedeal_cli.failure import Misused
 
@@ -28,6 +28,13 @@ def named(text: str, names: Collection[str], kind: str) -> str:
     near = get_close_matches(text.lower(), parts, 1)
     listed = f"; the {kind}s are {', '.join(names)}" if len(names) <= MOST_LISTED else ""
     raise Misused(f"unknown {kind} {text!r}{f'; did you mean {parts[near[0]] or near[0]}?' if near else listed}")
+
+
+def chosen(text: str, known: Iterable[tuple[str, str]], kind: str) -> str:
+    """Return the id of what has this name or id, given the names and ids of all; otherwise, match as ``named`` does."""
+    ids = {f"{name} {each}": (name.lower(), each) for name, each in known}
+    exact = [each for name, each in ids.values() if text.lower() in (name, each)]
+    return exact[0] if len(exact) == 1 else ids[named(text, ids, kind)][1]
 
 
 def _plain(name: str) -> str:

@@ -1,7 +1,7 @@
 """The command ``challenge``."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from secrets import token_hex
 from typing import Any
@@ -11,10 +11,18 @@ import click
 from samedeal.race.challenge import HOUR_MS
 from samedeal.scores.field import FieldRow
 from samedeal.share.phrases import achieved, duration, outcome_phrase, result
-from samedeal.wire.documents import ChallengePage, OpenedChallenge
-from samedeal_cli.commands.first_use import post
+from samedeal.wire.documents import ChallengePage, Listed, OpenedChallenge
+from samedeal_cli.commands.first_use import in_club, post
 from samedeal_cli.commands.output import explain_link, qr_option, show, table_lines
-from samedeal_cli.commands.parameters import GAME_OR_LINK, UNTIL, Link, Number, as_option, race_options
+from samedeal_cli.commands.parameters import (
+    GAME_OR_LINK,
+    UNTIL,
+    Link,
+    Number,
+    as_option,
+    club_option,
+    race_options,
+)
 from samedeal_cli.commands.races import attempts_option, filter_option
 from samedeal_cli.failure import Failure, Misused, Unreachable
 from samedeal_cli.net.guests import credentials_of
@@ -40,6 +48,7 @@ from samedeal_cli.settings import Settings, command, program
 @partial(race_options, daily=False)
 @filter_option
 @attempts_option
+@club_option
 @qr_option
 @as_option
 def challenge(settings: Settings, /, what: Sequence[str | Link], name: str | None, qr: bool, **options: Any) -> None:
@@ -65,17 +74,17 @@ def challenge(settings: Settings, /, what: Sequence[str | Link], name: str | Non
 
 
 def _open(settings: Settings, games: Sequence[str], name: str | None, *, qr: bool, **options: Any) -> None:
-    names = ("deals", "until_ms", "listed", "results_at_once", "variants")
-    deals, until_ms, listed, results_at_once, variants = map(options.pop, names)
+    names = ("deals", "until_ms", "listed", "results_at_once", "variants", "club")
+    deals, until_ms, listed, results_at_once, variants, club = map(options.pop, names)
     all_deals = [race_request(game, None, options, variants=variants) for _ in range(deals or 1) for game in games]
     body = {"deals": all_deals, "unlisted": not listed, "spectators": "progress" if results_at_once else "after"}
     body |= {"until_ms": until_ms or 48 * HOUR_MS}
-    server, nonce = settings.address, token_hex(32)
-    settings, token, data = post(settings, server, name, "/challenges", body)
+    (server, ours), nonce = in_club(settings, club, name), token_hex(32)
+    settings, token, data = post(settings, server, name, "/challenges", body | ours)
     api = Api(server)
     opened = api.read(data, OpenedChallenge)
     path = f"/challenges/{opened.challenge}/nonce"
-    contribute = partial(api.fetch, path, body={"nonce": nonce}, token=token)
+    contribute = partial(api.fetch, path, body={"nonce": nonce}, token=token, method="PUT")
     try:
         data = contribute()
     except Unreachable:
@@ -111,12 +120,17 @@ def _lines(server: str, page: ChallengePage) -> Iterator[str]:
         yield f"The results are secret until {local_time(page.reveals_at)}, or until you have played every deal."
     elif page.secret is None:
         yield f"The deals and the replays are secret until {local_time(page.reveals_at)}."
-    for heat in page.heats:
-        if heat.stage == "open" and heat.racers < heat.max_racers:
-            rival = f" with {heat.host}" if heat.host else ""
-            yield f"To race {title_of(heat.game)}{rival}: {program()} join {server}/r/{heat.race}"
+    yield from join_lines(server, page.heats)
     if page.stage == "open" and None in page.counts:
         yield f"To play{' the next deal' if any(page.counts) else ''}: {program()} play {page.link}"
+
+
+def join_lines(server: str, races: Iterable[Listed]) -> Iterator[str]:
+    """Yield how to join those of the races that are open and have a free seat."""
+    for race in races:
+        if race.stage == "open" and race.racers < race.max_racers:
+            rival = f" with {race.host}" if race.host else ""
+            yield f"To race {title_of(race.game)}{rival}: {program()} join {server}/r/{race.race}"
 
 
 def _row(game: str, row: FieldRow) -> Sequence[str]:

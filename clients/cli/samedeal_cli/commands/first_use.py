@@ -9,6 +9,7 @@ from typing import Final
 import click
 
 from samedeal.wire.documents import Opened
+from samedeal_cli.addresses import ClubName
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME, Link
 from samedeal_cli.failure import Declined, Failure, Misused, NameRefused, warn
@@ -115,6 +116,16 @@ def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:
     confirm_first(settings, f"today's deal of {title_of(slug)}", raced=raced)
 
 
+def in_club(settings: Settings, club: ClubName | None, name: str | None) -> tuple[str, dict[str, object]]:
+    """Return the server on which to open a race or a challenge, and the part of the request that names the club."""
+    if club is None:
+        return settings.address, {}
+    from samedeal_cli.net.clubs import ClubApi
+
+    found = ClubApi.of(settings, club, name)
+    return found.api.server, {"club": found.club}
+
+
 def may_ask(settings: Settings) -> bool:
     """Return whether the user can be asked something."""
     return not (settings.json or settings.quiet) and at_terminal()
@@ -129,6 +140,18 @@ def confirm_first(settings: Settings, deal: str, *, raced: bool) -> None:
         click.confirm(f"{text} {question}", default=True, abort=True, err=True)
     else:
         settings.say(text)
+
+
+def only_race(settings: Settings) -> Link:
+    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
+    from samedeal_cli.net.http_api import Api
+
+    found = Api(settings.address).live_races("open")
+    races = [race for race in found if race.racers < race.max_racers and not (race.daily or race.challenge)]
+    if len(races) == 1:
+        return Link(None, races[0].race)
+    names = f"; choose one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
+    raise Misused(f"{len(races) or 'no'} races are open at {settings.address}{names}")
 
 
 def race_of_challenge(

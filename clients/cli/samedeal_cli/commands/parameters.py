@@ -16,7 +16,7 @@ from samedeal.day import Day
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.names import normalised
-from samedeal_cli.addresses import challenge_link, race_link, server_address, unwrapped
+from samedeal_cli.addresses import challenge_link, club_name, race_link, server_address, unwrapped
 from samedeal_cli.failure import Failure, Misused
 from samedeal_cli.matching import named
 from samedeal_cli.settings import Settings
@@ -38,6 +38,7 @@ NOT_DAILY: Final = (
     "finishers",
     "best_of",
     "end_when_stuck",
+    "club",
     "variants",
 )
 """The options of a race that daily deals do not permit."""
@@ -284,6 +285,7 @@ DEAL_OR_REPLAY = Parsed("deal or replay", _deal_or_replay, GAMES, files=True)
 GAME = Parsed("game", _game, GAMES)
 RACE_OR_CHALLENGE = ParsedRace("race", _link)
 GAME_OR_LINK = ParsedChallenge("game or challenge", _game_or_link, GAMES)
+CLUB = Parsed("club", club_name)
 UNTIL = Parsed("time", _until)
 GAME_OR_DEAL = Parsed("game or deal", _game_or_deal, GAMES)
 SEED = Parsed("seed", _seed)
@@ -296,6 +298,7 @@ REPLAY: Final = ReplayPath(readable=False)
 as_option = click.option(
     "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: the one that whoami shows]"
 )
+club_option = click.option("--club", type=CLUB, help="Open it in a club, for its members.")
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )

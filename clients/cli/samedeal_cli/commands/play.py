@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import click
 import msgspec
 
-from samedeal_cli.commands.first_use import confirm_daily, may_ask, open_race, race_of_challenge, with_name
+from samedeal_cli.commands.first_use import confirm_daily, may_ask, only_race, open_race, race_of_challenge, with_name
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.parameters import (
     GAME,
@@ -24,6 +24,7 @@ from samedeal_cli.commands.parameters import (
     Number,
     as_option,
     check_daily,
+    club_option,
     max_option,
     race_options,
 )
@@ -66,7 +67,7 @@ def join(settings: Settings, /, race: Link | None, name: str | None, **choices: 
 
     Without RACE, join the only open race on the server; with the link of a challenge, play its next deal.
     """
-    race = race or _only_open_race(settings)
+    race = race or only_race(settings)
     if race.is_challenge:
         settings, race = race_of_challenge(settings, race, name)
     server = race.server or settings.address
@@ -77,13 +78,17 @@ def join(settings: Settings, /, race: Link | None, name: str | None, **choices: 
 @click.argument("what", type=GAME_OR_LINK, metavar="[GAME|CHALLENGE]", required=False)
 @click.option("--deal", "number", type=Number(1, 24), metavar="N", help="Which deal of the challenge.  [default: next]")
 @max_option
+@club_option
 @view_options
 def play(settings: Settings, /, what: str | Link | None, name: str | None, **choices: Any) -> int:
     """Race at once: join an open race, or open one with a bot that plays about as well as you do.
 
-    With the link or id of a challenge, play its next deal: alone or, with --max, with others.
+    With the link or id of a challenge, play its next deal: alone or, with --max, with others. With --club, join an open
+    race of the club, or open one and wait for the others.
     """
-    heat, game = {option: choices.pop(option) for option in ("number", "max_racers")}, what
+    heat, club, game = {option: choices.pop(option) for option in ("number", "max_racers")}, choices.pop("club"), what
+    if club and isinstance(game, Link):
+        raise Misused("--club is for a new race and cannot be combined with a link")
     if isinstance(game, Link) and game.is_challenge:
         settings, game = race_of_challenge(settings, game, name, **heat)
     elif any(heat.values()):
@@ -91,32 +96,24 @@ def play(settings: Settings, /, what: str | Link | None, name: str | None, **cho
     if isinstance(game, Link):
         server = game.server or settings.address
         return Session(with_name(settings, server, name), server, game.race_id, name, **choices).run()
+    from samedeal_cli.net.clubs import ClubApi
     from samedeal_cli.net.guests import owned
     from samedeal_cli.net.http_api import Api
     from samedeal_cli.state.home_state import QUICK_GAME, level_of, race_to_join
 
-    server = settings.address
-    settings, api, choices = with_name(settings, server, name), Api(server), choices | {"ready": True}
-    if joined := race_to_join(api.live_races("open"), game):
+    found = club and ClubApi.of(settings, club, name)
+    api, choices = found.api if found else Api(settings.address), choices | {"ready": True}
+    settings, server = with_name(settings, api.server, name), api.server
+    if joined := race_to_join(found.page().races if found else api.live_races("open"), game):
         return Session(settings, server, joined.race, name, **choices).run()
     game, page = game or QUICK_GAME, None
+    if found:
+        return _race(settings, server, name, race_request(game, None, {}) | {"club": found.club}, **choices)
     with suppress(Misused):  # a new player
         guest = owned(settings, name)
         page = api.player(guest.player, guest.token)
     bot = level_of(page.scores if page else None, game)
     return _race(settings, server, name, race_request(game, None, {}), bot=bot, **choices)
-
-
-def _only_open_race(settings: Settings) -> Link:
-    """Return the only open race on the server with a free seat. Raises Misused if there are none or several."""
-    from samedeal_cli.net.http_api import Api
-
-    found = Api(settings.address).live_races("open")
-    races = [race for race in found if race.racers < race.max_racers and not (race.daily or race.challenge)]
-    if len(races) == 1:
-        return Link(None, races[0].race)
-    names = f"; choose one: {', '.join(race.race for race in races)}" if races else f"; to open one: {program()} play"
-    raise Misused(f"{len(races) or 'no'} races are open at {settings.address}{names}")
 
 
 @command("samedeal resume")
@@ -331,6 +328,8 @@ class Session:
             say(f"To watch the replay{then}: {program()} replay {state.link}")
             if state.header and state.header.heat:
                 say(f"To see the challenge: {program()} challenge {self.server}/c/{state.header.heat.challenge}")
+            if state.header and state.header.club:
+                say(f"To see the club: {program()} club {self.server}/g/{state.header.club.club}")
         elif screen.left:
             say("You left your seat.")
         elif state.stage not in ("connecting", "cancelled"):

@@ -10,7 +10,8 @@ from samedeal.computer.deal_filters import FILTERS
 from samedeal.scores.evening import BEST_OF
 from samedeal.share.phrases import result
 from samedeal.wire.documents import ChallengeList, Listed, ListedChallenge, RaceList, RaceSummary, ReplayList
-from samedeal_cli.commands.first_use import open_race
+from samedeal_cli.addresses import ClubName
+from samedeal_cli.commands.first_use import in_club, open_race
 from samedeal_cli.commands.mode import Mode, mode_option
 from samedeal_cli.commands.output import explain_link, print_line, qr_option, show, table_lines
 from samedeal_cli.commands.parameters import (
@@ -22,6 +23,7 @@ from samedeal_cli.commands.parameters import (
     Number,
     as_option,
     check_daily,
+    club_option,
     max_option,
     race_options,
 )
@@ -55,6 +57,7 @@ attempts_option: Final = click.option(
 @filter_option
 @click.option("--unlisted", is_flag=True, default=None, help="Do not list the race.")
 @attempts_option
+@club_option
 @click.option(
     "--spectators",
     type=click.Choice(["progress", "after", "open"]),
@@ -87,6 +90,7 @@ def new(
     seed: str | None,
     daily: bool,
     variants: Variants,
+    club: ClubName | None,
     qr: bool,
     join: bool,
     name: str | None,
@@ -104,7 +108,8 @@ def new(
     if deal and deal.game != game:
         raise Misused(f"{deal.game}:{deal.seed} is not a deal of {game}")
     body = race_request(game, deal.seed if deal else seed, options, daily=daily, variants=variants)
-    settings, opened, data = open_race(settings, settings.address, name, body, joins=join)
+    server, ours = in_club(settings, club, name)
+    settings, opened, data = open_race(settings, server, name, body | ours, joins=join or club is not None)
     show(settings, data, [opened.link])
     if not settings.json:
         settings.say(f"{opened.header.game}: share the link with your friends, or run: samedeal join {opened.link}")
@@ -112,7 +117,7 @@ def new(
     if join:
         from samedeal_cli.commands.play import Session
 
-        return Session(settings, settings.address, opened.race, name=name, mode=mode, link=opened.link).run()
+        return Session(settings, server, opened.race, name=name, mode=mode, link=opened.link).run()
     return 0
 
 

@@ -168,6 +168,8 @@ class Narrator:
         challenge = f"{self._connection.server}/c/{header.heat.challenge}" if header.heat else ""
         has_seat = self._connection.seat is not None
         self._say(*next_commands(link, challenge=challenge, sealed=sealed, deal=deal, has_seat=has_seat))
+        if header.club:
+            self._say(f"To see the club: {program()} club {self._connection.server}/g/{header.club.club}")
 
     async def _announce_time(self) -> None:
         """Count down the last seconds before the deal for a person, and announce the last minute."""

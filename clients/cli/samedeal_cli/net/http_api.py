@@ -197,16 +197,24 @@ class Api:
         self._request(f"{BASE}/guests/logout", None, PROBLEM_BYTES, b"", token)
 
     def fetch(
-        self, path: str, *, body: object = None, query: Query = None, base: str = BASE, token: str | None = None
+        self,
+        path: str,
+        *,
+        body: object = None,
+        query: Query = None,
+        base: str = BASE,
+        token: str | None = None,
+        method: str | None = None,
     ) -> bytes:
-        """Return the sanitised JSON response to a GET or, with a body, a POST. Raises Unreachable and Declined.
+        """Return the sanitised JSON response, perhaps an empty one. Raises Unreachable and Declined.
 
-        A guest's `token` is also sent after a redirect, which can only lead to the same host.
+        The default method is GET or, with a body, POST. A guest's `token` is also sent after a redirect, which can only
+        lead to the same host.
         """
         encoded = None if body is None else msgspec.json.encode(body)
-        data = self._request(base + path, query, DOCUMENT_BYTES, encoded, token)
+        data = self._request(base + path, query, DOCUMENT_BYTES, encoded, token, method)
         try:
-            return _safe_json(data)
+            return data and _safe_json(data)
         except (ValueError, RecursionError) as error:
             raise self._misunderstood(error) from error
 
@@ -223,16 +231,21 @@ class Api:
         return document
 
     def _request(
-        self, path: str, query: Query, most_bytes: int, body: bytes | None = None, token: str | None = None
+        self,
+        path: str,
+        query: Query,
+        most_bytes: int,
+        body: bytes | None = None,
+        token: str | None = None,
+        method: str | None = None,
     ) -> bytes:
-        """Return the body of the response, following allowed redirects. A POST is never redirected."""
+        """Return the body of the response, following allowed redirects. Only a GET is redirected."""
         url = f"{self.server}{path}"
         if given := {name: value for name, value in (query or {}).items() if value is not None}:
             url += f"?{urlencode(given)}"
         headers = {"Accept": "application/json"}
         headers |= {"Content-Type": "application/json"} if body is not None else {}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        method = "PUT" if path.endswith("/nonce") else None  # the only one: the contribution to a challenge
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, body, headers, method=method)  # noqa: S310 (http only, checked)
             opener = self._opener or _opener(proxy_for(url))
@@ -244,7 +257,7 @@ class Api:
                     target = urljoin(url, location)
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(self.server, plain(error), through(self.server)) from error
-            if body is not None or not may_redirect(url, target):
+            if request.get_method() != "GET" or not may_redirect(url, target):
                 raise BadAnswer(self.server, f"the redirect to {plain(target)} is not allowed")
             url = target
         raise BadAnswer(self.server, "too many redirects")
