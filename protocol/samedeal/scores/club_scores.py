@@ -125,8 +125,11 @@ Games = Mapping[str, Comparisons]
 """The comparisons by game."""
 
 
-def ratings(games: Games) -> dict[str, tuple[RatingRow, ...]]:
-    """Return the ratings by game."""
+Ratings = dict[str, tuple[RatingRow, ...]]
+"""The ratings by game, best first."""
+
+
+def ratings(games: Games) -> Ratings:
     return {game: comparisons.ratings() for game, comparisons in sorted(games.items())}
 
 

@@ -14,7 +14,7 @@ from samedeal.race.club import Club, ClubHeader, ClubLeft, Dissolved, Removed, R
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.log_files import ClubLog
-from samedeal.scores.club_scores import ClubScores, Games, RatingRow
+from samedeal.scores.club_scores import ClubScores, Games, Ratings
 from samedeal.wire.documents import (
     ClubChallenge,
     ClubHistory,
@@ -144,8 +144,7 @@ class Clubs:
         async with known.lock:
             n, tables, now_s = known.tally.n, known.tally.tables(), asyncio.get_running_loop().time()
             if known.rated.n != n and now_s >= known.rated.next_at_s:
-                (ratings,) = await self._ratings(client, [known.tally.games])
-                took_s = asyncio.get_running_loop().time() - now_s
+                (ratings,), took_s = await self._ratings(client, [known.tally.games])
                 known.rated = Rated(n, ratings, now_s + min(LONGEST_S, SHARE * took_s))
             return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
 
@@ -155,7 +154,8 @@ class Clubs:
         async with known.lock:
             weeks = [*known.tally.weeks]
         strengths = dict[str, dict[str, list[float | None]]]()
-        for at, ratings in enumerate(await self._ratings(client, [games for _, games in weeks])):
+        found, _ = await self._ratings(client, [games for _, games in weeks])
+        for at, ratings in enumerate(found):
             for game, rows in ratings.items():
                 for row in rows:
                     line = strengths.setdefault(game, {}).setdefault(row.player, [None] * len(weeks))
@@ -185,9 +185,9 @@ class Clubs:
 
         await self._logs.append(club_id, owned)
 
-    async def _ratings(self, client: str, games: Sequence[Games]) -> list[dict[str, tuple[RatingRow, ...]]]:
+    async def _ratings(self, client: str, games: Sequence[Games]) -> tuple[list[Ratings], float]:
         answer = await self._registry.renderings.render(client, "ratings", msgpack.encode(games))
-        return msgpack.decode(answer, type=list[dict[str, tuple[RatingRow, ...]]])
+        return msgpack.decode(answer, type=tuple[list[Ratings], float])
 
     async def _challenges(self, ids: Sequence[str], guest: Guest) -> list[ClubChallenge]:
         """Return those of some ids that are challenges, earliest deadline first."""

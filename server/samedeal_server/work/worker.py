@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Final, get_args
 
 from msgspec import json, msgpack
@@ -215,8 +216,10 @@ def _bot_move(question: bytes) -> bytes:
 
 
 def _ratings(question: bytes) -> bytes:
-    """Return the ratings for each of some comparisons by game."""
-    return msgpack.encode([ratings(games) for games in msgpack.decode(question, type=list[dict[str, Comparisons]])])
+    """Return the ratings for each of some comparisons by game, and how long computing them takes (s)."""
+    games, began = msgpack.decode(question, type=list[dict[str, Comparisons]]), process_time()
+    found = [ratings(each) for each in games]
+    return msgpack.encode((found, process_time() - began))
 
 
 TASKS: Final[dict[str, Callable[[bytes], bytes]]] = {
