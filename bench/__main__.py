@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from bench import machine, report
 from bench.busy_core import busy_core
 from bench.challenges import challenges
+from bench.clubs import clubs
 from bench.fanout import fanout
 from bench.finished import finished
 from bench.instructions import instructions
@@ -29,6 +30,7 @@ ONCE: dict[str, Part] = {
     "instructions": instructions,
     "finished": finished,
     "challenges": challenges,
+    "clubs": clubs,
     "memory": memory,
     "restoring": restoring,
     "busy-core": busy_core,

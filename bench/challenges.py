@@ -42,7 +42,7 @@ async def _challenges(count: int, results: int, run: Run) -> None:
     game = run.plan.games[0]
     with Store() as store, Server(store) as server:
         lines = await guests(server, run.plan.held_to)
-        run.note("challenges/none/server-us", (await _moves(server, store, lines, run)).cpu_us("server"))
+        run.note("challenges/none/server-us", (await moves(server, store, lines, run)).cpu_us("server"))
         headers = await _open(store.address, game, count)
         with Redis.from_url(store.address) as redis:
             key, chance = f"field:{{{headers[0].commitment}}}", Random(1)
@@ -55,11 +55,18 @@ async def _challenges(count: int, results: int, run: Run) -> None:
             began = time.perf_counter()
             server.fetch(path)
             run.note(f"challenges/{results}/{name}-ms", 1000 * (time.perf_counter() - began))
-        run.note(f"challenges/{count}/server-us", (await _moves(server, store, lines, run)).cpu_us("server"))
+        run.note(f"challenges/{count}/server-us", (await moves(server, store, lines, run)).cpu_us("server"))
         await close_all(lines)
 
 
-async def _moves(server: Server, store: Store, lines: list[Line], run: Run) -> Interval:
+def races_in(store: connection.Store) -> RaceStore:
+    """Return the parts of a store that challenges and clubs use."""
+    archive = Archive(store, MASTER_KEY)
+    return RaceStore(RaceLog(GroupCommits(store)), archive, LiveRaces(store), Clock(store), Announcements(store))
+
+
+async def moves(server: Server, store: Store, lines: list[Line], run: Run) -> Interval:
+    """Make moves for a while."""
     await begin(server, lines, run.plan.games[0])
     return await Drive(lines, {"server": [server], "store": [store]}).flat_out(*run.plan.pace)
 
@@ -67,10 +74,9 @@ async def _moves(server: Server, store: Store, lines: list[Line], run: Run) -> I
 async def _open(address: str, game: str, count: int) -> list[ChallengeHeader]:
     """Open challenges whose results everybody sees, directly in the store, and return their headers."""
     store = connection.Store(address)
-    archive, clock = Archive(store, MASTER_KEY), Clock(store)
-    races = RaceStore(RaceLog(GroupCommits(store)), archive, LiveRaces(store), clock, Announcements(store))
+    races = races_in(store)
     logs = ChallengeLogs(races, MASTER_KEY, ClubLogs(races, MASTER_KEY))
-    now, headers = clock.now(), list[ChallengeHeader]()
+    now, headers = races.clock.now(), list[ChallengeHeader]()
     options = Options(limit_ms=GAMES[game].limit_ms, spectators="progress", finishers="none")
     for number in range(count):
         name, salt = f"challenge-{number}", f"{number:032x}"

@@ -41,6 +41,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Moves of each racer in these races."""
     challenges: tuple[int, int] = (2_000, 10_000)
     """How many challenges are open, and how many results one of them has."""
+    clubs: tuple[int, int, int] = (10_000, 200, 50_000)
+    """How many clubs are idle, and how many members and results another one has."""
 
 
 QUICK = Plan(pace=Pace(0.6, 0.2), racers=(50,), sizes=(10, 100), idle=(100, 1000), live=(20,))
@@ -56,6 +58,7 @@ TINY = Plan(
     live=(2,),
     live_plies=5,
     challenges=(3, 5),
+    clubs=(2, 5, 5),
 )
 """Minimal numbers, to check that everything runs."""
 

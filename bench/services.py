@@ -135,10 +135,12 @@ class Server(Service):
         """Return the JSON response to a GET, or to a POST if there is a body."""
         return json.loads(self.fetch(path, body))
 
-    def fetch(self, path: str, body: object = None) -> bytes:
-        """Return the response body. Raises HTTPError if the server refuses the request."""
+    def fetch(self, path: str, body: object = None, token: str = "") -> bytes:
+        """Return the response body for the guest with a token, if any. Raises HTTPError if the server refuses it."""
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"http://{self.address}{path}", data, {"Content-Type": "application/json"})
+        if token:
+            request.add_header("Authorization", f"Bearer {token}")
         for attempt in range(1, TRIES + 1):
             try:
                 with DIRECT.open(request, timeout=30) as response:

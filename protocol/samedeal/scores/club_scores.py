@@ -8,7 +8,7 @@ from typing import Final, Literal, Self
 from msgspec import Struct
 
 from samedeal.race.club import Club, ClubEntry, ClubFinished, Places
-from samedeal.scores.evening import Totals, TotalsRow
+from samedeal.scores.evening import Totals, TotalsRow, matchpoints
 
 DAY_MS: Final = 86_400_000
 MONDAY: Final = 3
@@ -155,13 +155,14 @@ class ClubTally:
                     self._add(entry.at, game, dict(sorted(places.items())))  # as in the canonical form
 
     def _add(self, at: int, game: str, places: Places) -> None:
+        scores = [*zip(places, matchpoints([*places.values()]), strict=True)]
         for period, (began, totals) in self._totals.items():
             if (begins := since(period, at)) != began:
                 if period == "week" and began:
                     self.weeks.append((began + 7 * DAY_MS, {game: each.copy() for game, each in self.games.items()}))
                 totals = Totals()
                 self._totals[period] = begins, totals
-            totals.add([*places.items()])
+            totals.add(scores)
         if len(places) <= MAX_RATED:
             self.games[game].add(places)
 

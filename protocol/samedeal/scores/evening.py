@@ -68,15 +68,16 @@ class Totals:
     """The matchpoints of players over races that are added one by one."""
 
     def __init__(self) -> None:
-        self._scores: dict[str, Counter[int]] = {}  # by player, in the order of their first races, and full score
-        self._races, self._wins = Counter[str](), Counter[str]()
+        self._scores: dict[str, dict[int, int]] = {}  # by player, in the order of their first races, and by full score
+        self._races, self._wins = dict[str, int](), Counter[str]()
 
-    def add(self, places: Sequence[tuple[str, int]]) -> str | None:
-        """Add a race with two or more racers, given the players and their places. Return who won it alone, if any."""
-        full, winner = 2 * (len(places) - 1), None
-        for (player, _), score in zip(places, matchpoints([place for _, place in places]), strict=True):
-            self._scores.setdefault(player, Counter())[full] += score
-            self._races[player] += 1
+    def add(self, scores: Sequence[tuple[str, int]]) -> str | None:
+        """Add a race with two or more racers, given each one's ``matchpoints``. Return who won it alone, if any."""
+        full, winner = 2 * (len(scores) - 1), None
+        for player, score in scores:
+            before = self._scores.setdefault(player, {})
+            before[full] = before.get(full, 0) + score
+            self._races[player] = self._races.get(player, 0) + 1
             if score == full:
                 self._wins[player] += 1
                 winner = player
@@ -109,7 +110,8 @@ def evening(results: Iterable[RaceResult]) -> Evening:
     totals, newest, best_of = Totals(), dict[str, RacerResult](), dict[str, str]()
     for result in counting:
         newest |= {racer.player: racer for racer in result.racers}
-        if winner := totals.add([(racer.player, racer.place) for racer in result.racers]):
+        scores = matchpoints([racer.place for racer in result.racers])
+        if winner := totals.add([*zip((racer.player for racer in result.racers), scores, strict=True)]):
             for length in BEST_OF:
                 if totals.wins(winner) > length // 2:
                     best_of.setdefault(f"{length}", winner)

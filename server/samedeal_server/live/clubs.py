@@ -1,6 +1,7 @@
 """Clubs: founding them, and what members see of them."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -14,7 +15,7 @@ from samedeal.race.club import Club, ClubHeader, ClubLeft, Dissolved, Removed, R
 from samedeal.race.due import EMPTY_MS
 from samedeal.race.server_bots import SERVER_BOTS, server_bot_id
 from samedeal.replays.log_files import ClubLog
-from samedeal.scores.club_scores import ClubScores, Games, Ratings
+from samedeal.scores.club_scores import ClubScores, Ratings
 from samedeal.wire.documents import (
     ClubChallenge,
     ClubHistory,
@@ -28,6 +29,9 @@ from samedeal_server.live.registry import Registry
 from samedeal_server.net.limits import too_many
 from samedeal_server.store.club_logs import KnownClub, Rated, check_owner
 from samedeal_server.store.guest_tokens import Guest, digest
+from samedeal_server.work.pool import JobFailed
+
+logger = logging.getLogger(__name__)
 
 MAX_CLUBS: Final = 50
 """The maximum number of clubs that a guest can be in to found another one."""
@@ -36,6 +40,8 @@ SHOWN: Final = 100
 SHARE: Final = 100
 LONGEST_S: Final = 60.0
 """How long ratings are kept in spite of new results: SHARE times as long as computing them takes, at most LONGEST_S."""
+WAIT_S: Final = 1.0
+"""How long a request waits for new ratings; after that, it gets those before (s)."""
 BOTS: Final = {server_bot_id(name): name for name in SERVER_BOTS}
 
 
@@ -143,10 +149,11 @@ class Clubs:
         known = await self._known(club_id, guest)
         async with known.lock:
             n, tables, now_s = known.tally.n, known.tally.tables(), asyncio.get_running_loop().time()
-            if known.rated.n != n and now_s >= known.rated.next_at_s:
-                (ratings,), took_s = await self._ratings(client, [known.tally.games])
-                known.rated = Rated(n, ratings, now_s + min(LONGEST_S, SHARE * took_s))
-            return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
+            if known.rated.n != n and now_s >= known.rated.next_at_s and known.rating is None:
+                known.rating = asyncio.create_task(self._rate(known, n, msgpack.encode([known.tally.games]), client))
+        if rating := known.rating:
+            await asyncio.wait({rating}, timeout=WAIT_S)
+        return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
 
     async def history(self, club_id: str, guest: Guest, client: str) -> ClubHistory:
         """Return how the ratings in a club have changed, for a member."""
@@ -154,7 +161,7 @@ class Clubs:
         async with known.lock:
             weeks = [*known.tally.weeks]
         strengths = dict[str, dict[str, list[float | None]]]()
-        found, _ = await self._ratings(client, [games for _, games in weeks])
+        found, _ = await self._ratings(client, msgpack.encode([games for _, games in weeks]))
         for at, ratings in enumerate(found):
             for game, rows in ratings.items():
                 for row in rows:
@@ -185,8 +192,19 @@ class Clubs:
 
         await self._logs.append(club_id, owned)
 
-    async def _ratings(self, client: str, games: Sequence[Games]) -> tuple[list[Ratings], float]:
-        answer = await self._registry.renderings.render(client, "ratings", msgpack.encode(games))
+    async def _rate(self, known: KnownClub, n: int, games: bytes, client: str) -> None:
+        """Compute the ratings of a club after entry `n`."""
+        try:
+            (ratings,), took_s = await self._ratings(client, games)
+            known.rated = Rated(n, ratings, asyncio.get_running_loop().time() + min(LONGEST_S, SHARE * took_s))
+        except (Refused, JobFailed) as error:
+            logger.warning("the ratings cannot be computed: %s", error)
+        finally:
+            known.rating = None
+
+    async def _ratings(self, client: str, games: bytes) -> tuple[list[Ratings], float]:
+        """Return the ratings for each of some encoded ``Games``, and how long computing them took (s)."""
+        answer = await self._registry.renderings.render(client, "ratings", games)
         return msgpack.decode(answer, type=tuple[list[Ratings], float])
 
     async def _challenges(self, ids: Sequence[str], guest: Guest) -> list[ClubChallenge]:

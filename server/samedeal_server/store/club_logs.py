@@ -60,6 +60,8 @@ class KnownClub(Known[Club, ClubEntry]):
 
     tally: ClubTally
     rated: Rated = Rated()
+    rating: asyncio.Task[None] | None = None
+    """Computes other ratings."""
 
     def extend(self, entries: list[ClubEntry]) -> None:
         self.state, _ = tally_of(self.state, entries, self.tally)
