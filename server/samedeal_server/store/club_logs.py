@@ -6,6 +6,7 @@ What a dead process leaves behind in between is settled when the club is next us
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from secrets import token_urlsafe
 from typing import Final
 
 from msgspec import Struct, json
@@ -33,7 +34,7 @@ from samedeal_server.store import stored_replays
 from samedeal_server.store.chained_logs import ChainedLogs
 from samedeal_server.store.connection import texts
 from samedeal_server.store.folded_logs import FoldedLogs, Known
-from samedeal_server.store.guest_tokens import Guest, digest, new_token
+from samedeal_server.store.guest_tokens import Guest, digest
 from samedeal_server.store.race_store import RaceStore
 from samedeal_server.store.stored_replays import Summary
 
@@ -122,7 +123,7 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
 
     async def invite(self, club_id: str, owner: Guest) -> None:
         """Replace the invitation. Raises Refused("not-allowed") for others than the owner."""
-        token = new_token()
+        token = token_urlsafe(12)
         check_owner((await self._read(club_id)).state, owner)
         await self._store.retry("HSET", self._logs.key(club_id, "head"), "invitation", json.encode(token))
         await self.append(club_id, lambda _: Invited(digest=digest(token)))
