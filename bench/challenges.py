@@ -75,7 +75,7 @@ async def _open(address: str, game: str, count: int) -> list[ChallengeHeader]:
     """Open challenges whose results everybody sees, directly in the store, and return their headers."""
     store = connection.Store(address)
     races = races_in(store)
-    logs = ChallengeLogs(races, MASTER_KEY, ClubLogs(races, MASTER_KEY))
+    logs = ChallengeLogs(races, MASTER_KEY, ClubLogs(races))
     now, headers = races.clock.now(), list[ChallengeHeader]()
     options = Options(limit_ms=GAMES[game].limit_ms, spectators="progress", finishers="none")
     for number in range(count):

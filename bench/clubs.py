@@ -8,7 +8,7 @@ from random import Random
 
 import msgspec
 
-from bench.challenges import MASTER_KEY, moves, races_in
+from bench.challenges import moves, races_in
 from bench.load import close_all
 from bench.racing import guests
 from bench.run import Case, Plan, Run
@@ -45,7 +45,7 @@ async def _clubs(idle: int, members: int, results: int, run: Run) -> None:
         lines = await guests(server, run.plan.held_to)
         run.note("clubs/none/server-us", (await moves(server, store, lines, run)).cpu_us("server"))
         told, connected = server.ask("/api/v1/guests", {"name": "ada"}), connection.Store(store.address)
-        logs, ada = ClubLogs(races_in(connected), MASTER_KEY), Guest(told["player"], "ada")
+        logs, ada = ClubLogs(races_in(connected)), Guest(told["player"], "ada")
         for number in range(idle):
             await logs.create(ClubHeader(club=f"idle-{number}", founder=ada.player, opened_at=number), ada, "Idle")
         header = ClubHeader(club="busy", founder=ada.player, opened_at=0)

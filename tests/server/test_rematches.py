@@ -242,7 +242,7 @@ async def test_rematch_chosen_by_a_dead_process_is_opened(pair: tuple[Server, Se
         await one.replay(race_id)
         async with process(one._env["REDIS_URL"]) as dying:
             options, races = Options(limit_ms=300_000), stored_races(dying)
-            opener = RaceOpener(races, ClubLogs(races, bytes.fromhex(MASTER_KEY)), bytes.fromhex(MASTER_KEY), 0)
+            opener = RaceOpener(races, ClubLogs(races), bytes.fromhex(MASTER_KEY), 0)
             chosen = await opener.new_header(GAMES["corners"], {}, None, options, follows=race_id)
             await dying.archive.successors.put(race_id, Successor(chosen, "ada", ada.player), replacing=None)
         assert (await rematch(bo)).race == chosen.race

@@ -137,7 +137,7 @@ async def test_bots_follow_to_the_rematch_once(one: Server) -> None:
 async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(one: Server) -> None:
     async with process(one._env["REDIS_URL"]) as parts:
         races, key = stored_races(parts), bytes.fromhex(MASTER_KEY)
-        opener = RaceOpener(races, ClubLogs(races, key), key, 0)
+        opener = RaceOpener(races, ClubLogs(races), key, 0)
         options = Options(limit_ms=300_000)
         header = await opener.new_header(GAMES["corners"], {}, None, options, follows="calm-otter-1")
         await opener.claim(header)

@@ -46,7 +46,7 @@ async def test_replays_and_tokens_on_all_nodes_are_erased(
     await guests.add_token(Guest("player-2", "bo"), "another")
     clock = Clock(store)
     races = RaceStore(RaceLog(GroupCommits(store)), archive, LiveRaces(store), clock, Announcements(store))
-    clubs = ClubLogs(races, bytes(32))
+    clubs = ClubLogs(races)
     erasing = Erasure(store, archive, guests, Revocations(store), Reports(store, clock), clubs)
     assert await erasing.start("player-1", 1) == 20
     step = await erasing.step("player-1", None)

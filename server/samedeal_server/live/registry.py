@@ -76,7 +76,7 @@ class Registry:
         self._store, self._requests = store, requests
         self.archive, self.live, self.clock = store.archive, store.live, store.clock
         self.deal_finder, self.renderings = DealFinder(), Renderings()
-        self.clubs = ClubLogs(store, master_key)
+        self.clubs = ClubLogs(store)
         self.challenges = ChallengeLogs(store, master_key, self.clubs)
         self.fields = Fields(store.archive.fields)
         self.opener = RaceOpener(store, self.clubs, master_key, open_races)

@@ -74,9 +74,9 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
 
     not_found, header_type = "This club was not found.", ClubHeader
 
-    def __init__(self, races: RaceStore, master_key: bytes) -> None:
+    def __init__(self, races: RaceStore) -> None:
         super().__init__(_Logs(races.log.commits), races.clock)
-        self._archive, self._live, self._master_key = races.archive, races.live, master_key
+        self._archive, self._live = races.archive, races.live
 
     def _first(self, header: ClubHeader) -> KnownClub:
         return KnownClub(Club.opened(header), [], asyncio.Lock(), ClubTally())
