@@ -36,10 +36,10 @@ class Challenge {
   revealed = (at, { secret }) => at >= this.revealsAt && this.open.size === 0 && secret === this.secret;
 }
 
-/** Verifies the log of a challenge as readChallenge returns it. Returns whether its signature holds or, if that cannot be
+/** Verifies the log of a challenge as readDocument returns it. Returns whether its signature holds or, if that cannot be
  *  checked here, null. Throws a FormatError if anything is wrong with the log. */
 export async function verifyChallenge(log, keys) {
-  const { header, entries, digest, signature } = log;
+  const { header, entries, digest } = log;
   const [, , { t, secret }, h] = entries.at(-1) ?? [0, 0, {}];
   expect(t === "revealed", "The log of the challenge does not end with the secret.");
   expect(h === digest, "The last digest of the challenge does not match its log.");
@@ -49,13 +49,19 @@ export async function verifyChallenge(log, keys) {
   const seenBy = new Set(header.deals.map(({ options }) => `${options.unlisted} ${options.spectators}`));
   const isValid = hours >= 1 && hours <= 720 && seenBy.size === 1;
   expect(isValid, "A challenge lasts 1 hour to 30 days, and the same people see all of its deals.");
-  const { broken, index } = await fold(log, new Challenge(header, secret), () => {});
+  return verifyLog(log, new Challenge(header, secret), "challenge", keys);
+}
+
+/** Does the same for a log of some kind, given its state before the first entry. */
+export async function verifyLog(log, state, kind, keys) {
+  const { header, digest, signature } = log;
+  const { broken, index } = await fold(log, state, () => {});
   const failed = broken < 0 ? index : broken;
-  expect(failed === undefined, `Entry ${failed + 1} does not match the log of the challenge.`);
-  const { holds } = await checkSignature({ header: { race: `challenge/${header.challenge}` }, digest, signature }, []);
-  expect(holds !== false, `The signature of the challenge is not valid for ${signature.key}.`);
+  expect(failed === undefined, `Entry ${failed + 1} does not match the log of the ${kind}.`);
+  const { holds } = await checkSignature({ header: { race: `${kind}/${header[kind]}` }, digest, signature }, []);
+  expect(holds !== false, `The signature of the ${kind} is not valid for ${signature.key}.`);
   const isKnown = keys.length === 0 || keys.includes(signature.key);
-  expect(isKnown, `The challenge is signed by ${signature.key}, which is not one of the expected keys.`);
+  expect(isKnown, `The ${kind} is signed by ${signature.key}, which is not one of the expected keys.`);
   return holds;
 }
 

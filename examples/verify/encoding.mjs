@@ -12,12 +12,14 @@ function decimal(number) {
   return (Object.is(number, -0) ? "-0" : `${number}`) + (Number.isInteger(number) ? ".0" : "");
 }
 
-/** Writes JSON without white space. Only `progress` and `points` are not integers. */
+const DECIMALS = ["progress", "points", "strength"];
+
+/** Writes JSON without white space. The fields in DECIMALS are not integers, but the places in a club, by player, are. */
 function write(value, order, name) {
-  if (["progress", "points"].includes(name) && typeof value === "number") return decimal(value);
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, order))}]`;
+  if (DECIMALS.includes(name) && typeof value === "number") return decimal(value);
+  if (Array.isArray(value)) return `[${value.map((item) => write(item, order, name))}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value); // escapes exactly what it has to
-  const field = (own) => `${JSON.stringify(own)}:${write(value[own], order, own)}`;
+  const field = (own) => `${JSON.stringify(own)}:${write(value[own], order, name === "places" ? "" : own)}`;
   return `{${order(Object.keys(value)).map(field)}}`;
 }
 
@@ -29,6 +31,9 @@ function writtenAgain(string) {
   return JSON.stringify(value);
 }
 
+/** The parts of JSON in any order, each number with the name of its field. Objects have integers as names in another one. */
+const parts = (json) => json.match(/"[^"\\]*(?:\\.[^"\\]*)*"(?::[^"{[,\]}]+)?|[^"]/g).sort().join("\n");
+
 /** Parses JSON as replays use it. It must be what we would write, apart from white space, escapes in strings and the
  *  order of fields: unlike JSON.parse, this refuses duplicate fields and numbers such as 1e0, -0 or 1.0 for 1. */
 export function parseJson(text) {
@@ -36,7 +41,8 @@ export function parseJson(text) {
     const value = JSON.parse(text);
     const strings = /"[^"\\]*(?:\\.[^"\\]*)*"|[ \t\r\n]+/g;
     const compact = text.replace(strings, (found) => (found[0] === '"' ? writtenAgain(found) : ""));
-    if (write(value, (names) => names) === compact) return value;
+    const written = write(value, (names) => names);
+    if (written === compact || parts(written) === parts(compact)) return value;
   } catch (error) {
     // JSON that is nested too deeply is a RangeError.
     const expected = error instanceof SyntaxError || error instanceof RangeError;

@@ -59,6 +59,7 @@ const OPTIONS = {
 const options = (value) => hasFields(value, OPTIONS, "options");
 const deal = integer(1, 24);
 const HEAT = { challenge: raceId, deal, nonce: hex32, until: time, reveals_at: time, h: hex32 };
+const CLUB_LINK = { club: raceId, h: hex32 };
 const HEAD_START = { player: characters(64), ms: integer(1, 600_000) };
 
 const HEADER = {
@@ -76,11 +77,12 @@ const HEADER = {
   ghosts: optional((value) => Array.isArray(value) && integer(1, 8)(value.length) && value.every(raceId)),
   head_start: optional((value) => hasFields(value, HEAD_START, "head_start")),
   heat: optional((value) => hasFields(value, HEAT, "heat")),
+  club: optional((value) => hasFields(value, CLUB_LINK, "club")),
 };
 
 /** The format that a header needs: the newest one of which it has any field or value. */
 const formatFor = ({ options, ...header }) => {
-  if ("heat" in header) return FORMATS[3];
+  if ("heat" in header || "club" in header) return FORMATS[3];
   if ("head_start" in header || "end_when_stuck" in options) return FORMATS[2];
   const isNew = ["follows", "ghosts"].some((field) => field in header) || "finishers" in options || "best_of" in options;
   return FORMATS[Number(isNew || FILTERS_2.includes(options.filter))];
@@ -115,19 +117,46 @@ const FOOT = {
 const entriesOf = (events) => (value) => Array.isArray(value) && value.every((entry, i) => isEntry(entry, i, events));
 const REPLAY = { ...HEAD, entries: entriesOf(EVENTS), ...FOOT };
 
+const listOf = (form, least = 0, most = Infinity) => (value) =>
+  Array.isArray(value) && integer(least, most)(value.length) && value.every(form);
+const mapOf = (key, form) => (value) => isObject(value) && Object.entries(value).every(([k, v]) => key(k) && form(v));
+
 const DEAL = { game: text, rules: text, variant: optional(isVariant), options };
 const isDeal = (value, i) => hasFields(value, DEAL, `deal ${i + 1}`);
 const CHALLENGE_HEADER = {
   ...{ challenge: raceId, creator: characters(64), commitment: hex32, salt: HEADER.salt.form, opened_at: time, until: time },
-  deals: (value) => Array.isArray(value) && deal(value.length) && value.every(isDeal),
+  deals: listOf(isDeal, 1, 24),
+  club: HEADER.club,
 };
 const CHALLENGE_EVENTS = {
   ...{ opened: { nonce: hex32 }, heat: { deal, by }, cancelled: { heat: integer(1) } },
   ...{ finished: { heat: integer(1), digest: hex32 }, revealed: { secret: hex32 } },
 };
-const CHALLENGE = {
-  ...{ format: oneOf("samedeal.challenge/1"), header: (value) => hasFields(value, CHALLENGE_HEADER, "header") },
-  ...{ entries: entriesOf(CHALLENGE_EVENTS), ...SIGNED },
+const member = matches(/^[!-~]{1,64}$/);
+const slug = matches(/^[a-z][a-z0-9-]{0,63}$/);
+const CLUB_HEADER = { club: raceId, founder: member, opened_at: time };
+const CLUB_EVENTS = {
+  ...{ invited: { digest: hex32 }, revoked: {}, joined: { player: member, digest: hex32 }, left: { player: member } },
+  ...{ removed: { player: member }, erased: { player: member }, cancelled: { race: raceId }, dissolved: {} },
+  opened: { race: raceId, commitment: hex32, games: listOf(slug, 1, 24) },
+  finished: { race: raceId, digest: hex32, places: optional(listOf(mapOf(member, seat), 1, 24)) },
+};
+
+const logOf = (kind, header, events) => ({
+  ...{ format: oneOf(`samedeal.${kind}/1`), header: (value) => hasFields(value, header, "header") },
+  ...{ entries: entriesOf(events), ...SIGNED },
+});
+const object = (fields) => (value) => hasFields(value, fields, "the scores");
+const ROW = object({ place: whole, player: text, points: number, races: whole, wins: whole });
+const TABLE = object({ period: oneOf("day", "week", "season", "all"), since: whole, rows: listOf(ROW) });
+const RATING = object({ player: text, strength: (value) => number(value) && value > 0, races: whole });
+const DOCUMENTS = {
+  challenge: logOf("challenge", CHALLENGE_HEADER, CHALLENGE_EVENTS),
+  club: logOf("club", CLUB_HEADER, CLUB_EVENTS),
+  scores: {
+    ...{ club: text, n: integer(0), rated: integer(0), tables: listOf(TABLE) },
+    ...{ ratings: mapOf(slug, listOf(RATING)) },
+  },
 };
 
 /** Throws unless an object has these fields and no others, each in its form. */
@@ -212,14 +241,18 @@ export function readReplay(bytes) {
   }
 }
 
-/** Returns the log of a challenge in a file, or null if the file does not state that it is one. Throws a FormatError. */
-export function readChallenge(bytes) {
+/** Returns what a file contains that is not a replay, and its kind: the log of a `challenge` or a `club`, or the `scores`
+ *  of a club. Returns null for other files. Throws a FormatError. */
+export function readDocument(bytes) {
   const content = textOf(bytes);
-  if (!`${fieldsIn(content).format}`.startsWith("samedeal.challenge/")) return null;
-  expect(bytes.length <= 32 * MIB, "the file has more than 32 MiB");
-  const log = parseJson(content);
-  hasFields(log, CHALLENGE, "the log");
-  return log;
+  const fields = fieldsIn(content);
+  const isScores = ["club", "tables", "ratings"].every((name) => Object.hasOwn(Object(fields), name));
+  const kind = /^samedeal\.(challenge|club)\//.exec(fields.format)?.[1] ?? (isScores ? "scores" : null);
+  if (kind === null) return null;
+  expect(bytes.length <= 64 * MIB, "the file has more than 64 MiB");
+  const document = parseJson(content);
+  hasFields(document, DOCUMENTS[kind], `the ${kind}`);
+  return { kind, document };
 }
 
 /** Returns the lines of a file of receipts, or throws a FormatError. */

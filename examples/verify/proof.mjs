@@ -52,6 +52,8 @@ function checkCommitment({ header, entries }, secret) {
   const isSpecial = ["seed", "variant", "head_start"].some((field) => field in header) || "end_when_stuck" in options;
   if ("daily" in header && isSpecial) return fails("a daily deal has no seed, variant, head start or early end");
   if (headStart?.ms >= options.limit_ms) return fails("the head start is not shorter than the race");
+  const isSealed = !["seed", "daily", "heat"].some((field) => field in header);
+  if ("club" in header && !isSealed) return fails("the races of a club are on sealed deals, and heats name only their challenge");
   if (heat && !isHeat(header)) return fails("a heat has no seed, head start, ghosts or rematch, and is sealed");
   const day = new Date(header.opened_at).toISOString().slice(0, 10);
   const subject = "daily" in header ? `daily|${header.game}|${day}` : `commit|${heat?.challenge ?? header.race}`;

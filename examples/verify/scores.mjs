@@ -60,7 +60,7 @@ const greatestDivisor = (one, other) => (other === 0n ? one : greatestDivisor(ot
 const leastMultiple = (one, other) => (one / greatestDivisor(one, other)) * other;
 
 /** Twice the rivals beaten, plus the ties. */
-function halves(place, racers) {
+export function halves(place, racers) {
   const beaten = racers.filter((rival) => rival.place > place).length;
   const tied = racers.filter((rival) => rival.place === place).length - 1;
   return 2 * beaten + tied;
@@ -86,16 +86,23 @@ function table(fields, update, thenBy) {
   return ranked.map(({ total, ...row }) => ({ ...row, points: Number(total) / Number(unit) }));
 }
 
+/** The table over races with the given racers, each with two or more. `update` adds more to the row of a racer. */
+export function totals(fields, update = (_counts, _racer) => ({})) {
+  const add = ({ races = 0, wins = 0 }, racer, racers) => {
+    const counts = { races: races + 1, wins: wins + (halves(racer.place, racers) === most(racers) ? 1 : 0) };
+    return { ...counts, ...update(counts, racer) };
+  };
+  return table(fields, add, () => []);
+}
+
 function evening(results) {
   const races = results.filter(({ racers }) => racers.length > 1);
   const bestOf = {};
-  const update = ({ races = 0, wins = 0 }, { player, seat, name, bot, place }, racers) => {
-    const isWin = place === 1 && racers.filter((rival) => rival.place === 1).length === 1;
-    const won = wins + (isWin ? 1 : 0);
-    for (const length of MATCHES) if (won > length / 2) bestOf[length] ??= player;
-    return { seat, name, bot, races: races + 1, wins: won };
+  const update = ({ wins }, { player, seat, name, bot }) => {
+    for (const length of MATCHES) if (wins > length / 2) bestOf[length] ??= player;
+    return { seat, name, bot };
   };
-  const rows = table(races.map(({ racers }) => racers), update, () => []);
+  const rows = totals(races.map(({ racers }) => racers), update);
   return { races: races.map(({ race }) => race), table: rows, best_of: bestOf };
 }
 

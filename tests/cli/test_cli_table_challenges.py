@@ -186,7 +186,7 @@ def serving(documents: dict[str, bytes]) -> Iterator[tuple[str, list[str]]]:
             body = documents.get(self.path)
             self.send_response(200 if body else 404)
             self.end_headers()
-            self.wfile.write(body or b"{}")
+            self.wfile.write(body or b'{"code":"not-found","title":"Not found"}')
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""

@@ -10,6 +10,7 @@ from samedeal.errors import Refused
 from samedeal.race.events import (
     SERVER,
     Closed,
+    ClubLink,
     Counting,
     Dealt,
     Header,
@@ -22,7 +23,7 @@ from samedeal.race.events import (
 from samedeal.race.race import OPEN_MS, Race, is_heat_valid
 from samedeal.replays.replay import Replay, read
 from support.challenges import HOUR_MS, ID, LoggedChallenge
-from support.finished_races import SECRET, SIGNING_KEY, Logged, nonce
+from support.finished_races import SECRET, SIGNING_KEY, Logged, nonce, opened
 from support.races_by_hand import joined
 
 CLOSED = Closed(secret=SECRET.hex())
@@ -135,3 +136,13 @@ def test_a_header_of_a_heat_has_nothing_that_shows_its_deal_or_gives_an_advantag
     assert not is_heat_valid(other)
     with pytest.raises(Refused):
         Race.opened(other, SECRET)
+
+
+def test_only_races_on_sealed_deals_are_in_a_club_and_heats_are_in_that_of_their_challenge() -> None:
+    link = ClubLink(club="merry-heron-77", h="0" * 64)
+    sealed = opened("corners").race.header
+    assert Race.opened(replace(sealed, club=link), SECRET).header.format == 4
+    daily = opened("corners", daily=True).race.header
+    for header in (heat().race.header, replace(sealed, seed="1"), daily):
+        with pytest.raises(Refused, match="on sealed deals"):
+            Race.opened(replace(header, club=link), SECRET)

@@ -8,10 +8,13 @@ from msgspec.structs import replace
 
 from samedeal import codec
 from samedeal.errors import Refused
+from samedeal.race.club import AnyClubEvent, Dissolved, Erased, Invited, Revoked
 from samedeal.replays import log_files
-from samedeal.replays.log_files import ChallengeLog, read_log_file
+from samedeal.replays.log_files import ChallengeLog, ClubLog, read_log_file
 from samedeal.replays.signature import Signature, public_key, signed
 from support.challenges import ID, LoggedChallenge, read_challenge
+from support.clubs import ID as CLUB_ID
+from support.clubs import LoggedClub
 from support.finished_races import SIGNING_KEY, finished
 from support.open_formats import KEY
 from support.saved_replays import CHALLENGE
@@ -26,11 +29,18 @@ def revealed() -> ChallengeLog:
     return logged.log()
 
 
-def in_json(log: ChallengeLog) -> bytes:
+def in_club(*events: AnyClubEvent) -> ClubLog:
+    logged = LoggedClub()
+    for event in events:
+        logged.say(event)
+    return logged.log()
+
+
+def in_json(log: ChallengeLog | ClubLog) -> bytes:
     return codec.encode(log, "json")
 
 
-def refusal(log: ChallengeLog, *keys: str) -> str:
+def refusal(log: ChallengeLog | ClubLog, *keys: str) -> str:
     """Return why a log does not hold."""
     with pytest.raises(Refused) as refused:
         log.verified(keys)
@@ -106,3 +116,43 @@ def test_what_does_not_hold_is_named() -> None:
     for signature in (of_a_race, Signature(key=key, value=log.signature.value)):
         text = f"The signature of the challenge is not valid for {signature.key}."
         assert refusal(replace(log, signature=signature)) == text
+
+
+def test_the_log_of_a_club_round_trips_and_holds_at_any_entry() -> None:
+    for log in (in_club(), in_club(Invited(digest="0" * 64), Revoked())):
+        assert read_log_file(in_json(log)) == log
+        assert log.verified((SIGNER,)).n == len(log.entries)
+        assert log.signature == signed(SIGNING_KEY, f"club/{CLUB_ID}", log.digest)
+
+
+def test_what_does_not_hold_in_the_log_of_a_club_is_named() -> None:
+    log = in_club(Invited(digest="0" * 64), Revoked())
+    assert refusal(replace(log, entries=())) == "The last digest of the club does not match its log."
+    assert refusal(replace(in_club(), digest="0" * 64)) == "The last digest of the club does not match its log."
+    other = (log.entries[0], replace(log.entries[1], event=Dissolved()))
+    assert refusal(replace(log, entries=other)) == "Entry 2 does not match the log of the club."
+    founded = replace(log.header, founder="eve")
+    assert refusal(replace(log, header=founded)) == "Entry 1 does not match the log of the club."
+    of_a_challenge = signed(SIGNING_KEY, f"challenge/{CLUB_ID}", log.digest)
+    assert refusal(replace(log, signature=of_a_challenge)) == f"The signature of the club is not valid for {SIGNER}."
+    assert refusal(log, public_key(bytes(32))).startswith("The club is signed by ")
+
+
+def test_the_last_digest_is_checked_before_the_entries() -> None:
+    """The JavaScript verifier says the same."""
+    log = revealed()
+    entries = (*log.entries[:-1], replace(log.entries[-1], h="0" * 64))
+    assert refusal(replace(log, entries=entries)) == "The last digest of the challenge does not match its log."
+    club = in_club(Revoked())
+    assert (
+        refusal(replace(club, entries=(replace(club.entries[0], h="0" * 64),)))
+        == "The last digest of the club does not match its log."
+    )
+
+
+@pytest.mark.parametrize("player", ["é", "a b", "", "x" * 65, "a\n"])
+def test_ids_of_members_are_printable_ascii(player: str) -> None:
+    data = in_json(in_club(Erased(player="~")))
+    assert b'"player":"~"' in data
+    with pytest.raises(Refused, match="not the log of a club"):
+        read_log_file(data.replace(b'"~"', json.dumps(player).encode()))

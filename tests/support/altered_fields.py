@@ -48,6 +48,7 @@ NOT_HEX: Final = (str.upper, lambda text: text[2:], lambda text: text + "\n", la
 
 
 _TIMES: Final = {"until": 1_800_000_000_000, "reveals_at": 1_900_000_000_000}
+CLUB: Final = {"club": "merry-heron-77", "h": "0" * 64}
 HEAT: Final = {"challenge": "calm-otter", "deal": 1, "nonce": "0" * 64, "h": "0" * 64, **_TIMES}
 
 
@@ -113,6 +114,9 @@ FIELDS: Final = {
         optional=True,
     ),
     "header heat": Field("chain commitment", (HEAT,), (None, {}, [], True, {**HEAT, "seat": 1}), optional=True),
+    "header club": Field("chain commitment", (CLUB,), (None, {}, [], True, {**CLUB, "seat": 1}), optional=True),
+    "club club": Field("chain", ("merry-heron-78", "x" * 64), ("A", "", "x" * 65)),
+    "club h": Field("chain", HEX, NOT_HEX),
     "heat challenge": Field("commitment", ("brave-otter-4", "x" * 64), ("A", "", "x" * 65)),
     "heat deal": Field("chain", (1, 2, 24), (0, 25, "1")),
     "heat nonce": Field("chain", HEX, NOT_HEX),
@@ -187,7 +191,7 @@ def holders(content: Content, name: str) -> list[Any]:
     """Return the objects, or entries, with a name in FIELDS."""
     header, entries = content["header"], content["entries"]
     single = {"replay": content, "header": header, "options": header["options"], "signature": content["signature"]}
-    if name in ("head_start", "heat"):
+    if name in ("head_start", "heat", "club"):
         return [header[name]] if name in header else []
     if name in single:
         return [single[name]]

@@ -1,14 +1,17 @@
 """Random challenges for tests: a log with the replays of its heats, which can be forged."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from msgspec.structs import replace
 
 from samedeal import codec
-from samedeal.commitments import commitment
+from samedeal.commitments import commitment, nonce_commitment
+from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.challenge import (
     AnyChallengeEvent,
@@ -22,11 +25,23 @@ from samedeal.race.challenge import (
     Opened,
     Revealed,
 )
-from samedeal.race.events import Closed, Counting, Dealt, Header, Joined, Moved, Options, Readied, Resigned
+from samedeal.race.events import (
+    Closed,
+    ClubLink,
+    Counting,
+    Dealt,
+    Header,
+    Joined,
+    Moved,
+    Nonce,
+    Options,
+    Readied,
+    Resigned,
+)
 from samedeal.race.race import Race
 from samedeal.replays.log_files import ChallengeLog, read_log_file
 from samedeal.replays.replay import Replay
-from support.finished_races import OPENED_AT, SECRET, SIGNING_KEY, Logged
+from support.finished_races import OPENED_AT, SECRET, SIGNING_KEY, Logged, nonce
 
 ID = "brave-otter-4217"
 NONCE = "a7" * 32
@@ -47,15 +62,22 @@ def deal(
     )
 
 
-def header(*deals: ChallengeDeal, hours: float = 24) -> ChallengeHeader:
+def header(
+    *deals: ChallengeDeal,
+    hours: float = 24,
+    challenge: str = ID,
+    opened_at: int = OPENED_AT,
+    club: ClubLink | None = None,
+) -> ChallengeHeader:
     return ChallengeHeader(
-        challenge=ID,
+        challenge=challenge,
         creator="player-1",
         deals=deals or (deal(),),
-        commitment=commitment(ID, SECRET),
+        commitment=commitment(challenge, SECRET),
         salt="00" * 16,
-        opened_at=OPENED_AT,
-        until=OPENED_AT + round(hours * HOUR_MS),
+        opened_at=opened_at,
+        until=opened_at + round(hours * HOUR_MS),
+        club=club,
     )
 
 
@@ -68,12 +90,12 @@ class LoggedChallenge:
     replays: list[Replay] = field(default_factory=list)
 
     @classmethod
-    def opening(cls, *deals: ChallengeDeal, hours: float = 24) -> "LoggedChallenge":
-        return cls(Challenge.opened(header(*deals, hours=hours), SECRET))
+    def opening(cls, *deals: ChallengeDeal, hours: float = 24, **fixed: Any) -> "LoggedChallenge":
+        return cls(Challenge.opened(header(*deals, hours=hours, **fixed), SECRET))
 
     @classmethod
-    def open(cls, *deals: ChallengeDeal, hours: float = 24) -> "LoggedChallenge":
-        logged = cls.opening(*deals, hours=hours)
+    def open(cls, *deals: ChallengeDeal, hours: float = 24, **fixed: Any) -> "LoggedChallenge":
+        logged = cls.opening(*deals, hours=hours, **fixed)
         logged.say(Opened(nonce=NONCE), 1_000)
         return logged
 
@@ -109,19 +131,24 @@ class LoggedChallenge:
         return ChallengeLog.of(self.challenge, tuple(self.entries), signing_key)
 
 
-def raced(log: Logged, players: list[int], random: Random) -> Logged:
-    """Return a heat after a few moves of each player, or cancelled if there are none."""
+def raced(log: Logged, players: list[int], random: Random, id_of: Callable[[int], str] = "player-{}".format) -> Logged:
+    """Return a heat or a sealed race after a few moves of each player, or cancelled if there are none."""
     for seat, player in enumerate(players, start=1):
         name = f"Name {player}{random.choice(('', ' the 2nd'))}"
-        log.say(Joined(seat=seat, player=f"player-{player}", name=name, bot=player == 5), random.randrange(2_000))
+        promise = nonce_commitment(log.race.id, nonce(seat)) if log.race.header.sealed else None
+        joined = Joined(seat=seat, player=id_of(player), name=name, bot=player == 5, commitment=promise)
+        log.say(joined, random.randrange(2_000))
         log.say(Readied(seat=seat))
     if players:
         log.say(Counting())
+        for seat in range(1, len(players) + 1) if log.race.header.sealed else ():
+            log.say(Nonce(seat=seat, nonce=nonce(seat).hex()))
         log.say(Dealt(), log.race.options.start_delay_ms)
         for _ in range(random.randrange(12)):
             run = log.race.seat(seat := random.randint(1, len(players))).run
             if run and not run.done and (moves := run.game.moves()):
-                log.say(Moved(seat=seat, move=random.choice(moves)), random.choice((0, 900)))
+                with suppress(Refused):  # before a head start is over
+                    log.say(Moved(seat=seat, move=random.choice(moves)), random.choice((0, 900)))
         for racer in log.race.roster:
             if racer.run and not racer.run.done:
                 log.say(Resigned(seat=racer.number))
@@ -129,14 +156,16 @@ def raced(log: Logged, players: list[int], random: Random) -> Logged:
     return log
 
 
-def random_challenge(random: Random, forge: Forge = lambda _, made: made, hide: int = 0) -> LoggedChallenge:
+def random_challenge(
+    random: Random, forge: Forge = lambda _, made: made, hide: int = 0, **fixed: Any
+) -> LoggedChallenge:
     """Return a revealed challenge, the same for the same random numbers; the heat `hide` is logged as cancelled."""
     slugs, listed = random.choices(list(GAMES), k=random.randint(1, 4)), random.random() < 0.5
     deals = [
         deal(slug, random.choice((60_000, 360_000)), variant=random.random() < 0.5, unlisted=not listed)
         for slug in slugs
     ]
-    logged = LoggedChallenge.open(*deals, hours=random.choice((1, 30)))
+    logged = LoggedChallenge.open(*deals, hours=random.choice((1, 30)), **fixed)
     running = list[Logged]()
     for _ in range(random.randint(0, 8)):
         racers = random.choice((0, 1, 1, 2, 3, 4))

@@ -1,11 +1,9 @@
 """Invalid challenges, by what is wrong with them."""
 
-import json
 from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from samedeal import codec
@@ -17,16 +15,14 @@ from samedeal.race.standings import Standing
 from samedeal.replays.log_files import ChallengeLog
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key, signed
-from support.agreement_of_challenges import Case
+from support.agreement_of_logs import Case
+from support.altered_logs import KEY, OTHER_KEY, altered, in_json, known
 from support.challenges import LoggedChallenge, random_challenge
-from support.finished_races import SECRET, SIGNING_KEY
-from support.replay_writing import chain
-
-KEY, OTHER_KEY = public_key(SIGNING_KEY), bytes(32)
+from support.finished_races import SECRET
 
 
 def case(logged: LoggedChallenge, *keys: str) -> Case:
-    return Case(codec.encode(logged.log(), "json"), logged.replays, keys)
+    return Case([codec.encode(logged.log(), "json")], logged.replays, keys)
 
 
 def relogged(logged: LoggedChallenge, change: Callable[[AnyChallengeEvent], AnyChallengeEvent | None]) -> ChallengeLog:
@@ -71,6 +67,10 @@ def header(random: Random, made: Header) -> Header:
     )
 
 
+def _valid(random: Random) -> Case:
+    return case(random_challenge(random), *known(random))
+
+
 def _forged(random: Random) -> Case:
     return case(random_challenge(random, lambda _, made: header(random, made) if random.random() < 0.5 else made))
 
@@ -93,7 +93,7 @@ def _without_the_last_heat(random: Random) -> Case:
         number = next(opened) if isinstance(event, HeatOpened) else getattr(event, "heat", 0)
         return None if number == last and number else event
 
-    return Case(codec.encode(relogged(logged, change), "json"), logged.replays)
+    return Case([codec.encode(relogged(logged, change), "json")], logged.replays)
 
 
 def _another_end(random: Random) -> Case:
@@ -104,7 +104,7 @@ def _another_end(random: Random) -> Case:
             return event
         return Finished(heat=event.heat, digest=random.randbytes(32).hex())
 
-    return Case(codec.encode(relogged(logged, change), "json"), logged.replays)
+    return Case([codec.encode(relogged(logged, change), "json")], logged.replays)
 
 
 def _several_keys(random: Random) -> Case:
@@ -144,25 +144,6 @@ def _with_spectators(deal: Any) -> Any:
     return {**deal, "options": {name: value for name, value in deal["options"].items() if name != "spectators"}}
 
 
-def _altered(content: Any, random: Random) -> None:
-    """Change something without making the digests fit."""
-    entries, digits = content["entries"], random.randbytes(32).hex()
-    at = random.randrange(len(entries))
-    random.choice(
-        (
-            lambda: entries[at].__setitem__(0, entries[at][0] + 1),
-            lambda: entries[at].__setitem__(3, digits),
-            lambda: entries.insert(random.randrange(len(entries)), entries.pop(at)),
-            lambda: content.update(digest=digits),
-            lambda: content["header"].update(creator="eve"),
-            lambda: content["header"].update(commitment=digits),
-            lambda: content["signature"].update(value=2 * digits),
-            lambda: content["signature"].update(key=random.choice((digits, "0" * 64))),
-            lambda: content.update(entries=[]),
-        )
-    )()
-
-
 def _unreadable(content: Any, random: Random) -> None:
     entry = random.choice(content["entries"])
     random.choice(
@@ -183,28 +164,8 @@ def _unreadable(content: Any, random: Random) -> None:
     )()
 
 
-def _in_json(change: Callable[[Any, Random], None], *, chained: bool = False) -> Callable[[Random], Case]:
-    def changed(random: Random) -> Case:
-        made = case(random_challenge(random), *random.choice(((), (KEY,))))
-        content = json.loads(made.log)
-        for _ in range(random.choice((1, 1, 2)) if chained else 1):
-            if content["entries"]:
-                change(content, random)
-        if chained:
-            for number, entry in enumerate(content["entries"], start=1):
-                entry[0] = number
-            if content["entries"]:
-                chain(content, SECRET.hex())
-            text = f"samedeal/1/replay|challenge/{content['header']['challenge']}|{content['digest']}".encode()
-            value = Ed25519PrivateKey.from_private_bytes(SIGNING_KEY).sign(text).hex()
-            content["signature"] = {"key": KEY, "value": value}
-        return made._replace(log=json.dumps(content, indent=random.choice((None, 1))).encode())
-
-    return changed
-
-
 KINDS: Final[dict[str, Callable[[Random], Case]]] = {
-    "valid": lambda random: case(random_challenge(random), *random.choice(((), (KEY,)))),
+    "valid": _valid,
     "standings that are not checked": _stated_standings,
     "a heat is left out of the files": _without_replays,
     "a heat is left out of the log": _without_the_last_heat,
@@ -212,7 +173,7 @@ KINDS: Final[dict[str, Callable[[Random], Case]]] = {
     "a cancelled heat was dealt": _hidden,
     "another end": _another_end,
     "several keys": _several_keys,
-    "other events": _in_json(_other_events, chained=True),
-    "altered": _in_json(_altered),
-    "unreadable": _in_json(_unreadable),
+    "other events": in_json(_valid, _other_events, SECRET.hex()),
+    "altered": in_json(_valid, altered({"creator": "eve", "commitment": "0" * 64})),
+    "unreadable": in_json(_valid, _unreadable),
 }

@@ -143,7 +143,7 @@ CLUB_SCORES = {
     "tables": [
         {"period": "day", "since": 0} | {"rows": [{"place": 1, "player": EVIL, "points": 1.0, "races": 1, "wins": 1}]}
     ],
-    "ratings": {EVIL: [{"player": EVIL, "strength": 1.5, "races": 1}]},
+    "ratings": {"corners": [{"player": EVIL, "strength": 1.5, "races": 1}]},
 }
 REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
 PLAYER = "0123456789abcdef"

@@ -1,6 +1,6 @@
 """Replays of many kinds of races, to be altered: of each game, sealed, public and daily; won, lost, resigned, timed out
 and cancelled; with undo, restarts and variants, one or several racers, and scratched seats; with a head start, and
-ended early; and heats of challenges.
+ended early; heats of challenges and races of clubs.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,13 @@ from msgspec import structs
 from samedeal import codec
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import Closed, Moved
+from samedeal.race.events import Closed, ClubLink, Moved
 from samedeal.race.race import Race
 from samedeal.race.run import RESTART, UNDO
 from samedeal.replays.bot_replay import replay_of
 from samedeal.replays.replay import Replay
 from support.challenges import random_challenge
+from support.clubs import with_club
 from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.format_3_races import early_end, head_start
 from support.race_steps import play
@@ -50,6 +51,7 @@ def _races(seed: int) -> Iterator[tuple[str, Replay]]:
         yield f"finished daily {slug}", finished(slug, daily=True, moves=10)
         yield f"server bot {slug}", _closed(with_server_bot(slug))
         yield f"rematch {slug}", _rematch(finished(slug))
+        yield f"of a club {slug}", with_club(finished(slug, moves=10), ClubLink(club="merry-heron-77", h="ab" * 32))
         yield f"won {slug}", _won(game)
         yield f"restarted {slug}", _restarted(game)
         if slug not in BACK_AND_FORTH:

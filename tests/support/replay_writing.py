@@ -22,9 +22,9 @@ _msgpack: Any = import_module("msgpack")  # it has no type hints
 _ORDER = re.findall(
     r"\w+",
     "t format header entries digest signature standings key value race game rules variant place seat player name bot "
-    "seed daily commitment by salt opened_at options follows ghosts head_start heat outcome done home goal progress "
-    "limit_ms max_racers start_delay_ms undo attempts ms spectators filter unlisted finishers best_of end_when_stuck "
-    "challenge deal nonce until reveals_at h k move secret",
+    "seed daily commitment by salt opened_at options follows ghosts head_start heat club outcome done home goal "
+    "progress limit_ms max_racers start_delay_ms undo attempts ms spectators filter unlisted finishers best_of "
+    "end_when_stuck challenge deal nonce until reveals_at h k move secret",
 )
 """The fields of all maps in the order of MessagePack."""
 
@@ -93,7 +93,7 @@ def commitment(header: dict[str, Any], secret: str) -> str:
 def format_for(header: dict[str, Any]) -> str:
     """Return the format that a header needs."""
     options = header["options"]
-    if "heat" in header:
+    if {"heat", "club"} & set(header):
         return "samedeal.replay/4"
     if "head_start" in header or "end_when_stuck" in options:
         return "samedeal.replay/3"

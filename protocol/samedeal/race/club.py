@@ -28,6 +28,8 @@ from samedeal.values import replace
 
 Member = Annotated[str, Meta(pattern=r"^[!-~]{1,64}$(?!\n)")]
 """The id of a player. Ids in printable ASCII have the same order in every language."""
+Slug = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,63}$(?!\n)")]
+"""The slug of a game."""
 KEY: Final = bytes(32)
 """The key of the digests, which is public: members may read the whole log at any time."""
 MAX_MEMBERS: Final = 200
@@ -88,8 +90,8 @@ class ClubOpened(Event, frozen=True, tag="opened"):
     """The id of the race or the challenge."""
     commitment: Hex32
     """Its commitment to the secret from which the deals are derived."""
-    games: Annotated[tuple[str, ...], Meta(min_length=1, max_length=MAX_DEALS)]
-    """The slug of the game of each deal."""
+    games: Annotated[tuple[Slug, ...], Meta(min_length=1, max_length=MAX_DEALS)]
+    """The game of each deal."""
 
 
 class ClubCancelled(Event, frozen=True, tag="cancelled"):

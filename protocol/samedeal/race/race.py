@@ -81,6 +81,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
             raise Refused("bad-replay", "A daily deal has no seed, variant, head start or early end.")
         if header.head_start and header.head_start.ms >= header.options.limit_ms:
             raise Refused("bad-replay", "A head start must be shorter than the race.")
+        if header.club and not header.sealed:
+            raise Refused("bad-replay", "The races of a club are on sealed deals, and heats name only their challenge.")
         if header.heat and not is_heat_valid(header):
             raise Refused("bad-replay", "A heat has no seed, head start, ghosts, rematch or open spectators.")
         if committed(header, secret) != header.commitment:

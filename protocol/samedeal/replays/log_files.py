@@ -25,6 +25,11 @@ class LogFile(Record, frozen=True, kw_only=True):
     digest: Hex32
     signature: Signature
 
+    def _check_end(self, digest: str) -> None:
+        """Raises Refused("bad-replay") if the log does not end with the digest that the file states."""
+        if digest != self.digest:
+            raise Refused("bad-replay", f"The last digest of the {self.kind} does not match its log.")
+
     def _state(self, first: S, entries: Iterable[Any], keys: Collection[str]) -> S:
         """Return the state after the whole log. Arguments and errors as in ``verified``."""
         state = first
@@ -34,8 +39,6 @@ class LogFile(Record, frozen=True, kw_only=True):
             except Refused as refused:
                 text = f"Entry {number} does not match the log of the {self.kind}."
                 raise Refused("bad-replay", text) from refused
-        if state.digest != self.digest:
-            raise Refused("bad-replay", f"The last digest of the {self.kind} does not match its log.")
         if not holds(self.signature, _signed_name(state), self.digest):
             raise Refused("bad-replay", f"The signature of the {self.kind} is not valid for {self.signature.key}.")
         if keys and self.signature.key not in keys:
@@ -66,6 +69,7 @@ class ChallengeLog(LogFile, frozen=True, kw_only=True):
         """
         if not self.entries or not isinstance(last := self.entries[-1].event, Revealed):
             raise Refused("bad-replay", "The log of the challenge does not end with the secret.")
+        self._check_end(self.entries[-1].h)
         return self._state(Challenge.opened(self.header, bytes.fromhex(last.secret)), self.entries, keys)
 
 
@@ -85,7 +89,9 @@ class ClubLog(LogFile, frozen=True, kw_only=True):
 
     def verified(self, keys: Collection[str] = ()) -> Club:
         """Return the club after its whole log. Arguments and errors as in ``ChallengeLog.verified``."""
-        return self._state(Club.opened(self.header), self.entries, keys)
+        club = Club.opened(self.header)
+        self._check_end(self.entries[-1].h if self.entries else club.digest)
+        return self._state(club, self.entries, keys)
 
 
 LOG_FILES: Final[tuple[type[ChallengeLog | ClubLog], ...]] = (ChallengeLog, ClubLog)

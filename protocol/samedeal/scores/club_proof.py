@@ -6,14 +6,21 @@ from itertools import zip_longest
 from typing import Final, Literal, NamedTuple, Self
 
 from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from samedeal.proof.outcomes import Outcome
 from samedeal.race.club import Club, ClubCancelled, ClubFinished, ClubOpened, Erased, Places
 from samedeal.race.events import ClubLink, Header
+from samedeal.race.race import OPEN_MS
 from samedeal.replays.log_files import ChallengeLog, ClubLog
 from samedeal.scores.challenge_table import ChallengeTable, RaceReplay
 from samedeal.scores.club_scores import ClubScores, ClubTally, ratings, tally_of
 
+MISSING: Final = "is missing"
+LONGEST_MS: Final = 31 * 86_400_000
+"""How long a race or a challenge can be open."""
+WAIT_MS: Final = 60_000
+"""How long a server can need to enter the end of a race."""
 WHICH: Final = {"day": "of the day", "week": "of the week", "season": "of the season", "all": "of all time"}
 
 
@@ -26,6 +33,8 @@ class Evidence(NamedTuple):
     digest: str
     places: tuple[Places, ...]
     dealt: bool
+    over_by: int
+    """When it must have ended."""
     key: str
     faults: tuple[str, ...] = ()
     """What is wrong with a challenge."""
@@ -34,8 +43,8 @@ class Evidence(NamedTuple):
     def of_race(cls, replay: RaceReplay) -> Self:
         header, race = replay.header, replay.race
         places = () if header.head_start else ({player: standing.place for player, standing in race.racers},)
-        dealt = race.started_at > 0
-        return cls(header.club, header.commitment, (header.game,), replay.digest, places, dealt, replay.key)
+        dealt, over_by = race.started_at > 0, (race.started_at or header.opened_at + OPEN_MS) + header.options.limit_ms
+        return cls(header.club, header.commitment, (header.game,), replay.digest, places, dealt, over_by, replay.key)
 
     @classmethod
     def of_challenge(cls, log: ChallengeLog, heats: Iterable[RaceReplay]) -> Self:
@@ -45,8 +54,8 @@ class Evidence(NamedTuple):
             for number in range(len(header.deals))
         )
         games = tuple(deal.game for deal in header.deals)
-        key = log.signature.key
-        return cls(header.club, header.commitment, games, log.digest, places, any(places), key, scores.faults)
+        ends = any(places), header.reveals_at, log.signature.key
+        return cls(header.club, header.commitment, games, log.digest, places, *ends, scores.faults)
 
 
 class ClubProof(Struct, frozen=True, kw_only=True):
@@ -77,19 +86,21 @@ class ClubProof(Struct, frozen=True, kw_only=True):
         """Return what follows from one or more logs of a club that hold, in any order.
 
         `challenges` and `replays` are those of its races; `stated` are scores as the server states them, and `headers`
-        are those of races that are known to have been opened. `outcome` is that of the verification; faults change it
-        to `refused`.
+        are those of races that are known to have been opened, of which only those before the log ends count. `outcome`
+        is that of the verification; faults change it to `refused`.
         """
-        log, *others = sorted(logs, key=lambda log: -len(log.entries))
+        log, *others = sorted(logs, key=lambda log: (-len(log.entries), log.digest))
         club, given = log.header.club, _evidence(challenges, replays)
         faults, unproved, keys = list[str](), list[str](), {log.signature.key: (club,)}
         for other in others:
             pairs = zip(log.entries, other.entries, strict=False)
             if fork := next((one.n for one, two in pairs if one != two), int(log.header != other.header)):
                 faults.append(f"two logs of the club differ from entry {fork} on")
-        links = {race: found.club for race, found in given.items()}
-        links |= {header.race: header.club for header in headers if header.club and header.club.club == club}
-        for race, what, found in _races(log, given, links):
+        heads = {race: {found.club} for race, found in given.items()}
+        for header in headers:
+            if header.club and header.club.club == club and log.entries and header.opened_at < log.entries[-1].at:
+                heads.setdefault(header.race, set()).add(header.club)
+        for race, what, found in _races(log, given, heads):
             if what is None:
                 unproved.append(race)
             elif what:
@@ -123,47 +134,54 @@ def _evidence(challenges: Iterable[ChallengeLog], replays: Iterable[RaceReplay])
 
 
 def _races(
-    log: ClubLog, given: Mapping[str, Evidence], links: Mapping[str, ClubLink | None]
+    log: ClubLog, given: Mapping[str, Evidence], heads: Mapping[str, set[ClubLink | None]]
 ) -> Iterator[tuple[str, Sequence[str] | None, Evidence | None]]:
     """Yield the id of each race that has ended, what is wrong with it (None if it cannot be known, because somebody was
-    erased), and the evidence; then what else is given or linked.
+    erased), and the evidence; then the races without an end, and those whose headers, in the replays or known
+    otherwise, do not fit into the log.
     """
     erased = {entry.event.player for entry in log.entries if isinstance(entry.event, Erased)}
-    opened, club = dict[str, tuple[ClubOpened, ClubLink]](), Club.opened(log.header)
-    for entry in log.entries:
-        event = entry.event
+    opened, over_by = dict[str, tuple[ClubOpened, ClubLink]](), dict[str, int]()
+    head, at = Club.opened(log.header).link, 0
+    for _, at, event, h in map(astuple, log.entries):
         if isinstance(event, ClubOpened):
-            opened[event.race] = event, club.link
+            opened[event.race] = event, head
+            over_by[event.race] = given[event.race].over_by if event.race in given else at + LONGEST_MS
         elif isinstance(event, ClubCancelled | ClubFinished):
             found = given.get(event.race)
+            del over_by[event.race]
             if isinstance(event, ClubCancelled):
                 text = "was dealt, although the log says that it was cancelled"
                 yield event.race, [text] if found and found.dealt else [], None
-            elif erased and (found is None or found.faults) and _had_erased(event, erased):
-                yield event.race, None, None
             else:
-                yield event.race, [*_faults(event, *opened[event.race], found)], found
-        club = club.after(entry)
-    for race, link in sorted(links.items()):
-        if race not in opened or opened[race][1] != link:
+                faults = [*_faults(event, opened[event.race][0], found)]
+                yield event.race, None if _is_excused(faults, event, found, erased) else faults, found
+        head = replace(head, h=h)
+    yield from ((race, ["has no end in the log"], None) for race, by in over_by.items() if at > by + WAIT_MS)
+    for race, stated in sorted(heads.items()):
+        if race not in opened:
             yield race, ["is not in the log of the club"], None
+        elif stated != {opened[race][1]}:
+            yield race, ["names a different head of the log"], None
 
 
-def _had_erased(event: ClubFinished, erased: set[str]) -> bool:
-    """Return whether erased players may have taken part: those of a challenge are missing from its results."""
-    return len(event.places) > 1 or any(erased & places.keys() for places in event.places)
+def _is_excused(faults: Sequence[str], event: ClubFinished, found: Evidence | None, erased: set[str]) -> bool:
+    """Return whether replays are missing that erased players may have taken part in, and nothing else is wrong. The
+    places of a race name them, unless somebody had a head start; those of a challenge may not.
+    """
+    if not (faults and erased and all(fault.endswith(MISSING) for fault in faults)):
+        return False
+    return bool(found) or len(event.places) != 1 or not erased.isdisjoint(event.places[0])
 
 
-def _faults(event: ClubFinished, opened: ClubOpened, link: ClubLink, found: Evidence | None) -> Iterator[str]:
+def _faults(event: ClubFinished, opened: ClubOpened, found: Evidence | None) -> Iterator[str]:
     """Yield what contradicts the log in a race or a challenge that it says is over."""
     if found is None:
-        yield "is missing"
+        yield MISSING
         return
     yield from (f"is a challenge in which {fault}" for fault in found.faults)
     if found.commitment != opened.commitment or found.games != opened.games:
         yield "does not have the commitment and the games that the log announced"
-    elif found.club != link:
-        yield "names a different head of the log"
     elif found.digest != event.digest:
         yield "does not end as the log says"
     elif found.places != event.places and not found.faults:

@@ -3,11 +3,13 @@
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from msgspec import Struct
+from msgspec import Meta, Raw, Struct
 
-from samedeal.race.club import Club, ClubEntry, ClubFinished, Places
+from samedeal import codec
+from samedeal.errors import Malformed, Refused
+from samedeal.race.club import Club, ClubEntry, ClubFinished, Places, Slug
 from samedeal.scores.evening import Totals, TotalsRow, matchpoints
 
 DAY_MS: Final = 86_400_000
@@ -40,6 +42,9 @@ def since(period: Period, at: int) -> int:
             return 0
 
 
+NumberOfEntry = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+
+
 class ClubTable(Struct, frozen=True, kw_only=True):
     """The table of a club over a period."""
 
@@ -54,7 +59,7 @@ class RatingRow(Struct, frozen=True, kw_only=True):
     """The rating of a player in a game."""
 
     player: str
-    strength: float
+    strength: Annotated[float, Meta(gt=0)]
     """The strength in the Bradley-Terry model: the odds against a player of strength 1. The rating as people see it is
     ``1000 + 400 * log10(strength)``, rounded."""
     races: int
@@ -65,13 +70,13 @@ class ClubScores(Struct, frozen=True, kw_only=True):
     """The tables and ratings after some part of a club's log."""
 
     club: str
-    n: int
+    n: NumberOfEntry
     """The number of the entry after which the tables are computed."""
     tables: tuple[ClubTable, ...]
     """The tables of the day, the week and the season of the last race that counts, and of all time."""
-    rated: int
+    rated: NumberOfEntry
     """The number of the entry after which the ratings are computed. It can be an earlier one."""
-    ratings: Mapping[str, tuple[RatingRow, ...]]
+    ratings: Mapping[Slug, tuple[RatingRow, ...]]
     """The ratings by game, best first."""
 
 
@@ -131,6 +136,32 @@ Ratings = dict[str, tuple[RatingRow, ...]]
 
 def ratings(games: Games) -> Ratings:
     return {game: comparisons.ratings() for game, comparisons in sorted(games.items())}
+
+
+class _Shape(Struct):
+    """The fields by which scores are recognised."""
+
+    club: Raw
+    tables: Raw
+    ratings: Raw
+
+
+def read_club_scores(data: bytes) -> ClubScores | None:
+    """Decode the scores of a club in JSON, with fields in any order; None if it is something else.
+
+    Raises Refused("bad-replay") if they are not valid.
+    """
+    try:
+        codec.decode(data, "json", _Shape)
+    except (Malformed, Refused):
+        return None
+    try:
+        scores = codec.decode(data, "json", ClubScores)
+        if not codec.is_same_json(data, codec.encode(scores, "json")):
+            raise Refused("bad-message", "They have an unknown or duplicate field, or a number in another form.")
+    except (Malformed, Refused) as error:
+        raise Refused("bad-replay", f"These are not the scores of a club: {error}") from error
+    return scores
 
 
 class ClubTally:

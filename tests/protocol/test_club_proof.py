@@ -1,0 +1,259 @@
+"""What the log of a club proves, with the replays of its races and the scores that a server states: each thing that a
+dishonest server could forge has its own text.
+"""
+
+import math
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from samedeal import codec
+from samedeal.proof.outcomes import Outcome
+from samedeal.race.club import AnyClubEvent, ClubCancelled, ClubFinished, ClubOpened, Erased, Invited
+from samedeal.race.events import ClubLink, Header, HeadStart
+from samedeal.replays.log_files import ClubLog
+from samedeal.replays.signature import public_key, signed
+from samedeal.scores.challenge_table import RaceReplay
+from samedeal.scores.club_proof import ClubProof
+from samedeal.scores.club_scores import ClubScores
+from support.challenges import raced
+from support.clubs import DIGEST, ID, IDS, Change, Forge, LoggedClub, with_entries
+from support.finished_races import SIGNING_KEY
+from support.forged_clubs import stated
+
+KEY, OTHER_KEY = public_key(SIGNING_KEY), bytes(32)
+FIRST, SECOND, CANCELLED, AHEAD = (f"calm-otter-{number}" for number in range(1, 5))
+CHALLENGE = "brave-elk-5"
+OTHER_HEAD = "names a different head of the log"
+
+
+def club(change: Change = lambda event: event, forge: Forge = lambda made: made) -> LoggedClub:
+    """Return a club with two races, one that was cancelled, one with a head start, and a challenge over two deals."""
+    logged, random = LoggedClub(change=change, forge=forge), Random(8)
+    for race, players in ((FIRST, [0, 1]), (SECOND, [0, 1, 2]), (CANCELLED, []), (AHEAD, [1, 2])):
+        head_start = HeadStart(player=IDS[1], ms=1) if race == AHEAD else None
+        logged.finish(raced(logged.race(race, head_start=head_start), players, random, IDS.__getitem__))
+    logged.challenge(CHALLENGE, Random(8))()
+    logged.say(Invited(digest=DIGEST))
+    return logged
+
+
+def proof(
+    logged: LoggedClub,
+    *others: ClubLog,
+    scores: Iterable[ClubScores] = (),
+    headers: Iterable[Header] = (),
+    outcome: Outcome = "verified",
+) -> ClubProof:
+    replays = map(RaceReplay.of, logged.replays)
+    return ClubProof.of([logged.log(), *others], logged.challenges, replays, scores, headers, outcome)
+
+
+def faults(logged: LoggedClub, *others: ClubLog, **given: Any) -> tuple[str, ...]:
+    found = proof(logged, *others, **given)
+    assert found.outcome == ("refused" if found.faults else "verified")
+    return found.faults
+
+
+def of(kind: type[ClubOpened | ClubFinished], race: str, **changes: Any) -> Change:
+    """Return what changes the event of a race."""
+    return lambda event: replace(event, **changes) if isinstance(event, kind) and event.race == race else event
+
+
+def test_a_club_is_proved_by_its_log_and_replays_in_any_order() -> None:
+    logged = club()
+    found = proof(logged, scores=[stated(logged), stated(logged, 3)])
+    assert (found.faults, found.unproved, found.outcome) == ((), (), "verified")
+    assert found.keys == {KEY: (ID, FIRST, SECOND, AHEAD, CHALLENGE)}
+    assert found.scores == stated(logged)
+    assert len(found.scores.tables[-1].rows) > 3
+    logged.replays.reverse()
+    assert codec.encode(proof(logged), "json") == codec.encode(found, "json")
+    logged.replays = [each for each in logged.replays if each.header.race != CANCELLED]
+    assert proof(logged) == found  # a cancelled race needs no replay
+
+
+def test_a_race_that_is_left_out_of_the_log_is_named_by_its_replay_or_its_receipts() -> None:
+    logged = club(lambda event: None if getattr(event, "race", "") == SECOND else event)
+    assert faults(logged) == (f"{SECOND} is not in the log of the club",)
+    headers = [each.header for each in logged.replays]
+    logged.replays = [each for each in logged.replays if each.header.race != SECOND]
+    assert faults(logged) == ()
+    assert faults(logged, headers=headers) == (f"{SECOND} is not in the log of the club",)
+
+
+def test_receipts_of_other_clubs_and_of_races_after_the_log_are_ignored() -> None:
+    logged, later = club(), club()
+    header = later.race("calm-otter-6").race.header
+    assert header.club
+    assert faults(logged, headers=[header, replace(header, club=replace(header.club, club="other"))]) == ()
+    later.say(Invited(digest=DIGEST), 1)
+    assert faults(later, headers=[header]) == ()
+    assert faults(later, headers=[replace(header, club=replace(header.club, h="0" * 64))]) == (
+        f"calm-otter-6 {OTHER_HEAD}",
+    )
+
+
+def test_two_heads_are_named_with_the_first_entry_that_differs() -> None:
+    logged = club()
+    assert faults(logged, with_entries(logged, logged.entries[:4]).log()) == ()
+    other = with_entries(logged, logged.entries[:4], Invited(digest="0" * 64)).log()
+    text = "two logs of the club differ from entry 5 on"
+    assert faults(logged, other) == (text,)
+    founded = replace(logged.club.header, founder="eve")
+    assert faults(logged, replace(other, header=founded, entries=())) == (
+        "two logs of the club differ from entry 1 on",
+    )
+    long = [with_entries(logged, logged.entries, *(each,)) for each in (Invited(digest="0" * 64), Erased(player="x"))]
+    ways = [ClubProof.of([one.log() for one in logs], (), ()) for logs in (long, long[::-1])]
+    assert ways[0] == ways[1]
+
+
+def test_a_result_that_is_swapped_is_named() -> None:
+    (places,) = next(each.event.places for each in club().entries if isinstance(each.event, ClubFinished))
+    swapped = dict(zip(places, reversed(places.values()), strict=True))
+    assert len({*places.values()}) == 2
+    assert faults(club(of(ClubFinished, FIRST, places=(swapped,)))) == (
+        f"{FIRST} does not have the places that the log says",
+    )
+    assert faults(club(of(ClubFinished, AHEAD, places=(swapped,)))) == (
+        f"{AHEAD} does not have the places that the log says",
+    )
+
+
+def test_a_strength_that_is_off_by_one_bit_is_named() -> None:
+    logged = club()
+    scores = stated(logged)
+    game, (best, *others) = "corners", scores.ratings["corners"]
+    off = replace(best, strength=math.nextafter(best.strength, 0))
+    wrong = replace(scores, ratings={**scores.ratings, game: (off, *others)})
+    assert faults(logged, scores=[scores, wrong]) == ("the ratings in corners do not follow from the log",)
+    assert faults(logged, scores=[replace(scores, ratings={"zebra": ()})])[-1] == (
+        "the ratings in zebra do not follow from the log"
+    )
+
+
+def test_tables_that_do_not_follow_and_scores_of_another_log_are_named() -> None:
+    logged = club()
+    scores = stated(logged)
+    day, *others = scores.tables
+    wrong = replace(scores, tables=(replace(day, rows=day.rows[:-1]), *others[:-1]))
+    assert faults(logged, scores=[wrong]) == tuple(
+        f"the table of {period} does not follow from the log" for period in ("the day", "all time")
+    )
+    more = replace(scores, rated=scores.n + 1)
+    assert faults(logged, scores=[more, replace(scores, club="other-club")]) == (
+        f"the scores after entry {scores.n + 1} of {ID} are not those of this log",
+        f"the scores after entry {scores.n} of other-club are not those of this log",
+    )
+
+
+@pytest.mark.parametrize("race", [FIRST, CHALLENGE])
+def test_cards_that_were_chosen_later_have_another_commitment_than_announced(race: str) -> None:
+    text = f"{race} does not have the commitment and the games that the log announced"
+    assert faults(club(of(ClubOpened, race, commitment="0" * 64))) == (text,)
+    other = tuple("zebra" for _ in club().challenges[0].header.deals) if race == CHALLENGE else ("zebra",)
+    assert faults(club(of(ClubOpened, race, games=other)))[0] == text
+
+
+def test_races_and_heats_that_are_missing_are_named() -> None:
+    logged = club()
+    heat = next(each.header.race for each in logged.replays if each.header.heat)
+    logged.replays = [each for each in logged.replays if each.header.race not in (FIRST, heat)]
+    assert faults(logged) == (f"{FIRST} is missing", f"{CHALLENGE} is a challenge in which {heat} is missing")
+    logged.challenges = []
+    assert faults(logged) == (f"{FIRST} is missing", f"{CHALLENGE} is missing")
+
+
+def test_another_head_in_a_header_is_named() -> None:
+    link = ClubLink(club=ID, h="0" * 64)
+    forged = club(forge=lambda made: replace(made, club=link) if made.race in (FIRST, CANCELLED) else made)
+    assert faults(forged) == (f"{FIRST} {OTHER_HEAD}", f"{CANCELLED} {OTHER_HEAD}")
+    none = club(forge=lambda made: replace(made, club=None) if made.race == FIRST else made)
+    assert faults(none) == (f"{FIRST} {OTHER_HEAD}",)
+    logged = club()
+    (log,) = logged.challenges
+    logged.challenges = [replace(log, header=replace(log.header, club=link))]
+    assert faults(logged)[-1] == f"{CHALLENGE} {OTHER_HEAD}"
+
+
+def test_a_race_that_is_logged_twice_is_named() -> None:
+    """Its header names the head before one of the two entries only."""
+    logged = club()
+    again = [each.event for each in logged.entries if getattr(each.event, "race", "") == FIRST]
+    assert faults(with_entries(logged, logged.entries, *again)) == (f"{FIRST} {OTHER_HEAD}",)
+
+
+def test_a_cancelled_race_must_not_have_been_dealt() -> None:
+    def hidden(event: AnyClubEvent) -> AnyClubEvent:
+        return ClubCancelled(race=FIRST) if isinstance(event, ClubFinished) and event.race == FIRST else event
+
+    logged = club(hidden)
+    assert faults(logged) == (f"{FIRST} was dealt, although the log says that it was cancelled",)
+    logged.replays = logged.replays[1:]
+    assert faults(logged) == ()
+
+
+@pytest.mark.parametrize("race", [FIRST, CHALLENGE])
+def test_another_end_is_named(race: str) -> None:
+    assert faults(club(of(ClubFinished, race, digest="0" * 64))) == (f"{race} does not end as the log says",)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("race", [FIRST, CHALLENGE])
+def test_an_end_that_is_left_out_is_named_a_minute_after_it_must_have_been(race: str, known: bool) -> None:
+    logged = LoggedClub(change=lambda event: None if isinstance(event, ClubFinished) else event)
+    over_by = logged.club.at + 31 * 86_400_000
+    if race == CHALLENGE:
+        logged.challenge(race, Random(8))()
+    else:
+        logged.finish(raced(logged.race(race), [0, 1], Random(8), IDS.__getitem__))
+    if not known:
+        logged.challenges, logged.replays = [], []
+    elif race == CHALLENGE:
+        over_by = logged.challenges[0].header.reveals_at
+    else:
+        over_by = RaceReplay.of(logged.replays[0]).race.started_at + 60_000
+    logged.at(over_by + 60_000, Invited(digest=DIGEST))
+    assert faults(logged) == ()
+    logged.say(Invited(digest=DIGEST), 1)
+    assert faults(logged) == (f"{race} has no end in the log",)
+
+
+def test_several_signers_are_a_fault_unless_all_are_known() -> None:
+    logged = club()
+    first, *others = logged.replays
+    logged.replays = [replace(first, signature=signed(OTHER_KEY, FIRST, first.digest)), *others]
+    found = proof(logged, outcome="key-unknown")
+    assert (found.outcome, found.faults) == ("refused", ("signed by 2 different keys",))
+    assert found.keys == {KEY: (ID, SECOND, AHEAD, CHALLENGE), public_key(OTHER_KEY): (FIRST,)}
+    assert faults(logged) == ()
+
+
+def without(logged: LoggedClub, *races: str) -> LoggedClub:
+    logged.replays = [each for each in logged.replays if each.header.race not in races]
+    return logged
+
+
+def test_races_with_players_who_were_erased_may_be_missing() -> None:
+    logged = club()
+    logged.say(Erased(player=IDS[2]))
+    heat = next(each.header.race for each in logged.replays if each.header.heat)
+    found = proof(without(logged, FIRST, SECOND, AHEAD, heat))
+    assert found.faults == (f"{FIRST} is missing",)  # the one in which that player did not take part
+    assert found.unproved == (SECOND, AHEAD, CHALLENGE)
+    assert found.keys == {KEY: (ID,)}
+
+
+def test_nothing_else_is_excused_by_players_who_were_erased() -> None:
+    logged = club(of(ClubOpened, CHALLENGE, commitment="0" * 64))
+    logged.say(Erased(player=IDS[2]))
+    heat = next(each.header.race for each in logged.replays if each.header.heat)
+    found = proof(without(logged, heat))
+    assert found.faults == (
+        f"{CHALLENGE} is a challenge in which {heat} is missing",
+        f"{CHALLENGE} does not have the commitment and the games that the log announced",
+    )
