@@ -13,7 +13,8 @@ from samedeal.scores.club_scores import ClubScores, ClubTable, RatingRow
 from samedeal.scores.evening import TotalsRow
 from samedeal.wire.documents import ClubChallenge, ClubMember, ClubPage
 from samedeal_cli.addresses import ClubName, club_name
-from samedeal_cli.commands.club import _lines, _score_lines
+from samedeal_cli.commands.club import _lines, _names
+from samedeal_cli.commands.club_scores import score_lines
 from samedeal_cli.failure import Misused
 from samedeal_cli.main import main
 from samedeal_cli.net import guests
@@ -250,7 +251,7 @@ def test_equal_tables_are_shown_once_and_few_races_are_provisional() -> None:
         )
     }
     scores = ClubScores(club="a-b-1", n=9, tables=tables, rated=9, ratings=ratings)
-    assert [*_score_lines(page_with(names={"1": "ada", "4": "bo"}), scores)] == [
+    assert [*score_lines(_names(page_with(names={"1": "ada", "4": "bo"})), scores)] == [
         "",
         "2026-11-27, week from 2026-11-23 and season from 2026-10-01",
         " 1. ada     1.5 points  2 races   1 win",

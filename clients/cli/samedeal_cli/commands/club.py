@@ -2,37 +2,29 @@
 
 import shlex
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
-from math import log10
-from typing import Any, Final
+from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
-from samedeal.day import Day
 from samedeal.scores.club_scores import ClubScores
-from samedeal.share.phrases import listed
 from samedeal.wire.documents import ClubList, ClubPage
-from samedeal_cli.addresses import ClubName
+from samedeal_cli.addresses import ClubName, club_name
 from samedeal_cli.commands.challenge import join_lines
+from samedeal_cli.commands.club_scores import score_lines, unique_names
 from samedeal_cli.commands.first_use import may_ask, post
 from samedeal_cli.commands.output import explain_link, qr_option, show, table_lines
-from samedeal_cli.commands.parameters import CLUB, as_option
+from samedeal_cli.commands.parameters import CLUB, FOLDER, KEY, REPLAY, as_option
 from samedeal_cli.failure import Misused
 from samedeal_cli.matching import chosen
 from samedeal_cli.net import guests
 from samedeal_cli.net.clubs import ClubApi, signed_in
 from samedeal_cli.net.http_api import Api
-from samedeal_cli.render.phrases import counted, deals_phrase, have_played, local_time, title_of
+from samedeal_cli.render.phrases import counted, deals_phrase, have_played, local_time
 from samedeal_cli.settings import Settings, command, global_options, program
-
-PERIODS: Final = {"day": "{}", "week": "week from {}", "season": "season from {}", "all": "all time"}
-"""What the table of a period is called, given the day on which the period began."""
-RATED: Final = 10
-"""The number of races from which on a rating is not provisional."""
 
 
 class _Clubs(click.Group):
@@ -92,7 +84,7 @@ def show_club(settings: Settings, club: ClubName | None, name: str | None) -> No
     lines = [*_lines(found.api.server, page)]
     if page.is_member:
         scores = found.fetch("/scores")
-        lines += _score_lines(page, found.api.read(scores, ClubScores))
+        lines += score_lines(_names(page), found.api.read(scores, ClubScores))
     else:
         link = shlex.quote(f"{found.api.server}/g/{page.club}#{club.invitation}")
         lines.append(f"To join: {program()} club join {link}")
@@ -100,10 +92,8 @@ def show_club(settings: Settings, club: ClubName | None, name: str | None) -> No
 
 
 def _names(page: ClubPage) -> dict[str, str]:
-    """Return the names of members and former ones by public id, which is added to a name that several have."""
-    names = {**page.names, **{each.player: each.name for each in page.members}}
-    same = Counter(names.values())
-    return {player: name if same[name] == 1 else f"{name} ({player})" for player, name in names.items()}
+    """Return the names of members and former ones by public id."""
+    return unique_names({**page.names, **{each.player: each.name for each in page.members}})
 
 
 def _lines(server: str, page: ClubPage) -> Iterator[str]:
@@ -122,30 +112,27 @@ def _lines(server: str, page: ClubPage) -> Iterator[str]:
         yield f"{each.by or 'A former player'} challenges you to {what}: {program()} {how} {server}/c/{each.challenge}"
 
 
-def _score_lines(page: ClubPage, scores: ClubScores) -> Iterator[str]:
-    """Yield the tables, those that are equal only once, and the ratings."""
-    names = _names(page)
-    for rows, tables in groupby(scores.tables, key=lambda table: table.rows):
-        if rows:
-            yield from ("", listed([PERIODS[each.period].format(Day.at(each.since).date) for each in tables]))
-            yield from table_lines(
-                (
-                    f"{row.place:>2}. {names.get(row.player, 'a former player')}",
-                    *map(counted, (row.points, row.races, row.wins), ("point", "race", "win")),
-                )
-                for row in rows
-            )
-    for game, ratings in scores.ratings.items():
-        yield from ("", f"ratings in {title_of(game)}")
-        yield from table_lines(
-            (
-                names.get(row.player, "a former player"),
-                f"{1000 + 400 * log10(row.strength):.0f}",
-                counted(row.races, "race"),
-                "provisional" if row.races < RATED else "",
-            )
-            for row in ratings
-        )
+@_command("verify", "samedeal club verify friday --save friday", "samedeal club verify friday/*.json")
+@click.argument("files", type=REPLAY, nargs=-1, required=True, metavar="CLUB|FILES...")
+@click.option("--key", "keys", type=KEY, multiple=True, help="Accept this public key as the signer.")
+@click.option("--save", "folder", type=FOLDER, metavar="DIR", help="Save all downloaded files in this directory.")
+def verify(
+    settings: Settings, files: Sequence[str], keys: tuple[str, ...], folder: Path | None, name: str | None
+) -> int:
+    """Verify the tables and ratings of a club from its log and the replays of its races.
+
+    For a CLUB, download its log, what the server says about its scores, the logs of its challenges and all replays.
+    FILES are such files; this works offline, and so does node examples/verify/table.mjs. Every replay is verified as in
+    samedeal verify. If you took part in a race that is not in the log, your receipts show it. Exits with 5 if anything
+    is missing or contradicts the log.
+    """
+    from samedeal_cli.commands.table import prove
+
+    links = [
+        "" if file == "-" or Path(file).exists() else ClubApi.of(settings, club_name(file), name).link for file in files
+    ]
+    given = [link or file for link, file in zip(links, files, strict=True)]
+    return prove(settings, given, keys, folder=folder, name=name, about_club=True)
 
 
 @_command("new", "samedeal club new 'Friday patience'", "samedeal club new 'Friday patience' --qr")

@@ -293,6 +293,7 @@ NAME = Parsed("name", normalised)
 KEY = Parsed("hex", _public_key)
 VARIANT = Parsed("variant", _variant)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
+FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 REPLAY: Final = ReplayPath(readable=False)
 
 as_option = click.option(

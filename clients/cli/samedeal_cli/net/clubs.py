@@ -1,16 +1,25 @@
 """Clubs on their servers, as a guest sees them."""
 
+import time
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Final, Self
 from urllib.parse import quote
 
+from samedeal.race.challenge import Finished
+from samedeal.race.club import ClubFinished
+from samedeal.replays.log_files import MAX_LOG_BYTES, read_log_file
 from samedeal.wire.documents import ClubList, ClubPage
 from samedeal_cli.addresses import ClubName
-from samedeal_cli.failure import Misused
+from samedeal_cli.failure import Declined, Misused
 from samedeal_cli.matching import chosen
 from samedeal_cli.net.guests import credentials_of
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.settings import Settings, program
+
+PAUSE_S: Final = 1.0
+"""How long a download waits if the server is asked too often."""
+MAX_ATTEMPTS: Final = 60
 
 
 def signed_in(settings: Settings, server: str | None, name: str | None) -> tuple[Api, str]:
@@ -48,3 +57,48 @@ class ClubApi:
 
     def page(self) -> ClubPage:
         return self.api.read(self.fetch(), ClubPage)
+
+    @property
+    def link(self) -> str:
+        """The link of its page."""
+        return f"{self.api.server}/g/{self.club}"
+
+    def download(self, folder: Path) -> list[Path]:
+        """Download the scores and the log of the club, and the logs and replays of its challenges and races.
+
+        Return the files, without what the server does not have. Raises OSError, Refused("bad-replay") if a log is not
+        valid, and the errors of Api.
+        """
+        files = list[Path]()
+        self._save(files, folder / f"{self.club}.scores.json", f"/clubs/{self.club}/scores")  # not newer than the log
+        log = self._save(files, folder / f"{self.club}.club.json", f"/clubs/{self.club}/log")
+        for race in _ended(log, ClubFinished):
+            if self._save(files, folder / f"{race}.json", f"/replays/{race}.json") is None:
+                challenge = self._save(files, folder / f"{race}.challenge.json", f"/challenges/{race}/log")
+                for heat in _ended(challenge, Finished):
+                    self._save(files, folder / f"{race}-{heat}.json", f"/replays/{race}-{heat}.json")
+        return files
+
+    def _save(self, files: list[Path], file: Path, path: str) -> bytes | None:
+        """Save a document, and return its content; None if the server does not have it."""
+        for attempt in range(MAX_ATTEMPTS):
+            try:
+                data = self.api.download(path, token=self.token, most_bytes=MAX_LOG_BYTES)
+                break
+            except Declined as declined:
+                if declined.code in ("not-found", "withdrawn"):
+                    return None
+                if declined.code != "too-many" or attempt == MAX_ATTEMPTS - 1:
+                    raise
+            time.sleep(PAUSE_S)
+        file.write_bytes(data)
+        files.append(file)
+        return data
+
+
+def _ended(log: bytes | None, kind: type[ClubFinished | Finished]) -> list[str]:
+    """Return the races in the log of a club, or the numbers of the heats in that of a challenge, that are over."""
+    read = read_log_file(log) if log else None
+    events = [entry.event for entry in read.entries] if read else []
+    ends = (event for event in events if isinstance(event, kind))
+    return [f"{end.heat}" if isinstance(end, Finished) else end.race for end in ends]

@@ -218,9 +218,17 @@ class Api:
         except (ValueError, RecursionError) as error:
             raise self._misunderstood(error) from error
 
-    def download(self, path: str, *, query: Query = None, base: str = BASE, most_bytes: int = DOCUMENT_BYTES) -> bytes:
+    def download(
+        self,
+        path: str,
+        *,
+        query: Query = None,
+        base: str = BASE,
+        most_bytes: int = DOCUMENT_BYTES,
+        token: str | None = None,
+    ) -> bytes:
         """Return the exact bytes of the response to a GET; not safe to print. Raises Unreachable and Declined."""
-        return self._request(base + path, query, most_bytes)
+        return self._request(base + path, query, most_bytes, token=token)
 
     def read(self, data: bytes, kind: type[T]) -> T:
         """Decode a document, ignoring fields that this version does not know. Raises Unreachable if it is invalid."""

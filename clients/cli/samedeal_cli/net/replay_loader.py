@@ -18,6 +18,7 @@ from samedeal.proof.outcomes import Outcome
 from samedeal.proof.verification import Fact, outcome_of, verify
 from samedeal.replays.log_files import MAX_LOG_BYTES, ChallengeLog, ClubLog, read_log_file
 from samedeal.replays.replay import FORMATS, MAX_BYTES, MAX_LINE_BYTES, Log, Replay, ReplayLines, in_lines, read
+from samedeal.scores.club_scores import ClubScores, read_club_scores
 from samedeal_cli.addresses import challenge_link, race_link, server_address
 from samedeal_cli.failure import Declined, Failure, Misused
 from samedeal_cli.net.http_api import Api
@@ -39,15 +40,16 @@ _START = re.compile(rb"\s*\{|[\x80-\x8f]\xa6format")
 def open_replay(settings: Settings, replay: str) -> Iterator[Log]:
     """Open the replay named on the command line. Raises the same errors as ``open_log``, also for a challenge."""
     with open_log(settings, replay) as log:
-        if isinstance(log, ChallengeLog | ClubLog):
-            text = f"This is the log of a {log.kind}. To verify it with the replays of its races, use samedeal table."
+        if isinstance(log, ChallengeLog | ClubLog | ClubScores):
+            what = "scores of a club" if isinstance(log, ClubScores) else f"log of a {log.kind}"
+            text = f"This is the {what}. To verify it with the replays of its races, use samedeal table."
             raise Refused("bad-replay", text)
         yield log
 
 
 @contextmanager
-def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog | ClubLog]:
-    """Open the replay or the log of a challenge named on the command line.
+def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog | ClubLog | ClubScores]:
+    """Open the replay, the log of a challenge or a club, or the scores of a club named on the command line.
 
     A replay with one entry per line is read lazily. Raises Refused("bad-replay"), also while it is read; Misused for an
     unreadable file; and the errors of Api.
@@ -60,7 +62,7 @@ def open_log(settings: Settings, name: str) -> Iterator[Log | ChallengeLog | Clu
             data = start + file.read(MAX_BYTES + 1 - len(start))
             if len(data) <= MAX_BYTES and not _START.match(data):
                 raise Refused("bad-replay", "This is not a replay: the file has another format.")
-            yield read_log_file(data) or read(data)
+            yield read_log_file(data) or read_club_scores(data) or read(data)
         elif file.seek(0, SEEK_END) > MAX_BYTES_IN_LINES:
             raise Refused("bad-replay", f"A replay in lines can have at most {MAX_BYTES_IN_LINES} bytes.")
         else:
