@@ -246,7 +246,7 @@ def test_page_files_of_another_version_are_the_current_ones_and_revalidated(serv
 
 UNSERVED = ["../settings.py", "%2e%2e/settings.py", "nothing.js", "", "verify", "verify/../../verify.mjs"]
 UNSERVED += [
-    f"verify/{name}" for name in ("", "verify.mjs", "play.mjs", "table.mjs", "challenge.mjs", "README.md", "../main.js")
+    f"verify/{name}" for name in ("", "verify.mjs", "play.mjs", "table.mjs", "club.mjs", "README.md", "../main.js")
 ]
 
 

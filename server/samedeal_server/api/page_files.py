@@ -32,7 +32,15 @@ HEADERS: Final = {
 IMMUTABLE: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 VERIFIER: Final = "verify"
 """The directory below the page's with the modules that verify replays in the browser."""
-NODE_PROGRAMS: Final = ("verify.mjs", "play.mjs", "table.mjs", "challenge.mjs", "scores.mjs", "printing.mjs")
+NODE_PROGRAMS: Final = (
+    "verify.mjs",
+    "play.mjs",
+    "table.mjs",
+    "challenge.mjs",
+    "club.mjs",
+    "scores.mjs",
+    "printing.mjs",
+)
 """The modules next to them that the page does not use."""
 SERVICE_WORKER: Final = "sw.js"
 ALL_FILES: Final = "all.json"

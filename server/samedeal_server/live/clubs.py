@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from msgspec import json, msgpack
+from msgspec.structs import replace
 
 from samedeal import codec
 from samedeal.errors import Refused
@@ -146,14 +147,17 @@ class Clubs:
 
     async def scores(self, club_id: str, guest: Guest, client: str) -> ClubScores:
         """Return the tables and ratings of a club for a member."""
-        known = await self._known(club_id, guest)
-        async with known.lock:
-            n, tables, now_s = known.tally.n, known.tally.tables(), asyncio.get_running_loop().time()
-            if known.rated.n != n and now_s >= known.rated.next_at_s and known.rating is None:
-                known.rating = asyncio.create_task(self._rate(known, n, msgpack.encode([known.tally.games]), client))
-        if rating := known.rating:
-            await asyncio.wait({rating}, timeout=WAIT_S)
-        return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
+        known, clock = await self._known(club_id, guest), asyncio.get_running_loop().time
+        until_s = clock() + WAIT_S
+        while True:
+            async with known.lock:
+                n, tables = known.tally.n, known.tally.tables()
+                if known.rated.n != n and clock() >= known.rated.next_at_s and known.rating is None:
+                    known.rating = asyncio.create_task(
+                        self._rate(known, n, msgpack.encode([known.tally.games]), client)
+                    )
+            if not known.rating or not (await asyncio.wait({known.rating}, timeout=until_s - clock()))[0]:
+                return ClubScores(club=club_id, n=n, tables=tables, rated=known.rated.n, ratings=known.rated.ratings)
 
     async def history(self, club_id: str, guest: Guest, client: str) -> ClubHistory:
         """Return how the ratings in a club have changed, for a member."""
@@ -199,6 +203,7 @@ class Clubs:
             known.rated = Rated(n, ratings, asyncio.get_running_loop().time() + min(LONGEST_S, SHARE * took_s))
         except (Refused, JobFailed) as error:
             logger.warning("the ratings cannot be computed: %s", error)
+            known.rated = replace(known.rated, next_at_s=asyncio.get_running_loop().time() + LONGEST_S)
         finally:
             known.rating = None
 
