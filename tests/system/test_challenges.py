@@ -4,11 +4,8 @@ import asyncio
 import json
 import subprocess
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from http.client import HTTPException
-from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,7 +20,7 @@ from support.challenges import read_challenge
 from support.contests import Contest, guest, open_contest, post
 from support.faulty_store import Valkey
 from support.javascript_verifier import FOLDER
-from support.logged_server import Answer, request
+from support.kills import KILLED, begin, enter, insist, kills, restart
 from support.node import NODE, needs_node
 from support.offline_cli import run
 from support.servers import Server
@@ -34,24 +31,7 @@ pytestmark = pytest.mark.tier(3)
 GAMES = ("gallery", "corner-stones", "the-edge")
 HEATS = ((1, 3), (2, 2), (4,))
 """How many players race together, on each of three days."""
-KILLED = ("server", "store")
 DAY_MS = 20 * HOUR_MS
-
-
-async def insist(servers: Sequence[Server], method: str, path: str, body: object = None, token: str = "") -> Answer:
-    """Repeat a request to one server after the other until one answers."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    data = None if body is None else json.dumps(body).encode()
-    for server in cycle(servers):
-        try:
-            answer = await asyncio.to_thread(request, server, method, f"/api/v1{path}", data, **headers)
-        except (OSError, HTTPException):
-            await asyncio.sleep(0.02)
-            continue
-        if answer.status < 500:
-            return answer
-        await asyncio.sleep(0.02)
-    raise AssertionError
 
 
 async def heat(
@@ -61,14 +41,8 @@ async def heat(
     players: Sequence[Persistent],
     lasts: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Race a heat to its end, as long as it `lasts`. Opening it can be repeated, so that there are empty lobbies."""
-    options = {"max_racers": len(players), "start_delay_ms": 0}
-    opening = {"challenge": contest.id, "deal": deal, "options": options}
-    opened = await insist(servers, "POST", "/races", opening, players[0].token or "")
-    assert opened.status == 201, opened.body
-    race: str = opened.json["race"]
-    await asyncio.gather(*(enter(player, race) for player in players))
-    await asyncio.gather(*(player.begin(race) for player in players))
+    """Race a heat to its end, as long as it `lasts`."""
+    race = await begin(servers, {"challenge": contest.id, "deal": deal}, players)
     await asyncio.gather(*(player.play(player.chance.randrange(1, 20)) for player in players))
     while lasts():
         await asyncio.gather(*(player.play(1) for player in players))
@@ -77,45 +51,9 @@ async def heat(
     return race
 
 
-async def enter(player: Persistent, race: str) -> None:
-    player.race, player.path, player.view = race, f"/ws/{race}", None
-    await player.join(race)
-
-
-@asynccontextmanager
-async def kills(servers: Sequence[TimedServer], store: Valkey, chance: Random) -> AsyncIterator[Counter[str]]:
-    """Kill servers and the store in turn, until the block ends."""
-    killed, is_over = Counter[str](), asyncio.Event()
-
-    async def kill() -> None:
-        for what in cycle(KILLED):
-            await asyncio.sleep(chance.random() * 0.4)
-            if is_over.is_set():
-                return
-            if what == "store":
-                await store.kill()
-                await store.start()
-            else:
-                await restart(chance.choice(servers))
-            killed[what] += 1
-
-    killing = asyncio.ensure_future(kill())
-    try:
-        yield killed
-    finally:
-        is_over.set()
-        await killing
-
-
 def has_more(killed: Counter[str]) -> bool:
     """Return whether a heat lasts, because too little has been killed."""
     return min(killed[each] for each in KILLED) < 2
-
-
-async def restart(server: TimedServer) -> None:
-    port = server.port
-    await asyncio.to_thread(server.kill)
-    await start_server(server, port)
 
 
 async def table_of(server: Server, contest: Contest, folder: Path) -> tuple[bytes, list[Any]]:
