@@ -1,7 +1,7 @@
 """Clubs on real servers, whose members race each other."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -97,9 +97,19 @@ async def take_part(server: Server, race_id: str, tokens: Sequence[str]) -> None
 
 async def once_finished(server: Server, club: str, token: str, races: int) -> ClubScores:
     """Return the scores of a club once that many of its deals count for somebody."""
+    return await _once(
+        lambda found: max((row.races for row in found.tables[-1].rows), default=0) >= races, server, club, token
+    )
+
+
+async def once_rated(server: Server, club: str, token: str) -> ClubScores:
+    """Return the scores of a club once the ratings are new, as they are soon after a server has started."""
+    return await _once(lambda found: found.rated == found.n, server, club, token)
+
+
+async def _once(true: Callable[[ClubScores], bool], server: Server, club: str, token: str) -> ClubScores:
     async with asyncio.timeout(LIMIT_S):
         while True:
-            found = await asyncio.to_thread(scores, server, club, token)
-            if max((row.races for row in found.tables[-1].rows), default=0) >= races:
+            if true(found := await asyncio.to_thread(scores, server, club, token)):
                 return found
             await asyncio.sleep(0.02)
