@@ -62,8 +62,9 @@ FrameAncestors = Annotated[
 """Sources of the directive `frame-ancestors` of a content security policy."""
 LinkUrl = Annotated[str, Meta(pattern=r"^https?://[^@\s]+$(?!\n)")]
 OWN_PATHS: Final = (
-    *("api", "asyncapi.json", "c", "daily", "docs", "fairness", "healthz", "login", "metrics", "o", "openapi.json"),
-    *("p", "page", "practice", "problems", "r", "readyz", "replay", "rules", "solution", "sw.js", "verify", "w", "ws"),
+    *("api", "asyncapi.json", "c", "daily", "docs", "fairness", "g", "healthz", "login", "metrics", "o"),
+    *("openapi.json", "p", "page", "practice", "problems", "r", "readyz", "replay", "rules", "solution", "sw.js"),
+    *("verify", "w", "ws"),
 )
 """The first parts of the server's paths. With a public URL whose path starts with one, paths would be ambiguous."""
 PublicUrl = Annotated[

@@ -166,10 +166,11 @@ def test_every_client_gets_tags_for_previews_except_in_terminals(server: LoggedS
         assert (title in answer.body.decode()) is (media == "text/html")
 
 
-def test_pages_of_solutions_and_practice_name_commands_in_terminals(server: LoggedServer) -> None:
+def test_pages_of_solutions_practice_and_clubs_name_commands_in_terminals(server: LoggedServer) -> None:
     race_id = create(server, game="corners").json["race"]
     texts = {
         f"/solution/{race_id}": f"samedeal solve {server.url}/r/{race_id}\n",
+        "/g/calm-otter-42": f"samedeal club {server.url}/g/calm-otter-42\n",
         "/practice/corners:a%2Fb%20c?refill=waste": f"samedeal --server {server.url} practice 'corners:a/b c'\n",
     }
     for path, text in texts.items():
@@ -177,6 +178,7 @@ def test_pages_of_solutions_and_practice_name_commands_in_terminals(server: Logg
         assert request(server, "GET", path, Accept="text/html").headers["content-type"].startswith("text/html")
     codes = {
         f"/solution/{UNKNOWN}": "not-found",
+        "/g/%1B": "not-found",
         "/practice/whist:1": "not-found",
         "/practice/corners": "bad-request",
         "/practice/corners:1?refill=none": "bad-request",

@@ -158,6 +158,7 @@ def url_suffixes(race: SealedRace) -> dict[str, list[str]]:
         "/api/v1/clubs/{club}/scores": [challenge, race.race_id],
         "/api/v1/clubs/{club}/history": [challenge],
         "/api/v1/clubs/{club}/log": [challenge, race.race_id],
+        "/g/{club}": [race.race_id, code],
         "/api/v1/games": [""],
         "/api/v1/games/{game}": [race.header.game, code, race.race_id],
         "/api/v1/races": ["", "?stage=running", "?game=corners", "?limit=100", "?seed=7", "?unlisted=true"],

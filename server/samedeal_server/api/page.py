@@ -83,6 +83,7 @@ STATES: Final[Mapping[Stage, str]] = {
     "cancelled": "the race was cancelled.",
 }
 """How previews describe races after the lobby."""
+CLUB_ID: Final = re.compile(r"[a-z0-9-]{1,64}")
 PLAYER_ID: Final = re.compile(r"[0-9a-f]{16}")
 PROGRAM_PATHS: Final = ("/api", "/page/", "/.well-known/")
 """What only programs request."""
@@ -178,6 +179,16 @@ class Page:
         commands = ("Play:   samedeal play", "Show:   samedeal challenge")
         text = "\n".join([description, "", *(f"{command} {found.link}" for command in commands)])
         return self._respond(request, title, description, text, {"og:url": found.link})
+
+    @page("/g/{club}", "not-found")
+    async def club(self, request: Request, club: str, base: str) -> Response:
+        """The page of a club, which looks the same here whether or not the club exists. The invitation is in the
+        fragment.
+        """
+        if not CLUB_ID.fullmatch(club):
+            raise Refused("not-found", "This is not the ID of a club.")
+        description = "A private club, with races, tables and ratings for its members."
+        return self._respond(request, "Club", description, f"samedeal club {base}/g/{club}")
 
     @page("/solution/{race}", *RACE_REFUSALS)
     async def solution(self, request: Request, race: str, base: str) -> Response:
