@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from samedeal.race.club import ClubFinished, ClubOpened
@@ -9,6 +10,7 @@ from samedeal.replays.replay import read
 from samedeal.scores.challenge_table import RaceReplay
 from samedeal.scores.club_proof import ClubProof
 from samedeal.wire import messages as m
+from samedeal.wire.documents import ClubPage
 from support.club_servers import found, get, log, members, once_finished, open_race, page, race, token_of
 from support.contests import bearer, connected, guest, post
 from support.logged_server import LoggedServer, request
@@ -32,6 +34,8 @@ def test_a_club_is_founded_and_joined_by_invitation(server: LoggedServer) -> Non
     assert get(server, club.club, bo, "?invitation=wrong").status == 409
     seen = page(server, club.club, bo, f"?invitation={token_of(club)}")
     assert (seen.name, seen.is_member, seen.invitation, seen.n) == ("Friday patience", False, None, 0)
+    answer = request(server, "GET", f"/api/v1/clubs/{club.club}?invitation={token_of(club)}")
+    assert msgspec.json.decode(answer.body, type=ClubPage) == seen, "newcomers have no token yet"
     for _ in range(2):
         assert post(server, f"/clubs/{club.club}/members", {"invitation": token_of(club)}, bo).status == 200
     assert [member.player for member in page(server, club.club, ada).members] == [ada_id, bo_id]

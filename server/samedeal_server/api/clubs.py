@@ -34,14 +34,14 @@ class Joining(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClubQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a guest may see a club without being a member."""
+    """How others than members may see a club."""
 
     invitation: Token | None = None
     """The token of the invitation."""
 
 
 class ClubEndpoints:
-    """The endpoints of clubs. All need the token of a guest."""
+    """The endpoints of clubs. All but the view for those who are invited need the token of a guest."""
 
     def __init__(self, clubs: Clubs) -> None:
         self._clubs = clubs
@@ -65,8 +65,8 @@ class ClubEndpoints:
         return json_response(await self._clubs.page(club, guest, None, base), 201, location)
 
     @route("GET", CLUB, refuses=REFUSALS, cost=5)
-    async def one(self, club: str, query: ClubQuery, guest: Guest, base: str) -> ClubPage:
-        """Return a club as the guest may see it."""
+    async def one(self, club: str, query: ClubQuery, guest: Guest | None, base: str) -> ClubPage:
+        """Return a club as the guest may see it. With an invitation, no token is necessary."""
         return await self._clubs.page(club, guest, query.invitation, base)
 
     @route("PATCH", CLUB, refuses=("bad-message", "name-refused", *REFUSALS), cost=5)

@@ -75,20 +75,20 @@ class Clubs:
         ]
         return ClubList(sorted(found, key=lambda club: (club.name.casefold(), club.club)))
 
-    async def page(self, club_id: str, guest: Guest, token: str | None, base: str) -> ClubPage:
+    async def page(self, club_id: str, guest: Guest | None, token: str | None, base: str) -> ClubPage:
         """Return what a guest may see of a club; without being a member, only with the token of the invitation."""
         club, link = (await self._logs.get(club_id)).state, f"{base}/g/{club_id}"
-        is_member = guest.player in club.members
-        if not is_member and not (token and digest(token) == club.invitation):
+        member = guest if guest and guest.player in club.members else None
+        if not member and not (token and digest(token) == club.invitation):
             raise Refused("not-allowed", "Only members can see this club. Ask one of them for an invitation.")
         names = await self._logs.names(club_id)
-        if is_member and names.get(guest.player) != guest.name:
-            await self._logs.remember(club_id, guest)
-            names[guest.player] = guest.name
+        if member and names.get(member.player) != member.name:
+            await self._logs.remember(club_id, member)
+            names[member.player] = member.name
         name = await self._logs.name(club_id)
         members = [ClubMember(player, names.get(player, "")) for player in club.members]
-        page = ClubPage(club=club_id, link=link, name=name, members=members, is_member=is_member)
-        if not is_member:
+        page = ClubPage(club=club_id, link=link, name=name, members=members, is_member=member is not None)
+        if not member:
             return page
         opened = [*club.races][: -SHOWN - 1 : -1]
         races = await self._registry.live.summaries(opened)
@@ -100,7 +100,7 @@ class Clubs:
             dissolved=club.dissolved,
             invitation=invitation and f"{link}#{invitation}",
             races=[race for race in races if race and (race.racers or race.opened_at > since)],
-            challenges=await self._challenges(others, guest),
+            challenges=await self._challenges(others, member),
             names=names | BOTS,
             n=club.n,
         )
