@@ -67,15 +67,17 @@ export async function keepTrying(request, onProblem, { onWait = () => {}, isWant
   return null;
 }
 
-/** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`. Throws ApiError.
+/** Returns the JSON response to a GET, or to a POST if there is a body, authenticated with `token`; null if it has no
+ *  content. Throws ApiError.
  *  @param {string} path
  *  @param {{ body?: any, token?: string, method?: string }} [options] */
 export async function fetchJson(path, { body, token, method = body === undefined ? "GET" : "POST" } = {}) {
   const response = await send(`/api/v1${path}`, {
     method,
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    headers: bearer(token),
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
   });
+  if (response.status === 204) return null;
   const data = await response.json().catch(() => null);
   if (data === null) throw new ApiError(response.status, "", `The server sent status ${response.status} without JSON.`);
   return data;
@@ -102,11 +104,12 @@ export function fetchDaily({ game, opened_at: openedAt }, limit = 100) {
 }
 
 /** Revokes a token. Throws ApiError. */
-export const logOut = (token) =>
-  send("/api/v1/guests/logout", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+export const logOut = (token) => fetchJson("/guests/logout", { method: "POST", token });
 
-/** Returns a file on the server as text. Throws ApiError. */
-export const fetchText = async (path) => (await send(path)).text();
+/** Returns a file on the server as text, authenticated with `token`. Throws ApiError. */
+export const fetchText = async (path, token = "") => (await send(path, { headers: bearer(token) })).text();
+
+const bearer = (token) => (token ? { Authorization: `Bearer ${token}` } : {});
 
 const SILENT_MS = 40_000; // the server sends an empty line at least every 15 s
 const ANSWER_MS = 10_000; // an idle connection that died silently is only noticed by the request that uses it

@@ -1,7 +1,7 @@
 // The page of a challenge: its deadline, who has played, and the results once the user may see them.
 
 import { attempt, fetchAsGuest, fetchGames } from "./api.js";
-import { button, fill, h, hint, list, nameList, nameText, refusalText, repeatWhileVisible, section, tableRow, updateContent, waitText } from "./dom.js";
+import { button, clubLink, fill, h, hint, list, nameList, nameText, refusalText, repeatWhileVisible, section, tableRow, updateContent, waitText } from "./dom.js";
 import { challengeDeals, challengeName, ownRow, player, remember, resultRow, resultsTable, timeLeft } from "./field.js";
 import { invitingButtons, lesson, raceOptions } from "./lobby.js";
 import { createRace, SOLO } from "./opening.js";
@@ -38,7 +38,7 @@ export class ChallengeView {
       h("div", { class: `card-form ${isInvited ? "invitation" : ""}` }, [
         h("h1", {}, challengeName(challenge, games, isInvited)),
         isInvited && game ? lesson(game) : null,
-        h("div", { class: "entry go" }, this.entry, h("div", { class: "row share" }, sharing), this.problem, options),
+        h("div", { class: "entry go" }, this.entry, h("div", { class: "row share" }, sharing), this.problem, options, clubLink(header)),
       ]),
       h("div", { class: "challenge" }, this.races, this.dealList, this.table),
     );

@@ -143,7 +143,7 @@ export function challengeForm(games) {
   const evening = (days) => new Date().setHours(24 * days + EVENING, 0, 0, 0);
   const until = select({ id: "until" }, deadlines(Date.now(), evening), evening(1));
   const number = select({ id: "number" }, [1, 3, 5].map((each) => [each, each]));
-  const open = (deal) => enter(() => openChallenge(deal, Number(number.value), Number(until.value)), form.problem);
+  const open = (deal) => enter(() => openChallenge(request(deal, Number(number.value), Number(until.value))), form.problem);
   const fields = [labelled("Until", until), labelled("Number of deals", number)];
   const cancel = button("Cancel", () => until.closest("dialog")?.close());
   const form = new CustomRace(games, { settings: { unlisted: true }, challenge: { fields, open, cancel } });
@@ -158,11 +158,15 @@ function deadlines(now, evening) {
   return choices.map(([name, at]) => [at, `${name}, ${new Date(at).toLocaleTimeString([], { timeStyle: "short" })}`]);
 }
 
-/** Opens a challenge with a number of deals of the same kind. This browser contributes to their shuffles. */
-async function openChallenge({ options, ...deal }, number, until) {
+/** The request for a challenge with a number of deals of the same kind. */
+function request({ options, ...deal }, number, until) {
   const { unlisted, spectators, max_racers: _most, best_of: _match, ...fixed } = options;
   const deals = Array(number).fill({ ...deal, options: fixed });
-  const body = { deals, until_ms: Math.max(HOUR_MS, until - Date.now()), unlisted, spectators };
+  return { deals, until_ms: Math.max(HOUR_MS, until - Date.now()), unlisted, spectators };
+}
+
+/** Opens a challenge. This browser contributes to the shuffles of its deals. */
+export async function openChallenge(body) {
   const { challenge, header } = await postAsHost("/challenges", body);
   const nonce = { method: "PUT", body: { nonce: randomHex(32) }, token: guest().token };
   const opened = await keepTrying(() => fetchJson(`/challenges/${challenge}/nonce`, nonce), () => {});

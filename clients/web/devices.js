@@ -42,7 +42,7 @@ export async function showCode() {
 function instructions({ code, link, qr }, left) {
   return [
     h("p", {}, "Scan this with your other device, or enter the code there at ", h("b", {}, link.split("#")[0]), ":"),
-    qrCode(qr),
+    qrCode(qr, "Login link as a QR code"),
     h("p", { class: "code" }, h("code", {}, code)),
     h("p", {}, "It works once and expires in ", left, ". Anyone who has it can play as you."),
     navigator.clipboard ? button("Copy code", () => copyText(code, "Code copied.")) : null,
@@ -50,12 +50,12 @@ function instructions({ code, link, qr }, left) {
 }
 
 /** Draws rows of modules, "1" for dark. */
-function qrCode(rows) {
+export function qrCode(rows, label) {
   const size = rows.length + 2 * QUIET_ZONE;
   const squares = rows.flatMap((row, y) =>
     [...row].map((module, x) => (module === "1" ? `M${x + QUIET_ZONE} ${y + QUIET_ZONE}h1v1h-1z` : "")),
   );
-  const attributes = 'class="qr" role="img" aria-label="Login link as a QR code"';
+  const attributes = `class="qr" role="img" aria-label="${label}"`;
   return svg(`0 0 ${size} ${size}`, `<path d="${squares.join("")}"/>`, attributes);
 }
 

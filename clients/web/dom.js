@@ -101,6 +101,9 @@ export function homeLink(attributes = {}) {
 /** Links the name of a player to the player's page. */
 export const playerLink = (player, name) => h("a", { href: `/p/${player}` }, nameText(name));
 
+/** A link to the club of a race or a challenge, if it has one. */
+export const clubLink = ({ club }) => (club ? h("p", {}, h("a", { href: `/g/${club.club}` }, "Back to the club")) : null);
+
 /** Names in one line, separated by commas. */
 export const nameList = (names) => names.map((name, index) => [index ? ", " : "", nameText(name)]);
 

@@ -9,6 +9,7 @@ import {
   form,
   goTo,
   h,
+  hint,
   labelled,
   list,
   nameList,
@@ -19,7 +20,7 @@ import {
   section,
   updateContent,
 } from "./dom.js";
-import { askForName, createRace, enter, playNow, SHORT, shortRace, SOLO } from "./opening.js";
+import { askForName, createRace, enter, foundClub, playNow, SHORT, shortRace, SOLO } from "./opening.js";
 import { counted, dealsText, displayNames, formatTime, gameTitle, ordinal, resultText } from "./phrases.js";
 import { guidedDeal, miniature, practicePath } from "./practice.js";
 import { guest, savedChallenges, seatIn } from "./storage.js";
@@ -39,19 +40,21 @@ export class HomePage {
     fill(main, this.element);
     // Everything below appears at once, so that nothing shifts.
     const remembered = savedChallenges().length && attempt(async () => (await loadModule("./field.js")).challengeList());
-    const [games, scores, challenges] = await Promise.all([fetchGames(), fetchOwn(), remembered, this.refresh()]);
+    const clubs = guest() && attempt(() => fetchAsGuest("/clubs"));
+    const [games, scores, challenges, own] = await Promise.all([fetchGames(), fetchOwn(), remembered, clubs, this.refresh()]);
     this.games = games;
     this.scores = scores;
     this.show();
     const { open, running, results } = this.lists;
-    const own = guest() && h("p", {}, playerLink(guest().player, "Your races and best results"));
+    const scoresLink = guest() && h("p", {}, playerLink(guest().player, "Your races and best results"));
     this.element.append(
       this.daily,
       challenges || "",
+      own?.clubs.length ? this.clubs(own.clubs) : "",
       ...this.gameLists([...games.values()]),
       h("div", { class: "columns" }, [
-        h("div", {}, section("Friends", this.joinByName()), section("Open races", open), section("Running now", running)),
-        section("Results", own, results),
+        h("div", {}, section("Friends", this.joinByName(), this.foundClub()), section("Open races", open), section("Running now", running)),
+        section("Results", scoresLink, results),
       ]),
       this.customRace(),
     );
@@ -117,10 +120,21 @@ export class HomePage {
   joinByName() {
     const name = h("input", { id: "race", required: true, maxlength: "200", placeholder: "calm-otter-4217", autocapitalize: "none", spellcheck: "false" });
     const join = () => {
+      const [club] = name.value.trim().match(/\/g\/[^/]+$/) ?? [];
+      if (club) return goTo(club); // its fragment is the invitation
       const [id = "", kind] = name.value.trim().replace(/[?#].*$|\/+$/g, "").split("/").reverse();
       goTo(`/${kind === "c" ? "c" : "r"}/${encodeURIComponent(id)}`);
     };
     return form(join, { class: "beside-button" }, labelled("Name or link of a race", name), h("button", {}, "Join"));
+  }
+
+  clubs(clubs) {
+    return h("p", {}, clubs.map(({ club, name }, index) => [index ? " · " : "Your clubs: ", h("a", { href: `/g/${club}` }, nameText(name))]));
+  }
+
+  foundClub() {
+    const found = button("Found a club", () => foundClub(this.problem));
+    return h("div", { class: "row" }, found, hint("Races, tables and ratings for a group of friends."));
   }
 
   customRace() {
@@ -154,20 +168,10 @@ export class HomePage {
     const at = (...stages) => races.filter(({ stage }) => stages.includes(stage));
     updateContent(this.daily, [this.today, this.today ? "" : error], () => this.todaysDeal(error));
     const noRaces = error ?? "Nobody is waiting. Race a friend, or play now against a bot.";
-    const row = (each) => (each.games ? this.challengeRow(each) : this.raceRow(each));
+    const row = (each) => (each.games ? this.challengeRow(each) : raceRow(each, this.games));
     updateList(open, [...at("open").filter(({ racers }) => racers), ...challenges], row, noRaces);
-    updateList(running, at("countdown", "running"), (race) => this.raceRow(race), error ?? "No race is running.");
+    updateList(running, at("countdown", "running"), (race) => raceRow(race, this.games), error ?? "No race is running.");
     updateList(results, replays, (result) => this.resultRow(result), error ?? "No results yet.");
-  }
-
-  raceRow({ race, game, stage, racers, max_racers: most, host }) {
-    const isOpen = stage === "open";
-    const waiting = host ? `, ${host} is waiting` : "";
-    const text = isOpen ? `${racers} of ${most} seats taken${waiting}` : `${racers} racing`;
-    const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
-    const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
-    const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(this.games, game)}, ${race}` }, action);
-    return h("li", { class: "split" }, h("span", {}, h("b", {}, gameTitle(this.games, game)), ` ${race}, ${text}`), link);
   }
 
   challengeRow({ challenge, by, games, until }) {
@@ -216,6 +220,17 @@ export class HomePage {
       ]),
     ];
   }
+}
+
+/** A race that is not over in a list, by its `name`, with a link to it. */
+export function raceRow({ race, game, stage, racers, max_racers: most, host }, games, name = ` ${race}`) {
+  const isOpen = stage === "open";
+  const waiting = host ? `, ${host} is waiting` : "";
+  const text = isOpen ? `${racers} of ${most} seats taken${waiting}` : `${racers} racing`;
+  const action = seatIn(race) ? "Back" : isOpen ? "Join" : "Watch";
+  const href = action === "Watch" ? `/w/${race}` : `/r/${race}`;
+  const link = h("a", { class: "button", href, "aria-label": `${action} ${gameTitle(games, game)}, ${race}` }, action);
+  return h("li", { class: "split" }, h("span", {}, h("b", {}, gameTitle(games, game)), `${name}, ${text}`), link);
 }
 
 const byTime = (one, other) => one.limit_ms - other.limit_ms;

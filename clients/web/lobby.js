@@ -238,20 +238,25 @@ export class LobbyPage {
   }
 }
 
-/** A button that shares the link to a page, or copies it, and a drawer with the link as a QR code for people in the same
- *  room. `resource` is what the page shows in the API. */
+/** A button that shares a link, or copies it. */
+export function shareButton(link, text) {
+  const share = () => navigator.share({ title: "Same Deal", text, url: link }).catch(() => {});
+  const canShare = Boolean(navigator.share);
+  return button(canShare ? "Share the link" : "Copy link", canShare ? share : copyLink(link), { class: "big" });
+}
+
+const copyLink = (link) => () => copyText(link, "Link copied.");
+
+/** A button that shares the link to a page, and a drawer with the link as a QR code for people in the same room. `resource`
+ *  is what the page shows in the API. */
 export function invitingButtons(page, resource, text) {
   const link = `${location.origin}${ROOT}${page}`;
-  const copy = () => copyText(link, "Link copied.");
-  const share = () => navigator.share({ title: "Same Deal", text, url: link }).catch(() => {});
   const image = { class: "qr", loading: "lazy", src: `/api/v1${resource}/qr.svg`, width: "224", height: "224" };
   const onfocus = (event) => event.target.select();
   const code = drawer("▦", "QR code", [
     h("img", { ...image, alt: "The link as a QR code" }),
     h("input", { class: "link", readonly: true, value: link, "aria-label": "Invitation link", onfocus }),
-    button("Copy link", copy),
+    button("Copy link", copyLink(link)),
   ]);
-  const canShare = Boolean(navigator.share);
-  const [verb, invite] = canShare ? ["Share the link", share] : ["Copy link", copy];
-  return [button(verb, invite, { class: "big" }), code];
+  return [shareButton(link, text), code];
 }

@@ -18,6 +18,7 @@ const ROUTES = [
   [/^\/fairness$/, async () => new (await loadModule("./rules.js")).FairnessPage()],
   [/^\/daily(?:\/([^/]+))?$/, async () => new (await loadModule("./daily.js")).DailyPage()],
   [/^\/c\/([^/]+)$/, async () => new (await loadModule("./challenge.js")).ChallengeView()],
+  [/^\/g\/([^/]+)$/, async () => new (await loadModule("./club.js")).ClubView()],
   [/^\/p\/([^/]+)$/, async () => new (await loadModule("./player.js")).PlayerPage()],
   [/^\/login$/, async () => new (await loadModule("./login.js")).LoginPage()],
   [/^\/verify$/, async () => new (await loadModule("./verify.js")).VerifyPage()],

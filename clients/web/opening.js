@@ -2,7 +2,7 @@
 // a name before, and so is its host.
 
 import { ApiError, attempt, fetchAsGuest, fetchGames, fetchJson, fetchOwn } from "./api.js";
-import { button, dialog, fill, form, h, nameField } from "./dom.js";
+import { button, dialog, fill, form, goTo, h, labelled, nameField, refusalText } from "./dom.js";
 import { goToRace, guest, saveGuest } from "./storage.js";
 
 /** The options of a race for one. */
@@ -71,8 +71,26 @@ export async function postAsHost(path, body) {
   }
 }
 
-async function register(name) {
+/** Makes the user a player with a name. Throws ApiError. */
+export async function register(name) {
   saveGuest(await fetchJson("/guests", { body: { name } }));
+}
+
+/** Asks for the name of a new club, which then opens. */
+export const foundClub = (problem) =>
+  enter(async () => {
+    if (!guest()) await askForName("Next");
+    const found = async (name) => goTo(`/g/${(await postAsHost("/clubs", { name })).club}`);
+    askForClubName("Found a club", "", found);
+  }, problem);
+
+/** Asks in a dialog for the name of a club until `send(name)` succeeds. */
+export function askForClubName(title, value, send) {
+  const problem = refusalText();
+  const input = h("input", { id: "club-name", dir: "auto", maxlength: "24", required: true, value, placeholder: "e.g. Friday patience" });
+  const submit = () => enter(async () => (await send(input.value.trim()), shown.close()), problem);
+  const row = h("div", { class: "row" }, h("button", { class: "first" }, title), button("Cancel", () => shown.close()));
+  const shown = dialog(h("h2", {}, title), form(submit, {}, labelled("Name of the club", input), problem, row));
 }
 
 /** Asks for a name in a dialog until the server accepts it. Throws ApiError if the dialog is dismissed. */

@@ -7,6 +7,7 @@ import {
   actionOf,
   announce,
   button,
+  clubLink,
   copyText,
   fill,
   goTo,
@@ -175,6 +176,7 @@ export class ResultsPage {
       this.nextRace(mine),
       this.page.reactions.element,
       h("div", { class: "row share" }, canShare ? button("Share", share) : null, button(`Copy ${what}`, copy)),
+      clubLink(header),
       this.today,
       h("div", { class: "rows" }, [
         this.replay,
@@ -296,10 +298,10 @@ export class ResultsPage {
 }
 
 /** The request for a race with the same game and options, on another deal. */
-function requestLike({ game, daily, variant, options }) {
+function requestLike({ game, daily, variant, options, club }) {
   return daily
     ? { game, daily, options: { max_racers: options.max_racers ?? 8 } }
-    : { game, variant: variant ?? {}, options };
+    : { game, variant: variant ?? {}, options, club: club?.club };
 }
 
 /** A row that opens: a title, and what belongs to it. */

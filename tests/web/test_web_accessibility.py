@@ -22,10 +22,12 @@ from support.browser import (
     resign,
     solo,
     start_race,
+    stored_guest,
     tap_moves,
     wait_for_deal,
     wait_for_ply,
 )
+from support.club_servers import found
 from support.servers import Server, racers
 from support.vectors import WINS
 
@@ -53,6 +55,7 @@ async def pages_of(server: Server) -> dict[str, str]:
     race_id = solo(server, "corner-stones")
     async with racers(server, "bo") as (bo,):
         challenge = create_challenge(server, bo, "gallery")
+        invitation = (found(server, bo.token or "").invitation or "").removeprefix(server.url)
         await bo.begin(race_id)
         for move in WINS["corner-stones"]["moves"][:10]:
             await bo.move(move)
@@ -66,6 +69,7 @@ async def pages_of(server: Server) -> dict[str, str]:
         f"/r/{race_id}": ".rows summary:has-text('Verified ✓')",
         f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
         f"/c/{challenge}": "button:text-is('Play')",
+        invitation: "button:text-is('Join the club')",
         f"/p/{bo.player}": "h2:text-is('Newest races')",
         "/rules/gallery": ".rules h1",
         "/daily": ".daily",
@@ -110,6 +114,24 @@ async def test_every_page_is_accessible_fits_every_window_stays_in_place_and_loa
         await page.click(".preferences > button")
         await check_themes(page)
     assert not tab.foreign_urls(server)
+
+
+async def test_club_is_accessible_fits_every_window_and_stays_in_place(server: Server, page: Page) -> None:
+    async with racers(server, "bo") as (bo,):
+        club = found(server, bo.token or "").club
+        await page.goto(f"{server.url}/healthz")
+        await page.evaluate(stored_guest(bo))
+    await page.add_init_script(SHIFTS)
+    await page.goto(f"{server.url}/g/{club}")
+    await page.wait_for_selector("section[aria-label='Invite friends']")
+    await check_shift(page)
+    for summary in ("QR code", "Manage the club"):
+        await page.click(f"summary:text-is('{summary}')")
+    await page.wait_for_selector("svg.qr")
+    for width, height in (*SIZES, (844, 390)):
+        await page.set_viewport_size({"width": width, "height": height})
+        assert await overflow(page) <= 0, width
+    await check_themes(page)
 
 
 @pytest.mark.parametrize("size", [PHONE, (1440, 900)])
