@@ -259,12 +259,12 @@ export class ClubView {
   }
 
   memberPart() {
-    const { members, dissolved, link } = this.club;
+    const { members, link } = this.club;
     const isOwner = this.isOwner;
     const log = button("Download the log", () => enter(() => this.download(), this.refused));
     return [
       section("Members", list(members.map((each, index) => this.memberRow(each, index, isOwner))), this.refused),
-      dissolved ? null : this.controls(isOwner),
+      this.controls(isOwner),
       section("Prove it", [
         h("p", {}, "Each race is logged before its deal, so none can be left out. Members can compute the tables and ratings again:"),
         h("p", {}, h("code", {}, `samedeal club verify ${link}`)),

@@ -175,6 +175,8 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         await confirm(page, "Dissolve")
         await page.wait_for_selector("text=This club has been dissolved. Its tables stay.")
         assert await page.locator("main button:visible").all_inner_texts() == ["Download the log"]
+        await page.click("summary:text-is('Leave the club')")
+        await page.wait_for_selector("button:text-is('Leave the club')")
         async with page.expect_download() as download:
             await page.click("button:text-is('Download the log')")
         file = read_log_file((await (await download.value).path()).read_bytes())

@@ -27,7 +27,7 @@ class Documents:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    @route("GET", "/openapi.json", ResponseSpec(media=(MEDIA["json"],)), cost=10)
+    @route("GET", "/openapi.json", ResponseSpec(media=(MEDIA["json"],)), cost=12)
     async def openapi(self) -> Response:
         """Describe the HTTP API in OpenAPI 3.1."""
         return Response(self._http, media_type=MEDIA["json"])
