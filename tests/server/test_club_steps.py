@@ -19,13 +19,14 @@ from samedeal.scores.challenge_table import RaceReplay
 from samedeal.scores.club_proof import ClubProof
 from samedeal_server.live.clubs import Clubs
 from samedeal_server.live.room import Room
+from samedeal_server.store import club_logs
 from samedeal_server.store.erasure import Erasure
 from samedeal_server.store.guest_tokens import Guest, Guests
 from samedeal_server.store.player_reports import Reports
 from samedeal_server.store.revocations import Revocations
 from support.contests import LIMIT_MS
 from support.mortal import DeadError, Mortal, Movable, challenges_of, healed, heat, opened
-from support.stores import KEY, Process, holds, process, redis, run, that, until
+from support.stores import KEY, Process, holds, process, redis, run, seat_for, that, until
 from support.timed_server import HOUR_MS
 
 __all__ = ["redis"]
@@ -258,3 +259,52 @@ async def test_an_erased_member_leaves_the_club_and_the_scores_stay(redis_url: s
         found, events = await proof(parts, club, TWO)
         assert found.scores.tables == before.tables
         assert (found.faults, len(found.unproved), events[Erased]) == ((), 2, 1)
+
+
+async def test_a_long_log_that_the_store_has_lost_is_forgotten(
+    redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process keeps only its last entries, and cannot restore it."""
+    monkeypatch.setattr(club_logs, "KEPT", 3)
+    async with process(redis_url) as parts:
+        club = await founded(parts)
+        room = await race_in(parts, club)
+        for _ in range(3):
+            await race_in(parts, club)
+        redis.delete(f"club:{{{club}}}:log", f"club:{{{club}}}:head")
+        await finished(room)
+        await until(partial(getattr, room, "is_archived"))
+        assert await parts.registry.clubs.clubs_of(ONE.player) == []
+        with pytest.raises(Refused, match="not found"):
+            await parts.registry.clubs.get(club)
+
+
+async def test_an_opening_that_is_refused_is_not_logged(redis_url: str) -> None:
+    async with process(redis_url, open_races=1) as parts:
+        club = await founded(parts)
+        first = await race_in(parts, club)
+        before = (await parts.registry.clubs.get(club)).state
+        with pytest.raises(Refused) as refused:
+            await race_in(parts, club)
+        assert refused.value.code == "too-many"
+        await first.submit(seat_for(1))
+        stranger = Guest("player-3", "Name 3")
+        with pytest.raises(Refused, match="members"):
+            await parts.registry.claim(first.race.header, club=(club, stranger.player))
+        assert (await parts.registry.clubs.get(club)).state == before
+
+
+async def test_nobody_joins_too_many_clubs_or_one_too_often(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with process(redis_url) as parts:
+        clubs, club = clubs_of(parts), await founded(parts)
+        for attempts in count(2):
+            await clubs.remove(club, TWO, TWO.player)
+            token = await parts.registry.clubs.invitation((await parts.registry.clubs.get(club)).state)
+            if attempts > club_logs.MAX_JOINS:
+                break
+            await clubs.join(club, TWO, token or "")
+        with pytest.raises(Refused, match="too often"):
+            await clubs.join(club, TWO, token or "")
+        monkeypatch.setattr(club_logs, "MAX_CLUBS", 1)
+        with pytest.raises(Refused, match="which is the limit"):
+            await clubs.found("Another", TWO)

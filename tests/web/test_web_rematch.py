@@ -124,7 +124,7 @@ async def test_results_of_a_friend_count_down_to_the_rematch_and_to_the_next_one
             await page.wait_for_selector("text=The rematch has started.")
             await page.click("button:text-is('Watch the rematch')")
             await asyncio.gather(ada.dealt(), bo.dealt())
-            await ada.until(lambda view: view.watching > 0)  # so that the next rematch waits for cy
+            await page.wait_for_selector("text=You are watching")  # so that the next rematch waits for cy
             for racer in (ada, bo):
                 await racer.ask(m.Resign)
         await page.click("button:text-is('Join the rematch')")

@@ -27,15 +27,12 @@ from samedeal.wire.documents import (
     ListedClub,
 )
 from samedeal_server.live.registry import Registry
-from samedeal_server.net.limits import too_many
 from samedeal_server.store.club_logs import KnownClub, Rated, check_owner
 from samedeal_server.store.guest_tokens import Guest, digest
 from samedeal_server.work.pool import JobFailed
 
 logger = logging.getLogger(__name__)
 
-MAX_CLUBS: Final = 50
-"""The maximum number of clubs that a guest can be in to found another one."""
 SHOWN: Final = 100
 """The maximum number of open races and challenges on a page."""
 SHARE: Final = 100
@@ -58,8 +55,7 @@ class Clubs:
         """Found a club with an invitation, and return its id."""
         self._registry.check_open()
         self._check_name(name)
-        if len(await self._logs.clubs_of(founder.player)) >= MAX_CLUBS:
-            raise too_many("clubs", f"You are in {MAX_CLUBS} clubs. Leave one of them first.")
+        await self._logs.check_more(founder.player)
         while True:
             club_id, at = await self._registry.opener.new_id(unlisted=True), self._registry.clock.now()
             header = ClubHeader(club=club_id, founder=founder.player, opened_at=at)
@@ -163,15 +159,18 @@ class Clubs:
         """Return how the ratings in a club have changed, for a member."""
         known = await self._known(club_id, guest)
         async with known.lock:
-            weeks = [*known.tally.weeks]
+            weeks = {end: msgpack.encode([games]) for end, games in known.tally.weeks if end not in known.weeks}
+        for end, games in weeks.items():  # a job for each, because jobs have a limit of time
+            (known.weeks[end],), _ = await self._ratings(client, games)
+        ends = [end for end, _ in known.tally.weeks if end in known.weeks]
+        known.weeks = {end: known.weeks[end] for end in ends}
         strengths = dict[str, dict[str, list[float | None]]]()
-        found, _ = await self._ratings(client, msgpack.encode([games for _, games in weeks]))
-        for at, ratings in enumerate(found):
-            for game, rows in ratings.items():
+        for at, end in enumerate(ends):
+            for game, rows in known.weeks[end].items():
                 for row in rows:
-                    line = strengths.setdefault(game, {}).setdefault(row.player, [None] * len(weeks))
+                    line = strengths.setdefault(game, {}).setdefault(row.player, [None] * len(ends))
                     line[at] = row.strength
-        return ClubHistory([end for end, _ in weeks], strengths)
+        return ClubHistory(ends, strengths)
 
     async def log(self, club_id: str, guest: Guest) -> bytes:
         """Return the log of a club as JSON for a member."""

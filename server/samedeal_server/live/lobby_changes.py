@@ -143,10 +143,10 @@ class LobbyChanges:
             follows=before.follows,
             ghosts=ghosts,
             head_start=head_start,
-            club=club_of(race, guest),
         )
         # It takes the place of the lobby among the open races of its owners.
-        await registry.claim(header, owners={owner: limit and limit + 1 for owner, limit in owners.items()})
+        owners = {owner: limit and limit + 1 for owner, limit in owners.items()}
+        header = await registry.claim(header, owners=owners, club=club_of(race, guest))
         await registry.live.bar(header.race, *await registry.live.barred(race.id))
         if await registry.open(header, guest, replaces=race.id) is None:
             raise Refused("store-unavailable")  # its id was taken just now

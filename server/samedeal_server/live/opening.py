@@ -175,13 +175,10 @@ class RaceOpener:
         follows: str | None = None,
         ghosts: tuple[str, ...] = (),
         head_start: HeadStart | None = None,
-        club: tuple[str, str] | None = None,
     ) -> Header:
         """Return the header of a new race with an unused id, on today's deal if `daily`.
 
-        If there is a `club`, with the player who opens the race, it is entered in the club's log. Raises
-        Refused("bad-request") for an unknown variant or seed, Refused("not-allowed") for others than members,
-        Refused("store-unavailable").
+        Raises Refused("bad-request") for an unknown variant or seed, Refused("store-unavailable").
         """
         try:
             game.from_seed(seed or "", **variant)
@@ -200,7 +197,6 @@ class RaceOpener:
             salt = token_hex(16)
             secret = self.secret(race_id, salt)
             commitment = commitments.commitment(race_id, secret)
-        link = await self._clubs.open(*club, race_id, commitment, (game.slug,)) if club else None
         return Header(
             race=race_id,
             game=game.slug,
@@ -215,7 +211,6 @@ class RaceOpener:
             follows=follows,
             ghosts=ghosts,
             head_start=head_start,
-            club=link,
         )
 
     async def new_id(self, *, unlisted: bool) -> str:
@@ -228,10 +223,24 @@ class RaceOpener:
         """Return the secret of a race or a challenge."""
         return commitments.secret(self._master_key, race_id, salt)
 
-    async def claim(self, header: Header, owners: Mapping[str, int] | None = None) -> None:
-        """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create."""
+    async def claim(
+        self, header: Header, owners: Mapping[str, int] | None = None, club: tuple[str, str] | None = None
+    ) -> Header:
+        """Count the race, and have it cleaned up even if it is never opened. For the rest see Registry.create.
+
+        If there is a `club`, with the player who opens the race, it is then entered in the club's log. Return the
+        header with the club. Raises Refused("not-allowed") for others than its members.
+        """
         limit, due = self._max_open_races, _first_due_at(self.opened(header))
         await self._store.live.claim(header.race, due, limit=limit, owners=owners)
+        if club is None:
+            return header
+        try:
+            link = await self._clubs.open(*club, header.race, header.commitment, (header.game,))
+        except Refused:
+            await self._store.live.forget(header.race)
+            raise
+        return structs.replace(header, club=link)
 
     async def open(self, header: Header, host: Guest | None, replaces: str | None = None) -> RaceState | None:
         """Open the claimed race in the store, in place of another one if it `replaces` one, or return None if its id is

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from samedeal.errors import Refused
 from samedeal.game import Game
@@ -158,20 +159,20 @@ class Registry:
     ) -> Room:
         """Open a race, on the game's deal of today if `daily`. `ghosts` are finished races on the same open deal.
 
-        The `host` can start it and remove players. For `club`, see ``RaceOpener.new_header``. `owners` maps the names
-        under which live races are counted to the limit of each. Raises Refused("bad-request") for an unknown variant or
-        seed, Refused("too-many") at a limit, Refused("draining").
+        The `host` can start it and remove players. `owners` maps the names under which live races are counted to the
+        limit of each; `club` as for ``RaceOpener.claim``. Raises Refused("bad-request") for an unknown variant or seed,
+        Refused("too-many") at a limit, Refused("draining").
         """
         while True:
-            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts, club=club)
-            await self.claim(header, owners=owners)
+            header = await self.opener.new_header(game, variant, seed, options, daily=daily, ghosts=ghosts)
+            header = await self.claim(header, owners=owners, club=club)
             if room := await self.open(header, host):
                 return room
 
-    async def claim(self, header: Header, *, owners: Mapping[str, int] | None = None) -> None:
-        """Prepare the opening of a race, which may then fail. Arguments and errors as in ``create``."""
+    async def claim(self, header: Header, **arguments: Any) -> Header:
+        """Prepare the opening of a race, which may then fail. Arguments, result and errors as ``RaceOpener.claim``."""
         self.check_open()
-        await self.opener.claim(header, owners)
+        return await self.opener.claim(header, **arguments)
 
     async def open(self, header: Header, host: Guest | None = None, *, replaces: str | None = None) -> Room | None:
         """Open the race that was claimed with this header, in place of another one if it `replaces` one.

@@ -100,13 +100,15 @@ class Rematches:
         if head_start and (head_start.ms >= options.limit_ms or not race.seat_of(head_start.player)):
             head_start = None
         header = await self._registry.opener.new_header(
-            game, variant, None, options, follows=race.id, head_start=head_start, club=club_of(race, guest)
+            game, variant, None, options, follows=race.id, head_start=head_start
         )
         self._registry.deal_finder.check(game, header.options.filter, client)
-        await self._registry.claim(header, owners=self._quotas.take(client, guest.player))
+        owners = self._quotas.take(client, guest.player)
+        header = await self._registry.claim(header, owners=owners, club=club_of(race, guest))
         mine = Successor(header, guest.name, guest.player)
         successor = await self._successors.put(race.id, mine, replacing=outdated)
         if successor.header.race != header.race:
+            await self._registry.clubs.cancel(header)
             await self._registry.live.forget(header.race)
         if (room := await self._joinable(race, successor)) is None:
             raise Refused("store-unavailable")  # it was cancelled just now, or its id was taken

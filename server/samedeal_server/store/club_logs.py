@@ -5,7 +5,8 @@ What a dead process leaves behind in between is settled when the club is next us
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from secrets import token_urlsafe
 from typing import Final
 
@@ -27,19 +28,23 @@ from samedeal.race.club import (
 )
 from samedeal.race.events import ClubLink, Header
 from samedeal.race.race import Race
-from samedeal.scores.club_scores import ClubTally, RatingRow, tally_of
+from samedeal.scores.club_scores import ClubTally, RatingRow, Ratings, tally_of
 from samedeal.scores.field import FieldRace
 from samedeal.scores.results import RaceResult
+from samedeal_server.net.limits import too_many
 from samedeal_server.store import stored_replays
 from samedeal_server.store.chained_logs import ChainedLogs
 from samedeal_server.store.connection import texts
 from samedeal_server.store.folded_logs import FoldedLogs, Known
 from samedeal_server.store.guest_tokens import Guest, digest
 from samedeal_server.store.race_store import RaceStore
-from samedeal_server.store.stored_replays import Summary
 
 KEPT: Final = 100
 """How many entries of a log are kept in memory, in case the store loses its last ones."""
+MAX_CLUBS: Final = 50
+"""The maximum number of clubs that a guest can found or join."""
+MAX_JOINS: Final = 20
+"""How often a guest can join a club: each time, its log grows."""
 ABANDONED_MS: Final = 60_000
 """How long after its entry a race that does not exist is taken for abandoned (ms)."""
 
@@ -63,6 +68,8 @@ class KnownClub(Known[Club, ClubEntry]):
     rated: Rated = Rated()
     rating: asyncio.Task[None] | None = None
     """Computes other ratings."""
+    weeks: dict[int, Ratings] = {}
+    """The ratings at the ends of weeks that are over."""
 
     def extend(self, entries: list[ClubEntry]) -> None:
         self.state, _ = tally_of(self.state, entries, self.tally)
@@ -131,8 +138,18 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
     async def join(self, club_id: str, guest: Guest, token: str) -> None:
         """Make a guest a member. Safe to repeat. Raises Refused."""
         joined = ClubJoined(player=guest.player, digest=digest(token))
+        await self.check_more(guest.player, club_id)
+        count = "HINCRBY", self._logs.key(club_id, "head"), f"joined:{guest.player}", 1
+        if await self.has(club_id) and int(await self._store.ask(*count)) > MAX_JOINS:
+            raise too_many("clubs", "You have joined this club too often.")
         await self.append(club_id, lambda club: None if guest.player in club.members else joined)
         await self.remember(club_id, guest)
+
+    async def check_more(self, player: str, club_id: str = "") -> None:
+        """Raise Refused("too-many") for a player who has been in too many clubs to enter this or a new one."""
+        ever = await self._ever(player)
+        if len(ever) >= MAX_CLUBS and club_id not in ever:
+            raise too_many("clubs", f"You have been in {MAX_CLUBS} clubs, which is the limit.")
 
     async def remember(self, club_id: str, guest: Guest) -> None:
         """Remember the name of somebody who is or was in a club, for its tables."""
@@ -146,13 +163,17 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
 
     async def clubs_of(self, player: str) -> list[Club]:
         """Return the clubs in which a player is a member."""
-        clubs = [(await self._read(club_id)).state for club_id in await self._ever(player)]
+        clubs = list[Club]()
+        for club_id in await self._ever(player):
+            with _if_found():
+                clubs.append((await self._read(club_id)).state)
         return [club for club in clubs if player in club.members]
 
     async def erase(self, player: str) -> None:
         """Remove a player who is being erased from all clubs, and forget their name. Safe to repeat."""
         for club_id in await self._ever(player):
-            await self.append(club_id, lambda _: Erased(player=player))
+            with _if_found():
+                await self.append(club_id, lambda _: Erased(player=player))
             await self._store.retry("HDEL", _names_key(club_id), player)
         await self._store.retry("DEL", _clubs_key(player))
 
@@ -183,7 +204,8 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
         end: AnyClubEvent = ClubCancelled(race=race)
         if digest is not None:
             end = ClubFinished(race=race, digest=digest, places=tuple(places))
-        await self.append(club_id, lambda club: end if race in club.races else None, ended_at)
+        with _if_found():
+            await self.append(club_id, lambda club: end if race in club.races else None, ended_at)
 
     async def cancel(self, header: Header) -> None:
         """Log that nobody took part in a race, if it is a club's. Safe to repeat."""
@@ -192,15 +214,12 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
 
     async def _settle_abandoned(self, club_id: str, race: str) -> None:
         """Log the end of a race that no process runs any more."""
-        found = (await stored_replays.summaries(self._store, [race]))[race]
-        data = await self._archive.data(race) if isinstance(found, Summary) else None
+        data, places, ended_at = await self._archive.data(race), tuple[Places, ...](), 0
         last = None if data is None else await asyncio.to_thread(stored_replays.dealt_digest, data)
-        if isinstance(found, Summary) and last:
-            result = RaceResult.of(found.header, found.ended_at, found.racers)
+        if data and last and not stored_replays.is_tombstone(data) and (found := stored_replays.summary(data)):
+            result, ended_at = RaceResult.of(found.header, found.ended_at, found.racers), found.ended_at
             places = () if found.header.head_start else ({racer.player: racer.place for racer in result.racers},)
-            await self.settle(club_id, race, last, places)
-        else:
-            await self.settle(club_id, race, None)
+        await self.settle(club_id, race, last, places, ended_at)
 
     async def _ever(self, player: str) -> list[str]:
         """Return the clubs in which a player is or was a member."""
@@ -223,6 +242,16 @@ def check_owner(club: Club, guest: Guest) -> None:
 def _check_member(club: Club, player: str) -> None:
     if player not in club.members:
         raise Refused("not-allowed", "This is for members of the club only.")
+
+
+@contextmanager
+def _if_found() -> Iterator[None]:
+    """Ignore that a club does not exist: the store may have lost it, and everything else must go on."""
+    try:
+        yield
+    except Refused as refused:
+        if refused.code != "not-found":
+            raise
 
 
 def _names_key(club_id: str) -> str:

@@ -118,8 +118,10 @@ class FoldedLogs(Generic[S, L, K]):
         n, digest = await self._logs.head(log_id)
         if n > state.n:
             return
-        last = {0: first.digest} | {entry.n: entry.h for entry in known.entries}
-        if n < state.n and max(n, 0) in last and (digest == last[max(n, 0)] or n < 0):
+        last = {entry.n: entry.h for entry in known.entries}
+        if len(last) == state.n:  # nothing before them
+            last[0] = first.digest
+        if n < state.n and (last.get(n) == digest or (n < 0 and 0 in last)):
             logger.error("the store lost the entries after %d; writing them again", n, extra=about(race=log_id))
             if n < 0:
                 await self._logs.create(log_id, state.header, first.digest)
