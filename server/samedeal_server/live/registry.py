@@ -299,8 +299,6 @@ class Registry:
         if race_id not in self._rooms:  # it may have been created meanwhile
             self._rooms[race_id] = Room(loaded, self._services)
 
-    # Background loops.
-
     async def _follow(self) -> None:
         """Read new entries that other processes have written, once."""
         try:
