@@ -57,8 +57,7 @@ class _Logs(ChainedLogs[ChallengeEntry]):
     kind, entry_type = "challenge", ChallengeEntry
 
 
-class _Known(Known[Challenge, ChallengeEntry]):
-    """What this process has read of a challenge."""
+_Known = Known[Challenge, ChallengeEntry]
 
 
 class ChallengeLogs(FoldedLogs[Challenge, ChallengeEntry, _Known]):

@@ -90,10 +90,8 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
 
     async def create(self, header: ClubHeader, founder: Guest, name: str) -> bool:
         """Create a club and return whether its id was free."""
-        if await self._logs.create(header.club, header, Club.opened(header).digest, name=name):
-            await self.remember(header.club, founder)
-            return True
-        return False
+        await self.remember(header.club, founder)
+        return await self._logs.create(header.club, header, Club.opened(header).digest, name=name)
 
     async def get(self, club_id: str) -> KnownClub:
         """Return a club with its scores as it is now. Hold its lock while reading scores. Raises Refused("not-found").
@@ -104,9 +102,11 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
         since = self._clock.now() - ABANDONED_MS
         abandoned = [race for race, opened in known.state.races.items() if opened.at < since]
         if abandoned:
-            live = {*await self._live.live(abandoned)}
-            for race in abandoned:
-                if race not in live and not await self._store.ask("EXISTS", f"challenge:{{{race}}}:head"):
+            live = await self._live.live(abandoned)
+            others = [race for race in abandoned if race not in live]
+            exist = await self._store.ask_all([("EXISTS", f"challenge:{{{race}}}:head") for race in others])
+            for race, is_challenge in zip(others, exist, strict=True):
+                if not is_challenge:
                     await self._settle_abandoned(club_id, race)
             known = await self._read(club_id)
         return known
@@ -131,9 +131,13 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
     async def invite(self, club_id: str, owner: Guest) -> None:
         """Replace the invitation. Raises Refused("not-allowed") for others than the owner."""
         token = token_urlsafe(12)
-        check_owner((await self._read(club_id)).state, owner)
+
+        def inviting(club: Club) -> Invited:
+            check_owner(club, owner)
+            return Invited(digest=digest(token))
+
+        await self.append(club_id, inviting)
         await self._store.retry("HSET", self._logs.key(club_id, "head"), "invitation", json.encode(token))
-        await self.append(club_id, lambda _: Invited(digest=digest(token)))
 
     async def join(self, club_id: str, guest: Guest, token: str) -> None:
         """Make a guest a member. Safe to repeat. Raises Refused."""
@@ -142,6 +146,7 @@ class ClubLogs(FoldedLogs[Club, ClubEntry, KnownClub]):
         count = "HINCRBY", self._logs.key(club_id, "head"), f"joined:{guest.player}", 1
         if await self.has(club_id) and int(await self._store.ask(*count)) > MAX_JOINS:
             raise too_many("clubs", "You have joined this club too often.")
+        await self._store.retry("SADD", _clubs_key(guest.player), club_id)
         await self.append(club_id, lambda club: None if guest.player in club.members else joined)
         await self.remember(club_id, guest)
 

@@ -62,12 +62,13 @@ class Erasure:
         await self._archive.withdrawals.erase(player, now)
         await self._store.retry("DEL", f"login:player:{player}")
         await self._reports.remove_person(player)
-        await self._clubs.erase(player)
         for race_id in texts(await self._store.ask("ZRANGE", f"races:of:guest:{player}", 0, -1)):
             await self._store.retry_all(("HDEL", f"race:{{{race_id}}}:head", "host"), ("HDEL", SUMMARIES, race_id))
         for challenge_id in texts(await self._store.ask("ZRANGE", f"challenges:of:guest:{player}", 0, -1)):
             await self._store.retry("HDEL", f"challenge:{{{challenge_id}}}:head", "host")
-        return await self.log_out(player)
+        count = await self.log_out(player)
+        await self._clubs.erase(player)
+        return count
 
     async def log_out(self, player: str) -> int:
         """Log out all devices of the player, and return their number."""

@@ -81,7 +81,7 @@ class FoldedLogs(Generic[S, L, K]):
                 except Behind:
                     await self._resync(log_id, known)
                     continue
-                known.extend([entry])
+                await asyncio.to_thread(known.extend, [entry])
                 await self._appended(before, known.state)
                 return before, at
 
