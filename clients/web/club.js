@@ -40,6 +40,7 @@ const REFRESH_MS = 5000;
 const PROVISIONAL = 10; // the races from which on a rating is reliable
 const LINES = 6; // the styles of lines in style.css
 const STEP = 100; // between the lines of the grid
+const REFUSALS = ["not-allowed", "bad-token"]; // for others than members
 
 export class ClubView {
   /** @type {any} */
@@ -62,9 +63,9 @@ export class ClubView {
     this.path = `/clubs/${encodeURIComponent(id)}`;
     const token = location.hash.slice(1);
     if (!main.querySelector("h1")) fill(main, waitText("Loading the club…"));
-    const query = token && `?invitation=${encodeURIComponent(token)}`;
     const refused = (error) => this.refuse(error);
-    const [club, games] = await Promise.all([attempt(() => fetchAsGuest(this.path + query), refused), fetchGames()]);
+    const request = () => (token ? fetchAsGuest(`${this.path}/preview`, { body: { invitation: token } }) : fetchAsGuest(this.path));
+    const [club, games] = await Promise.all([attempt(request, refused), fetchGames()]);
     if (!club) return;
     this.games = games;
     document.title = `${club.name} · Same Deal`;
@@ -75,15 +76,16 @@ export class ClubView {
     const { challenges, races, tables, invitation, ratings, members } = this.parts;
     fill(this.element, h("div", {}, challenges, races, tables, invitation), h("div", {}, ratings, members));
     fill(main, h("h1", {}, this.title), this.problem, this.element);
-    const missed = ({ code }) => code === "not-allowed" && location.reload(); // those who are no longer members see why
+    const missed = ({ code }) => REFUSALS.includes(code) && location.reload(); // those who are no longer members see why
     repeatWhileVisible(REFRESH_MS, async () => this.show((await attempt(() => fetchAsGuest(this.path), missed)) || this.club));
   }
 
   /** Shows why the club cannot be seen. Other errors are for the caller. */
   refuse(error) {
-    if (error.code !== "not-allowed") throw error;
+    if (!REFUSALS.includes(error.code)) throw error;
     addEventListener("hashchange", () => location.reload()); // an invitation
-    const text = location.hash ? "This invitation is no longer valid. Ask a member for a new one." : error.message;
+    const ended = "This invitation is no longer valid. Ask a member for a new one.";
+    const text = location.hash ? ended : "Only members can see this club. Ask one of them for an invitation.";
     fill(this.main, notice("A private club", text, homeLink({ class: "button first" })));
     return null;
   }

@@ -175,7 +175,7 @@ async def test_a_club_lists_what_is_open_and_nothing_of_a_sealed_result(
         club, clubs = await founded(parts), clubs_of(parts)
         challenge = (await opened(parts, ONE, club=club)).challenge
         room = await race_in(parts, club)
-        page = await clubs.page(club, TWO, None, "http://h")
+        page = await clubs.page(club, TWO, "http://h")
         assert [race.race for race in page.races] == [room.race.id]
         assert [(each.challenge, each.names, each.played) for each in page.challenges] == [(challenge, (), False)]
         before = [await clubs.scores(club, TWO, ""), await clubs.log(club, TWO)]
@@ -183,12 +183,12 @@ async def test_a_club_lists_what_is_open_and_nothing_of_a_sealed_result(
         await finished(played, 1)
         await until(partial(getattr, played, "is_archived"))
         parts.registry.fields.clear()  # they are cached for a second
-        page = await clubs.page(club, ONE, None, "http://h")
+        page = await clubs.page(club, ONE, "http://h")
         assert [(each.names, each.played) for each in page.challenges] == [(("Name 1",), True)]
         assert [await clubs.scores(club, TWO, ""), await clubs.log(club, TWO)] == before
         stranger = Guest("player-3", "Name 3")
         for asked in (
-            clubs.page(club, stranger, None, ""),
+            clubs.page(club, stranger, ""),
             clubs.scores(club, stranger, ""),
             clubs.history(club, stranger, ""),
             clubs.log(club, stranger),
@@ -200,7 +200,7 @@ async def test_a_club_lists_what_is_open_and_nothing_of_a_sealed_result(
             assert refused.value.code == "not-allowed"
         monkeypatch.setattr(Movable, "ahead_ms", HOUR_MS + LIMIT_MS + 60_000)
         await healed(parts, [challenge], monkeypatch)
-        assert (await clubs.page(club, ONE, None, "")).challenges == []
+        assert (await clubs.page(club, ONE, "")).challenges == []
 
 
 async def test_processes_that_open_races_at_once_log_each(redis_url: str) -> None:
@@ -253,7 +253,7 @@ async def test_an_erased_member_leaves_the_club_and_the_scores_stay(redis_url: s
             await erasure.start(ONE.player, parts.clock.now())
             await erasure.step(ONE.player, None)
         assert not holds(redis, "Name 1")
-        page = await clubs_of(parts).page(club, TWO, None, "")
+        page = await clubs_of(parts).page(club, TWO, "")
         assert [member.player for member in page.members] == [TWO.player]
         assert ONE.player not in page.names
         found, events = await proof(parts, club, TWO)

@@ -11,7 +11,7 @@ from samedeal.scores.challenge_table import RaceReplay
 from samedeal.scores.club_proof import ClubProof
 from samedeal.wire import messages as m
 from samedeal.wire.documents import ClubPage
-from support.club_servers import found, get, log, members, once_finished, open_race, page, race, token_of
+from support.club_servers import found, get, log, members, once_finished, open_race, page, preview, race, token_of
 from support.contests import bearer, connected, guest, post
 from support.logged_server import LoggedServer, request
 
@@ -31,11 +31,13 @@ def test_a_club_is_founded_and_joined_by_invitation(server: LoggedServer) -> Non
     club = found(server, ada)
     assert (club.name, club.is_member, [member.name for member in club.members]) == ("Friday patience", True, ["ada"])
     assert get(server, club.club, bo).status == 409
-    assert get(server, club.club, bo, "?invitation=wrong").status == 409
-    seen = page(server, club.club, bo, f"?invitation={token_of(club)}")
+    assert preview(server, club, "wrong", bo).status == 409
+    seen = msgspec.json.decode(preview(server, club, token_of(club), bo).body, type=ClubPage)
     assert (seen.name, seen.is_member, seen.invitation, seen.n) == ("Friday patience", False, None, 0)
-    answer = request(server, "GET", f"/api/v1/clubs/{club.club}?invitation={token_of(club)}")
+    answer = preview(server, club, token_of(club))
     assert msgspec.json.decode(answer.body, type=ClubPage) == seen, "newcomers have no token yet"
+    assert msgspec.json.decode(preview(server, club, "wrong", ada).body, type=ClubPage) == club, "members see it all"
+    assert request(server, "GET", f"/api/v1/clubs/{club.club}").status == 401
     for _ in range(2):
         assert post(server, f"/clubs/{club.club}/members", {"invitation": token_of(club)}, bo).status == 200
     assert [member.player for member in page(server, club.club, ada).members] == [ada_id, bo_id]

@@ -27,9 +27,14 @@ def get(server: Server, club: str, token: str, rest: str = "") -> Answer:
     return request(server, "GET", f"/api/v1/clubs/{club}{rest}", None, **bearer(token))
 
 
-def page(server: Server, club: str, token: str, rest: str = "") -> ClubPage:
-    """Return a club as a guest sees it."""
-    answer = get(server, club, token, rest)
+def preview(server: Server, club: ClubPage, invitation: str, token: str = "") -> Answer:
+    """Ask for a club with an invitation, as a guest or without a token."""
+    return post(server, f"/clubs/{club.club}/preview", {"invitation": invitation}, token)
+
+
+def page(server: Server, club: str, token: str) -> ClubPage:
+    """Return a club as a member sees it."""
+    answer = get(server, club, token)
     assert answer.status == 200, answer.body
     return msgspec.json.decode(answer.body, type=ClubPage)
 

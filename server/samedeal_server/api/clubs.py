@@ -16,7 +16,6 @@ from samedeal_server.store.guest_tokens import Guest
 
 CLUB = f"{V1}/clubs/{{club}}"
 REFUSALS = ("not-found", "not-allowed", "untimely", *STORE_REFUSALS)
-Token = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 class ClubName(Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,21 +26,14 @@ class ClubName(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Joining(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a guest needs to join a club."""
+    """What others than members need to see who is in a club, and to join it."""
 
-    invitation: Token
+    invitation: Annotated[str, Meta(min_length=1, max_length=64)]
     """The token of the invitation: the fragment of its link."""
 
 
-class ClubQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """How others than members may see a club."""
-
-    invitation: Token | None = None
-    """The token of the invitation."""
-
-
 class ClubEndpoints:
-    """The endpoints of clubs. All but the view for those who are invited need the token of a guest."""
+    """The endpoints of clubs. All but the preview need the token of a guest."""
 
     def __init__(self, clubs: Clubs) -> None:
         self._clubs = clubs
@@ -62,18 +54,18 @@ class ClubEndpoints:
         """Found a club. The guest is its first member and its owner."""
         club = await self._clubs.found(body.name, guest)
         location = {"Location": f"{request.scope['root_path']}{V1}/clubs/{club}"}
-        return json_response(await self._clubs.page(club, guest, None, base), 201, location)
+        return json_response(await self._clubs.page(club, guest, base), 201, location)
 
     @route("GET", CLUB, refuses=REFUSALS, cost=5)
-    async def one(self, club: str, query: ClubQuery, guest: Guest | None, base: str) -> ClubPage:
-        """Return a club as the guest may see it. With an invitation, no token is necessary."""
-        return await self._clubs.page(club, guest, query.invitation, base)
+    async def one(self, club: str, guest: Guest, base: str) -> ClubPage:
+        """Return a club to a member."""
+        return await self._clubs.page(club, guest, base)
 
     @route("PATCH", CLUB, refuses=("bad-message", "name-refused", *REFUSALS), cost=5)
     async def rename(self, club: str, body: ClubName, guest: Guest, base: str) -> ClubPage:
         """Change the name of a club as its owner."""
         await self._clubs.rename(club, guest, body.name)
-        return await self._clubs.page(club, guest, None, base)
+        return await self._clubs.page(club, guest, base)
 
     @route("DELETE", CLUB, ResponseSpec(204, media=()), refuses=REFUSALS, cost=5)
     async def dissolve(self, club: str, guest: Guest) -> None:
@@ -81,6 +73,13 @@ class ClubEndpoints:
         repeat.
         """
         await self._clubs.dissolve(club, guest)
+
+    @route("POST", f"{CLUB}/preview", refuses=REFUSALS, cost=5)
+    async def preview(self, club: str, body: Joining, guest: Guest | None, base: str) -> ClubPage:
+        """Return the name and the members of a club to those who have its invitation, and everything to members. No
+        token is necessary.
+        """
+        return await self._clubs.page(club, guest, base, body.invitation)
 
     @route("GET", f"{CLUB}/invitation", refuses=REFUSALS, cost=5)
     async def invitation(self, club: str, guest: Guest, base: str, client: str) -> ClubInvitation:
@@ -91,19 +90,19 @@ class ClubEndpoints:
     async def invite(self, club: str, guest: Guest, base: str) -> ClubPage:
         """Replace the invitation of a club as its owner. The one before is no longer valid."""
         await self._clubs.invite(club, guest)
-        return await self._clubs.page(club, guest, None, base)
+        return await self._clubs.page(club, guest, base)
 
     @route("DELETE", f"{CLUB}/invitation", refuses=REFUSALS, cost=5)
     async def revoke(self, club: str, guest: Guest, base: str) -> ClubPage:
         """Revoke the invitation of a club as its owner."""
         await self._clubs.revoke(club, guest)
-        return await self._clubs.page(club, guest, None, base)
+        return await self._clubs.page(club, guest, base)
 
     @route("POST", f"{CLUB}/members", refuses=REFUSALS, cost=5)
     async def join(self, club: str, body: Joining, guest: Guest, base: str) -> ClubPage:
         """Join a club with its invitation. Safe to repeat."""
         await self._clubs.join(club, guest, body.invitation)
-        return await self._clubs.page(club, guest, None, base)
+        return await self._clubs.page(club, guest, base)
 
     @route("DELETE", f"{CLUB}/members/{{player}}", ResponseSpec(204, media=()), refuses=REFUSALS, cost=5)
     async def remove(self, club: str, player: str, guest: Guest) -> None:

@@ -71,8 +71,8 @@ class Clubs:
         ]
         return ClubList(sorted(found, key=lambda club: (club.name.casefold(), club.club)))
 
-    async def page(self, club_id: str, guest: Guest | None, token: str | None, base: str) -> ClubPage:
-        """Return what a guest may see of a club; without being a member, only with the token of the invitation."""
+    async def page(self, club_id: str, guest: Guest | None, base: str, token: str | None = None) -> ClubPage:
+        """Return what a guest may see of a club: all of it as a member, its name and members with an invitation."""
         club, link = (await self._logs.get(club_id)).state, f"{base}/g/{club_id}"
         member = guest if guest and guest.player in club.members else None
         if not member and not (token and digest(token) == club.invitation):
@@ -91,8 +91,8 @@ class Clubs:
         since = self._registry.clock.now() - EMPTY_MS
         invitation = await self._logs.invitation(club)
         others = [race for race, summary in zip(opened, races, strict=True) if summary is None]
-        return ClubPage(
-            **{name: getattr(page, name) for name in ("club", "link", "name", "members", "is_member")},
+        return replace(
+            page,
             dissolved=club.dissolved,
             invitation=invitation and f"{link}#{invitation}",
             races=[race for race in races if race and (race.racers or race.opened_at > since)],

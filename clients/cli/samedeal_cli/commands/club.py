@@ -79,7 +79,7 @@ def show_club(settings: Settings, club: ClubName | None, name: str | None) -> No
             settings.say(f"You are in no club. To found one: {program()} club new NAME")
         return
     found = ClubApi.of(settings, club, name)
-    data = found.fetch(query={"invitation": club.invitation})
+    data = found.fetch("/preview", body={"invitation": club.invitation}) if club.invitation else found.fetch()
     page, scores = found.api.read(data, ClubPage), b"null"
     lines = [*_lines(found.api.server, page)]
     if page.is_member:
