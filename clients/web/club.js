@@ -71,7 +71,8 @@ export class ClubView {
     document.title = `${club.name} · Same Deal`;
     if (!club.is_member) return this.invite(club, token);
     history.replaceState(history.state, "", location.pathname); // without the invitation
-    [this.history, this.scores] = await Promise.all(["history", "scores"].map((name) => fetchAsGuest(`${this.path}/${name}`)));
+    const past = attempt(() => fetchAsGuest(`${this.path}/history`), () => this.history);
+    [this.history, this.scores] = await Promise.all([past, fetchAsGuest(`${this.path}/scores`)]);
     await this.show(club);
     const { challenges, races, tables, invitation, ratings, members } = this.parts;
     fill(this.element, h("div", {}, challenges, races, tables, invitation), h("div", {}, ratings, members));
@@ -277,7 +278,8 @@ export class ClubView {
 
   memberRow({ player: id, name }, index, isOwner) {
     const remove = () => this.change("DELETE", `/members/${id}`);
-    const ask = () => confirmAction(`Remove ${name} from the club?`, remove, "Remove");
+    const end = this.club.invitation ? " The invitation link will stop working, too." : "";
+    const ask = () => confirmAction(`Remove ${name} from the club?${end}`, remove, "Remove");
     const removal = isOwner && index ? button("Remove", ask, { "aria-label": `Remove ${name}` }) : null;
     const own = id === guest()?.player ? " (you)" : null;
     return h("li", { class: "split" }, h("span", {}, playerLink(id, name), own, index ? null : tag("owner")), removal);

@@ -140,6 +140,8 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
     async with open_page(chromium) as owner, open_page(chromium) as member, open_page(chromium) as stranger:
         for tab in (member, stranger):
             tab.refusals = {401, 409}
+        owner.refusals = {503}
+        await owner.page.route("**/history", lambda route: route.fulfill(status=503))  # it is only for the chart
         await prepare(owner.page)
         await visit_as(owner.page, server, "ada", ada, ada_id, path)
         await visit_as(member.page, server, "bo", bo, bo_id, path)
@@ -148,7 +150,7 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         assert await page.locator("button:text-is('Remove')").count() == 0
         page = owner.page
         await page.click("button[aria-label='Remove bo']")
-        await page.click("dialog button[value=yes]")
+        await page.click("dialog:has-text('The invitation link will stop working, too.') button[value=yes]")
         await member.page.wait_for_selector("text=Only members can see this club.")
         again = post(server, f"/clubs/{club.club}/invitation", None, ada).json["invitation"]
         await member.page.goto(again)

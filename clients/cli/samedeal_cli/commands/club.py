@@ -173,12 +173,13 @@ def leave(settings: Settings, club: ClubName, name: str | None) -> None:
 @click.argument("club", type=CLUB)
 @click.argument("member", metavar="NAME|PLAYER")
 def remove(settings: Settings, club: ClubName, member: str, name: str | None) -> None:
-    """Remove a member from a club that you own. PLAYER is a public id."""
+    """Remove a member from a club that you own, and end its invitation. PLAYER is a public id."""
     found = ClubApi.of(settings, club, name)
     page = found.page()
     player = chosen(member, ((each.name, each.player) for each in page.members), "member")
     removed = page.names.get(player, player)
-    _confirm(settings, f"Remove {removed} from {page.name}?")
+    ends = " The invitation link will stop working, too." if page.invitation else ""
+    _confirm(settings, f"Remove {removed} from {page.name}?{ends}")
     found.fetch(f"/members/{player}", method="DELETE")
     show(settings, {"club": found.club, "player": player}, ())
     settings.say(f"{removed} is no longer a member of {page.name}")
