@@ -159,7 +159,7 @@ export class ClubView {
       const text = h("span", {}, h("b", {}, dealsText(games, this.games)), ` until ${formatTime(until)}`, hint(who, "."));
       return h("li", { class: "split" }, text, h("a", { class: `button ${played ? "" : "first"}`, href: `/c/${challenge}` }, played ? "Results" : "Play"));
     };
-    if (dissolved) return hint("This club has been dissolved. Its tables stay.");
+    if (dissolved) return hint("This club has been dissolved. Its tables remain.");
     return section("Today’s challenge", [
       open.length ? list(open.map(row)) : null,
       isOpened ? null : button(`Open today’s challenge: ${gameTitle(this.games, game)}`, publish, { class: isAlone ? "big" : "first big" }),
@@ -184,7 +184,7 @@ export class ClubView {
   /** Names a player of the scores. */
   player(id) {
     const isOwn = id === guest()?.player;
-    return id in this.club.names ? player({ name: this.club.names[id], bot: false }, isOwn) : "Erased player";
+    return id in this.club.names ? player({ name: this.club.names[id], bot: false }, isOwn) : "Former player";
   }
 
   row(id, cells) {
@@ -248,7 +248,7 @@ export class ClubView {
     const curves = lines.map((line, index) => `<path class="l${index}" d="${line.map(point).join("")}"/>`);
     const grid = [low, high].map((value) => `<path class="grid" d="M32 ${y(value)}H314"/><text x="0" y="${y(value) + 4}">${value}</text>`);
     const dates = [`<text x="32" y="128">${dayText(weeks[0])}</text>`, '<text x="314" y="128" text-anchor="end">now</text>'];
-    const text = shown.map(({ player: id }, index) => `${this.club.names[id] ?? "erased player"} from ${lines[index].find(Boolean)} to ${lines[index].at(-1)}`);
+    const text = shown.map(({ player: id }, index) => `${this.club.names[id] ?? "a former player"} from ${lines[index].find(Boolean)} to ${lines[index].at(-1)}`);
     const drawing = svg("0 0 320 132", [...grid, ...dates, ...curves].join(""), 'class="curve chart" role="img"');
     drawing.setAttribute("aria-label", `Ratings since ${dayText(weeks[0])}: ${text.join(", ")}.`);
     return drawing;
@@ -269,7 +269,7 @@ export class ClubView {
       section("Members", list(members.map((each, index) => this.memberRow(each, index, isOwner))), this.refused),
       this.controls(isOwner),
       section("Prove it", [
-        h("p", {}, "Each race is logged before its deal, so none can be left out. Members can compute the tables and ratings again:"),
+        h("p", {}, "Each race is logged before it is dealt, so none can be left out unnoticed. Any member can recompute the tables and ratings:"),
         h("p", {}, h("code", {}, `samedeal club verify ${link}`)),
         h("div", { class: "row" }, log),
       ]),
@@ -297,12 +297,13 @@ export class ClubView {
 
   /** What the owner can change, and how to leave. */
   controls(isOwner) {
-    const { name, invitation } = this.club;
+    const { name, invitation, dissolved } = this.club;
     const rename = () => askForClubName("Rename the club", name, (chosen) => this.send("PATCH", "", { name: chosen }));
     const renew = () => confirmAction("Replace the invitation? The old link stops working.", () => this.change("POST", "/invitation"), "Replace");
     const dissolve = () => confirmAction(`Dissolve ${name}? Nobody can race in it any more.`, () => this.change("DELETE", ""), "Dissolve");
     const leaving = () => this.change("DELETE", `/members/${guest().player}`, () => goTo("/"));
-    const leave = () => confirmAction(`Leave ${name}? To return, you need an invitation.`, leaving, "Leave");
+    const back = dissolved ? "You cannot come back." : "You will need an invitation to come back.";
+    const leave = () => confirmAction(`Leave ${name}? ${back}`, leaving, "Leave");
     const revoke = () => this.change("DELETE", "/invitation");
     const ontoggle = ({ target }) => (this.isManaging = target.open);
     return h("details", { open: this.isManaging, ontoggle }, h("summary", {}, isOwner ? "Manage the club" : "Leave the club"), [

@@ -133,7 +133,7 @@ export class HomePage {
   }
 
   foundClub() {
-    const found = button("Found a club", () => foundClub(this.problem));
+    const found = button("Start a club", () => foundClub(this.problem));
     return h("div", { class: "row" }, found, hint("Races, tables and ratings for a group of friends."));
   }
 

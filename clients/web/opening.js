@@ -81,7 +81,7 @@ export const foundClub = (problem) =>
   enter(async () => {
     if (!guest()) await askForName("Next");
     const found = async (name) => goTo(`/g/${(await postAsHost("/clubs", { name })).club}`);
-    askForClubName("Found a club", "", found);
+    askForClubName("Start a club", "", found);
   }, problem);
 
 /** Asks in a dialog for the name of a club until `send(name)` succeeds. */

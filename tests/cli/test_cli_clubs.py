@@ -50,7 +50,7 @@ def said(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple
 
 
 def club_of(server: Server, *names: str) -> tuple[ClubPage, list[tuple[str, str]]]:
-    """Found a club whose members play on this machine. Return it with their tokens and ids."""
+    """Start a club whose members play on this machine. Return it with their tokens and ids."""
     page, people = members(server, *names)
     for name, (token, player) in zip(names, people, strict=True):
         guests.save(guests.Guest(server.url, name, player, token))
@@ -131,7 +131,7 @@ def test_the_owner_manages_a_club(server: Server, capsys: pytest.CaptureFixture[
     for args in (["rename", "friday", "x"], ["invite", "friday", "--new"], ["dissolve", "friday"]):
         assert "(not-allowed)" in said(capsys, "club", *args, "--as", "bo", code=4)[1]
     assert said(capsys, "club", "invite", "friday", "--as", "bo")[0] == [club.invitation]
-    assert "The club is called Sunday" in said(capsys, "club", "rename", "friday", "Sunday", "--as", "ada")[1]
+    assert "The club is now called Sunday" in said(capsys, "club", "rename", "friday", "Sunday", "--as", "ada")[1]
     (link,), _ = said(capsys, "club", "invite", "sunday", "--new", "--as", "ada")
     assert link != club.invitation
     assert "Nobody can join any more." in said(capsys, "club", "invite", "sunday", "--close", "--as", "ada")[1]
@@ -143,7 +143,7 @@ def test_the_owner_manages_a_club(server: Server, capsys: pytest.CaptureFixture[
     assert json.loads(left) == {"club": club.club, "player": bo}
     assert said(capsys, "club", "--as", "bo") == (
         [],
-        f"You are in no club. To found one: {program()} club new NAME\n",
+        f"You are not in any club yet. To start one: {program()} club new NAME\n",
     )
     said(capsys, "club", "dissolve", club.link, "--as", "ada")
     assert "The club has been dissolved." in said(capsys, "club", "sunday", "--as", "ada")[0]
@@ -180,13 +180,13 @@ def test_refusals(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     guests.save(guests.Guest(server.url, "eve", player, token))
     link = club.invitation or ""
     for args, code, named in (
-        (["club", "--as", "nobody"], 2, f"nobody is in no club at {server.url}; to join one: "),
-        (["club", link, "--as", "nobody"], 2, "nobody is in no club"),
+        (["club", "--as", "nobody"], 2, f"nobody is not in a club on {server.url}; to join one: "),
+        (["club", link, "--as", "nobody"], 2, "nobody is not in a club"),
         (["club", club.link, "--as", "eve"], 4, "Only members can see this club."),
         (["club", f"{club.link}#wrong", "--as", "eve"], 4, "(not-allowed)"),
         (["club", "join", f"{club.link}#wrong", "--as", "eve"], 4, "(not-allowed)"),
         (["club", "join", club.link, "--as", "eve"], 2, "this is not an invitation"),
-        (["club", "friday", "--as", "eve"], 2, "you are in no club"),
+        (["club", "friday", "--as", "eve"], 2, "you are not in a club"),
         (["club", "freitag", "--as", "ada"], 2, "unknown club 'freitag'"),
         (["club", f"{server.url}/r/calm-otter-42"], 2, "is not a valid club"),
         (["club", "invite", "friday", "--close", "--qr"], 2, "--close cannot be combined"),
@@ -195,7 +195,7 @@ def test_refusals(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         (["new", "golf", "--club", "friday", "--seed", "1", "--as", "ada"], 4, ""),
         (["play", f"{server.url}/r/calm-otter-42", "--club", "friday"], 2, "cannot be combined with a link"),
         (["challenge", f"{server.url}/c/calm-otter-42", "--club", "friday"], 2, "they are fixed"),
-        (["club", "http://127.0.0.1:1/g/calm-fox-1", "--as", "ada"], 2, "ada is in no club at http://127.0.0.1:1"),
+        (["club", "http://127.0.0.1:1/g/calm-fox-1", "--as", "ada"], 2, "ada is not in a club on http://127.0.0.1:1"),
     ):
         out, err = said(capsys, *args, code=code)
         assert (out, err.count("\n")) == ([], 1)
@@ -208,7 +208,7 @@ def test_refusals(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("http://h:1/g/calm-fox-1#sd_x-y", ClubName("http://h:1", "calm-fox-1", "sd_x-y")),
+        ("http://h:1/g/calm-fox-1#q7Vd2mKx-_pR4tBz", ClubName("http://h:1", "calm-fox-1", "q7Vd2mKx-_pR4tBz")),
         ("<https://h/sub/g/Calm-Fox-1/>,", ClubName("https://h/sub", "calm-fox-1")),
         ("h:1/api/v1/clubs/calm-fox-1", ClubName("http://h:1", "calm-fox-1")),
         (" Friday, 8 o'clock ", ClubName(None, "Friday, 8 o'clock")),

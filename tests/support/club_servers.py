@@ -61,7 +61,7 @@ def token_of(page: ClubPage) -> str:
 
 
 def members(server: Server, *names: str) -> tuple[ClubPage, list[tuple[str, str]]]:
-    """Found a club. Return it as its owner sees it, and the tokens and ids of its members."""
+    """Start a club. Return it as its owner sees it, and the tokens and ids of its members."""
     people = [guest(server, name) for name in names]
     club = found(server, people[0][0])
     for token, _ in people[1:]:

@@ -1,4 +1,4 @@
-"""Clubs on the page: founding and joining one, its races, today's challenge, tables, ratings and members."""
+"""Clubs on the page: starting and joining one, its races, today's challenge, tables, ratings and members."""
 
 import re
 import time
@@ -71,7 +71,7 @@ async def resign_race(*pages: Page) -> None:
         await resign(page)
 
 
-async def test_friends_found_a_club_and_race_in_it(server: TimedServer, chromium: Browser) -> None:
+async def test_friends_start_a_club_and_race_in_it(server: TimedServer, chromium: Browser) -> None:
     async with open_page(chromium) as phone, open_page(chromium, 1440, 900) as desktop:
         ada, bo = phone.page, desktop.page
         await prepare(ada)
@@ -79,7 +79,7 @@ async def test_friends_found_a_club_and_race_in_it(server: TimedServer, chromium
         await ada.goto(server.url)
         await ada.wait_for_selector("h2:text-is('Friends')")
         assert await ada.locator("text=Your clubs").count() == 0
-        await ada.click("button:text-is('Found a club')")
+        await ada.click("button:text-is('Start a club')")
         await open_as(ada, "Ada")
         await ada.fill("#club-name", "Friday patience")
         await check_layout(ada)
@@ -179,7 +179,7 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         await give_name(stranger.page, "eve")
         await stranger.page.wait_for_selector(".refusal:has-text('This invitation is no longer valid.')")
         await confirm(page, "Dissolve")
-        await page.wait_for_selector("text=This club has been dissolved. Its tables stay.")
+        await page.wait_for_selector("text=This club has been dissolved. Its tables remain.")
         assert await page.locator("main button:visible").all_inner_texts() == ["Leave the club", "Download the log"]
         async with page.expect_download() as download:
             await page.click("button:text-is('Download the log')")

@@ -1,4 +1,4 @@
-"""Clubs: found, list, join and view them, with their tables, ratings and logs."""
+"""Clubs: start, list, join and view them, with their tables, ratings and logs."""
 
 from typing import Annotated
 
@@ -51,7 +51,7 @@ class ClubEndpoints:
         cost=20,
     )
     async def found(self, request: Request, body: ClubName, guest: Guest, base: str) -> Response:
-        """Found a club. The guest is its first member and its owner."""
+        """Start a club. The guest is its first member and its owner."""
         club = await self._clubs.found(body.name, guest)
         location = {"Location": f"{request.scope['root_path']}{V1}/clubs/{club}"}
         return json_response(await self._clubs.page(club, guest, base), 201, location)

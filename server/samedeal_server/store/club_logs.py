@@ -246,7 +246,7 @@ def check_owner(club: Club, guest: Guest) -> None:
 
 def _check_member(club: Club, player: str) -> None:
     if player not in club.members:
-        raise Refused("not-allowed", "This is for members of the club only.")
+        raise Refused("not-allowed", "Only members of the club can do this.")
 
 
 @contextmanager

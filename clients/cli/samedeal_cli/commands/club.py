@@ -76,7 +76,7 @@ def show_club(settings: Settings, club: ClubName | None, name: str | None) -> No
         clubs = api.read(data, ClubList).clubs
         show(settings, data, table_lines((each.club, each.name, counted(each.members, "member")) for each in clubs))
         if not clubs:
-            settings.say(f"You are in no club. To found one: {program()} club new NAME")
+            settings.say(f"You are not in any club yet. To start one: {program()} club new NAME")
         return
     found = ClubApi.of(settings, club, name)
     data = found.fetch("/preview", body={"invitation": club.invitation}) if club.invitation else found.fetch()
@@ -139,12 +139,12 @@ def verify(
 @click.argument("title", metavar="NAME")
 @qr_option
 def new(settings: Settings, title: str, qr: bool, name: str | None) -> None:
-    """Found a club, and print the link that invites others."""
+    """Start a club, and print the link that invites others."""
     settings, _, data = post(settings, settings.address, name, "/clubs", {"name": title})
     _show_invitation(settings, Api(settings.address), data, qr=qr)
 
 
-@_command("join", "samedeal club join 'http://192.168.1.20:8640/g/brave-otter-4217#K7MPX3QR'")
+@_command("join", "samedeal club join 'http://192.168.1.20:8640/g/brave-otter-4217#q7Vd2mKx9LpR4tBz'")
 @click.argument("club", type=CLUB, metavar="LINK")
 def join(settings: Settings, club: ClubName, name: str | None) -> None:
     """Join a club with the link of its invitation."""
@@ -223,7 +223,7 @@ def rename(settings: Settings, club: ClubName, title: str, name: str | None) -> 
     found = ClubApi.of(settings, club, name)
     data = found.fetch(body={"name": title}, method="PATCH")
     show(settings, data, ())
-    settings.say(f"The club is called {found.api.read(data, ClubPage).name}")
+    settings.say(f"The club is now called {found.api.read(data, ClubPage).name}")
 
 
 @_command("dissolve", "samedeal club dissolve friday")

@@ -299,7 +299,7 @@ REPLAY: Final = ReplayPath(readable=False)
 as_option = click.option(
     "--as", "name", type=NAME, help="Your name; each name is a separate player.  [default: the one that whoami shows]"
 )
-club_option = click.option("--club", type=CLUB, help="Open it in a club, for its members.")
+club_option = click.option("--club", type=CLUB, help="Race in one of your clubs; only its members can join.")
 variant_option = click.option(
     "--variant", "variants", type=VARIANT, multiple=True, metavar="NAME=VALUE", help="Set an option of the game."
 )

@@ -27,7 +27,7 @@ def signed_in(settings: Settings, server: str | None, name: str | None) -> tuple
     api = Api(server or settings.address)
     user, token = credentials_of(settings, api.server, name)
     if not token:
-        raise Misused(f"{user} is in no club at {api.server}; to join one: {program()} club join LINK")
+        raise Misused(f"{user} is not in a club on {api.server}; to join one: {program()} club join LINK")
     return api, token
 
 
@@ -48,7 +48,7 @@ class ClubApi:
             return cls(api, token, club.club)
         clubs = api.read(api.fetch("/clubs", token=token), ClubList).clubs
         if not clubs:
-            raise Misused(f"you are in no club at {api.server}")
+            raise Misused(f"you are not in a club on {api.server}")
         return cls(api, token, chosen(club.club, ((each.name, each.club) for each in clubs), "club"))
 
     def fetch(self, path: str = "", **request: Any) -> bytes:
