@@ -43,9 +43,13 @@ class Club {
     return isPossible && this.members.add(player);
   }
 
-  left = ({ player }) => this.members.delete(player);
+  left({ t, player }) {
+    const wasMember = this.members.delete(player);
+    if (t === "removed" || this.members.size === 0) this.invitation = "";
+    return wasMember || t === "erased";
+  }
   removed = this.left;
-  erased = ({ player }) => void this.members.delete(player);
+  erased = this.left;
   opened = (event) => !this.races.has(event.race) && this.races.size < MAX_OPEN && this.races.set(event.race, event);
   cancelled = ({ race }) => this.races.delete(race);
   finished({ race, places }) {

@@ -77,8 +77,17 @@ def test_members_leave_are_removed_or_erased_and_the_next_one_is_the_owner() -> 
         logged.say(event)
     assert [*logged.club.members] == ["c"]
     assert refused(logged, ClubLeft(player="b")) == refused(logged, Removed(player="player-1")) == "not-found"
+    logged.say(Invited(digest=DIGEST))
     logged.say(joined("b"))
     assert [*logged.club.members] == ["c", "b"]
+
+
+def test_an_invitation_ends_when_a_member_is_removed_or_the_last_one_is_gone() -> None:
+    invited = Invited(digest=DIGEST)
+    for gone in ([joined("a"), Removed(player="a")], [ClubLeft(player="player-1")], [Erased(player="player-1")]):
+        assert refused(after(invited, *gone), joined("a")) == "not-allowed"
+    for some in ([joined("b"), ClubLeft(player="player-1")], [Erased(player="eve")]):
+        assert after(invited, *some, joined("a")).club.invitation == DIGEST
 
 
 def test_a_club_has_a_limited_number_of_members(monkeypatch: pytest.MonkeyPatch) -> None:

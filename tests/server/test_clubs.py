@@ -66,8 +66,11 @@ def test_the_owner_changes_the_club(server: LoggedServer) -> None:
     assert post(server, f"{path}/members", {"invitation": token_of(club)}, eve).status == 409
     assert post(server, f"{path}/invitation", None, ada, "DELETE").json["invitation"] is None
     assert get(server, club.club, ada, "/invitation").status == 404
+    token = post(server, f"{path}/invitation", None, ada).json["invitation"].partition("#")[2]
     assert post(server, f"{path}/members/{bo_id}", None, ada, "DELETE").status == 204
     assert get(server, club.club, bo).status == 409
+    assert post(server, f"{path}/members", {"invitation": token}, bo).json["code"] == "not-allowed"
+    assert page(server, club.club, ada).invitation is None
     assert post(server, path, None, ada, "DELETE").status == 204
     assert page(server, club.club, ada).dissolved
     assert open_race(server, club.club, ada).json["code"] == "untimely"

@@ -174,7 +174,9 @@ class Club(ChainedLog[AnyClubEvent, ClubEntry], frozen=True):
         if isinstance(event, ClubLeft | Removed | Erased):
             if event.player not in self.members and not isinstance(event, Erased):
                 raise Refused("not-found", "This player is not a member of the club.")
-            return replace(self, members=tuple(member for member in self.members if member != event.player))
+            members = tuple(member for member in self.members if member != event.player)
+            ends = isinstance(event, Removed) or not members  # all who were members know the invitation
+            return replace(self, members=members, invitation=None if ends else self.invitation)
         if self.dissolved:
             raise Refused("untimely", "The club has been dissolved.")
         match event:
