@@ -126,13 +126,14 @@ const placesOf = (rows) => Object.fromEntries(rows.map(({ player, place }) => [p
 /** What is given about the races and challenges of a club, by their ids. */
 function evidenceOf(challenges, results) {
   const given = new Map();
-  for (const { race, header, digest, key, dealtAt, racers } of results.filter(({ header }) => !("heat" in header))) {
+  for (const { racers, ...found } of results.filter(({ header }) => !("heat" in header))) {
+    const { race, header, dealtAt } = found;
     const places = "head_start" in header ? [] : [placesOf(racers)];
     const overBy = (dealtAt || header.opened_at + DAY) + header.options.limit_ms;
-    given.set(race, { header, games: [header.game], digest, places, key, dealt: dealtAt > 0, overBy, faults: [] });
+    given.set(race, { ...found, games: [header.game], places, overBy, faults: [] });
   }
   for (const log of challenges) {
-    const { header, digest, signature } = log;
+    const { header, entries, digest, signature } = log;
     const heats = results.filter((result) => result.header.heat?.challenge === header.challenge);
     const { table, faults } = challengeTable(log, heats, "not-checked");
     const games = header.deals.map(({ game }) => game);
@@ -140,25 +141,37 @@ function evidenceOf(challenges, results) {
       placesOf(table.flatMap(({ player, deals }) => (deals[i] ? [{ player, place: deals[i].place }] : []))),
     );
     const overBy = header.until + Math.max(...header.deals.map(({ options }) => options.limit_ms));
-    const dealt = table.length > 0;
-    given.set(header.challenge, { header, games, digest, places, key: signature.key, dealt, overBy, faults });
+    const times = { dealtAt: table.length > 0 ? entries[0][1] : 0, endedAt: entries.at(-1)[1], overBy };
+    given.set(header.challenge, { header, games, digest, places, key: signature.key, ...times, faults });
   }
   return given;
 }
 
-/** What contradicts the log in a race or a challenge that it says is over. */
-function faultsOf({ digest, places = [] }, opened, found) {
+/** What contradicts the log in a race or a challenge that it says was over at a time. */
+function faultsOf(at, { digest, places = [] }, opened, found) {
   if (!found) return ["is missing"];
   const faults = found.faults.map((fault) => `is a challenge in which ${fault}`);
   const isAnnounced = found.header.commitment === opened.commitment && `${found.games}` === `${opened.games}`;
   const hasPlaces = faults.length > 0 || canonical({ places }) === canonical({ places: found.places });
   if (!isAnnounced) faults.push("does not have the commitment and the games that the log announced");
-  else if (found.digest !== digest) faults.push("does not end as the log says");
+  else if (found.dealtAt > 0 && found.dealtAt < opened.at) faults.push("was dealt before the log says that it was opened");
+  else if (found.digest !== digest || at < found.endedAt) faults.push("does not end as the log says");
   else if (!hasPlaces) faults.push("does not have the places that the log says");
   return faults;
 }
 
-/** Whether replays are missing that erased players may have taken part in, and nothing else is wrong. */
+/** The number of the last entry that erased each player who had been a member before. */
+function erasuresIn({ header, entries }) {
+  const members = new Set([header.founder]);
+  const erased = new Map();
+  for (const [n, , { t, player }] of entries) {
+    if (t === "joined") members.add(player);
+    if (t === "erased" && members.has(player)) erased.set(player, n);
+  }
+  return [...erased];
+}
+
+/** Whether nothing is wrong except that replays are missing, and erased players may have taken part. */
 function isExcused(faults, { places = [] }, found, erased) {
   const isMissing = faults.length > 0 && erased.length > 0 && faults.every((fault) => fault.endsWith("is missing"));
   return isMissing && (found || places.length !== 1 || erased.some((player) => Object.hasOwn(places[0], player)));
@@ -188,7 +201,7 @@ export function clubProof(logs, challenges, results, stated, outcome) {
   const [{ log }, ...others] = ranked.sort((one, other) => compare(one.rank, other.rank));
   const { club } = log.header;
   const given = evidenceOf(challenges, results);
-  const erased = log.entries.flatMap(([, , { t, player }]) => (t === "erased" ? [player] : []));
+  const erased = erasuresIn(log);
   const faults = /** @type {string[]} */ ([]);
   const unproved = /** @type {string[]} */ ([]);
   const signed = [{ race: club, key: log.signature.key }];
@@ -200,21 +213,24 @@ export function clubProof(logs, challenges, results, stated, outcome) {
   }
   const overBy = new Map(); // the races that are open, and when each must have ended
   let h = firstDigest(log);
-  for (const [, at, event, next] of log.entries) {
+  let latest = log.header.opened_at;
+  for (const [n, at, event, next] of log.entries) {
     const { t, race } = event;
     const found = given.get(race);
-    if (t === "opened") opened.set(race, { ...event, club: { club, h } });
+    // If it has the time of the entry before, the clock may have been set back.
+    if (t === "opened") opened.set(race, { ...event, n, at: at > latest ? at : 0, club: { club, h } });
     if (t === "opened") overBy.set(race, found?.overBy ?? at + LONGEST);
     else overBy.delete(race);
     h = next;
-    if (t === "cancelled" && found?.dealt) faults.push(`${race} was dealt, although the log says that it was cancelled`);
+    latest = at;
+    if (t === "cancelled" && found?.dealtAt) faults.push(`${race} was dealt, although the log says that it was cancelled`);
     if (t !== "finished") continue;
-    const wrong = faultsOf(event, opened.get(race), found);
-    if (isExcused(wrong, event, found, erased)) unproved.push(race);
+    const wrong = faultsOf(at, event, opened.get(race), found);
+    const later = erased.flatMap(([player, erasedAs]) => (erasedAs > opened.get(race).n ? [player] : []));
+    if (isExcused(wrong, event, found, later)) unproved.push(race);
     else if (wrong.length > 0) faults.push(...wrong.map((fault) => `${race} ${fault}`));
     else signed.push({ race, key: found.key });
   }
-  const latest = log.entries.at(-1)?.[1] ?? 0;
   for (const [race, by] of overBy) if (latest > by + WAIT) faults.push(`${race} has no end in the log`);
   for (const race of [...given.keys()].sort()) {
     const isSame = canonical(given.get(race).header.club ?? {}) === canonical(opened.get(race)?.club ?? {});

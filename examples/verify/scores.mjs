@@ -16,7 +16,8 @@ export function resultOf({ header, entries, standings, digest, signature }) {
     .filter(({ outcome }) => !WITHOUT_CARDS.includes(outcome))
     .map((standing) => ({ ...standing, player: players.get(standing.seat) }));
   const dealtAt = entries.findLast(([, , event]) => event.t === "dealt")?.[1] ?? 0;
-  return { race: header.race, header, dealtAt, digest, key: signature.key, racers };
+  const endedAt = entries.at(-1)?.[1] ?? header.opened_at;
+  return { race: header.race, header, dealtAt, endedAt, digest, key: signature.key, racers };
 }
 
 /** Sorts by opening time and id, but puts each race after the one that it follows. */

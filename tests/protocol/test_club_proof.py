@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from samedeal import codec
 from samedeal.proof.outcomes import Outcome
-from samedeal.race.club import AnyClubEvent, ClubCancelled, ClubFinished, ClubOpened, Erased, Invited
+from samedeal.race.club import AnyClubEvent, Club, ClubCancelled, ClubFinished, ClubJoined, ClubOpened, Erased, Invited
 from samedeal.race.events import ClubLink, Header, HeadStart
 from samedeal.replays.log_files import ClubLog
 from samedeal.replays.signature import public_key, signed
@@ -20,7 +20,7 @@ from samedeal.scores.challenge_table import RaceReplay
 from samedeal.scores.club_proof import ClubProof
 from samedeal.scores.club_scores import ClubScores
 from support.challenges import raced
-from support.clubs import DIGEST, ID, IDS, Change, Forge, LoggedClub, with_entries
+from support.clubs import DIGEST, HOUR_MS, ID, IDS, Change, Forge, LoggedClub, with_entries
 from support.finished_races import SIGNING_KEY
 from support.forged_clubs import stated
 
@@ -33,6 +33,8 @@ OTHER_HEAD = "names a different head of the log"
 def club(change: Change = lambda event: event, forge: Forge = lambda made: made) -> LoggedClub:
     """Return a club with two races, one that was cancelled, one with a head start, and a challenge over two deals."""
     logged, random = LoggedClub(change=change, forge=forge), Random(8)
+    logged.say(Invited(digest=DIGEST))
+    logged.say(ClubJoined(player=IDS[2], digest=DIGEST))
     for race, players in ((FIRST, [0, 1]), (SECOND, [0, 1, 2]), (CANCELLED, []), (AHEAD, [1, 2])):
         head_start = HeadStart(player=IDS[1], ms=1) if race == AHEAD else None
         logged.finish(raced(logged.race(race, head_start=head_start), players, random, IDS.__getitem__))
@@ -206,7 +208,7 @@ def test_another_end_is_named(race: str) -> None:
 @pytest.mark.parametrize("race", [FIRST, CHALLENGE])
 def test_an_end_that_is_left_out_is_named_a_minute_after_it_must_have_been(race: str, known: bool) -> None:
     logged = LoggedClub(change=lambda event: None if isinstance(event, ClubFinished) else event)
-    over_by = logged.club.at + 31 * 86_400_000
+    over_by = logged.club.at + 1 + 31 * 86_400_000
     if race == CHALLENGE:
         logged.challenge(race, Random(8))()
     else:
@@ -246,6 +248,40 @@ def test_races_with_players_who_were_erased_may_be_missing() -> None:
     assert found.faults == (f"{FIRST} is missing",)  # the one in which that player did not take part
     assert found.unproved == (SECOND, AHEAD, CHALLENGE)
     assert found.keys == {KEY: (ID,)}
+
+
+@pytest.mark.parametrize("player", [IDS[2], "eve"])
+def test_erasures_before_the_opening_or_of_others_than_members_excuse_nothing(player: str) -> None:
+    logged, random = LoggedClub(), Random(8)
+    for event in (Invited(digest=DIGEST), ClubJoined(player=IDS[2], digest=DIGEST), Erased(player=player)):
+        logged.say(event)
+    logged.finish(raced(logged.race(FIRST, head_start=HeadStart(player=IDS[1], ms=1)), [1, 2], random, IDS.__getitem__))
+    logged.say(Erased(player="eve"))
+    assert faults(without(logged, FIRST)) == (f"{FIRST} is missing",)
+    logged.say(Erased(player=IDS[2]))
+    assert (proof(logged).faults, proof(logged).unproved) == ((), (FIRST,))
+
+
+def test_races_that_were_dealt_before_their_entries_or_end_after_them_are_named() -> None:
+    earlier = club(forge=lambda made: replace(made, opened_at=made.opened_at - HOUR_MS) if made.race == FIRST else made)
+    assert faults(earlier) == (f"{FIRST} was dealt before the log says that it was opened",)
+    logged = LoggedClub()
+    end = raced(logged.race(FIRST), [0, 1], Random(8), IDS.__getitem__)
+    finish = ClubFinished(race=FIRST, digest=end.race.digest, places=(dict.fromkeys(IDS[:2], 1),))
+    logged.replays.append(end.replay())
+    logged.at(end.race.at - 1, finish)
+    assert faults(logged) == (f"{FIRST} does not end as the log says",)
+
+
+def test_a_clock_that_was_set_back_is_no_fault() -> None:
+    """The opening has the time of the entry before, which can be later than the deal."""
+    logged = LoggedClub(forge=lambda made: replace(made, opened_at=made.opened_at - HOUR_MS))
+    made = logged.race(FIRST)
+    (entry,) = logged.entries
+    logged.club, logged.entries = Club.opened(logged.club.header), []
+    logged.say(entry.event)
+    logged.finish(raced(made, [0, 1], Random(8), IDS.__getitem__))
+    assert faults(logged) == ()
 
 
 def test_nothing_else_is_excused_by_players_who_were_erased() -> None:

@@ -85,7 +85,7 @@ class LoggedClub:
             head_start=head_start,
             club=self.club.link,
         )
-        self.say(ClubOpened(race=race, commitment=made.commitment, games=(game,)))
+        self.say(ClubOpened(race=race, commitment=made.commitment, games=(game,)), 1)
         return Logged(Race.opened(self.forge(made), SECRET))
 
     def finish(self, log: Logged) -> None:
@@ -103,7 +103,7 @@ class LoggedClub:
         made = random_challenge(random, challenge=challenge, opened_at=self.club.at, club=self.club.link)
         fixed = made.challenge.header
         games = tuple(deal.game for deal in fixed.deals)
-        self.say(ClubOpened(race=challenge, commitment=fixed.commitment, games=games))
+        self.say(ClubOpened(race=challenge, commitment=fixed.commitment, games=games), 1)
 
         def finish() -> None:
             self.challenges.append(log := made.log())
@@ -138,7 +138,8 @@ def random_club(random: Random, change: Change = lambda event: event, forge: For
     for _, finish in ends[random.randrange(2) :]:
         finish()
     if random.random() < 0.2:
-        _erase(logged, random.choice(IDS), random)
+        joined = [each.event.player for each in logged.entries if isinstance(each.event, ClubJoined)]
+        _erase(logged, random.choice([IDS[0], *joined]), random)
     if random.random() < 0.2:
         logged.say(Dissolved())
     return logged

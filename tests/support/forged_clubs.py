@@ -23,7 +23,7 @@ from samedeal.replays.signature import signed
 from samedeal.scores.club_scores import ClubScores, tally_of
 from support.agreement_of_logs import Case
 from support.altered_logs import OTHER_KEY, altered, in_json, known
-from support.clubs import LoggedClub, random_club, with_entries
+from support.clubs import DIGEST, HOUR_MS, IDS, LoggedClub, random_club, with_entries
 
 
 def stated(logged: LoggedClub, n: int | None = None) -> ClubScores:
@@ -179,6 +179,35 @@ def _other_events(content: Any, random: Random) -> None:
     )()
 
 
+def _rejoined(content: Any, random: Random) -> None:
+    """Somebody joins with an invitation that ended when a member was removed, or the last one left."""
+    ways = (("joined", "eve"), ("removed", "eve"), ("joined", "eve")), (("left", "player-1"), ("joined", "eve"))
+    _, at, _, _ = content["entries"][0]
+    content["entries"][1:1] = [
+        [0, at, {"t": t, "player": player} | ({"digest": DIGEST} if t == "joined" else {}), ""]
+        for t, player in random.choice(ways)
+    ]
+
+
+def _early(content: Any, random: Random) -> None:
+    """The end of a race or a challenge is entered before it."""
+    entries = content["entries"]
+    at = random.choice([i for i, entry in enumerate(entries) if entry[2]["t"] == "finished"] or [1])
+    entries[at][1] = entries[at - 1][1]
+
+
+def _erasures(random: Random) -> Case:
+    """Players are erased, also before the opening of races and without having been members, and replays are missing
+    that they may have taken part in.
+    """
+
+    def change(event: AnyClubEvent) -> AnyClubEvent:
+        return Erased(player=random.choice((*IDS, "eve"))) if isinstance(event, Revoked) else event
+
+    made = case(random_club(random, change))
+    return made._replace(replays=[each for each in made.replays if not (each.header.heat or each.header.head_start)])
+
+
 def _unreadable(content: Any, random: Random) -> None:
     entry, event = random.choice(content["entries"]), {"t": "finished", "race": "a", "digest": "0" * 64}
     random.choice(
@@ -226,6 +255,12 @@ KINDS: Final[dict[str, Callable[[Random], Case]]] = {
         random, lambda event: replace(event, digest="0" * 64), ClubFinished
     ),
     "the end of a race is left out": lambda random: changed(random, lambda event: None, ClubFinished),
+    "the end of a race is too early": in_json(lambda random: case(random_club(random)), _early, CHAIN_KEY.hex()),
+    "a race is opened after its deal": lambda random: case(
+        random_club(random, forge=lambda made: replace(made, opened_at=made.opened_at - random.choice((0, HOUR_MS))))
+    ),
+    "an invitation that has ended": in_json(lambda random: case(random_club(random)), _rejoined, CHAIN_KEY.hex()),
+    "erasures that excuse little": _erasures,
     "several keys in a club": _several_keys,
     "other events in a club": in_json(lambda random: case(random_club(random)), _other_events, CHAIN_KEY.hex()),
     "altered club": in_json(

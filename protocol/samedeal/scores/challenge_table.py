@@ -11,6 +11,7 @@ from samedeal.race.events import Header
 from samedeal.replays.log_files import ChallengeLog
 from samedeal.replays.replay import Log
 from samedeal.scores.field import Field, FieldRace, FieldRow
+from samedeal.scores.results import read_standings
 
 
 class RaceReplay(NamedTuple):
@@ -21,11 +22,13 @@ class RaceReplay(NamedTuple):
     key: str
     """The public key that signed it."""
     race: FieldRace
+    ended_at: int
 
     @classmethod
     def of(cls, log: Log) -> Self:
         """Raises Refused("bad-replay")."""
-        return cls(log.header, log.digest, log.signature.key, FieldRace.of_log(log))
+        _, _, ended_at = read_standings(log)
+        return cls(log.header, log.digest, log.signature.key, FieldRace.of_log(log), ended_at)
 
 
 class ChallengeTable(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from itertools import zip_longest
 from typing import Final, Literal, NamedTuple, Self
 
 from msgspec import Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from samedeal.proof.outcomes import Outcome
-from samedeal.race.club import Club, ClubCancelled, ClubFinished, ClubOpened, Erased, Places
+from samedeal.race.club import Club, ClubCancelled, ClubFinished, ClubJoined, ClubOpened, Erased, Places
 from samedeal.race.events import ClubLink, Header
 from samedeal.race.race import OPEN_MS
 from samedeal.replays.log_files import ChallengeLog, ClubLog
@@ -32,7 +32,9 @@ class Evidence(NamedTuple):
     games: tuple[str, ...]
     digest: str
     places: tuple[Places, ...]
-    dealt: bool
+    dealt_at: int
+    """When the cards were dealt, or when a challenge came about; 0 if nobody was dealt any."""
+    ended_at: int
     over_by: int
     """When it must have ended."""
     key: str
@@ -43,8 +45,9 @@ class Evidence(NamedTuple):
     def of_race(cls, replay: RaceReplay) -> Self:
         header, race = replay.header, replay.race
         places = () if header.head_start else ({player: standing.place for player, standing in race.racers},)
-        dealt, over_by = race.started_at > 0, (race.started_at or header.opened_at + OPEN_MS) + header.options.limit_ms
-        return cls(header.club, header.commitment, (header.game,), replay.digest, places, dealt, over_by, replay.key)
+        over_by = (race.started_at or header.opened_at + OPEN_MS) + header.options.limit_ms
+        times = race.started_at, replay.ended_at, over_by
+        return cls(header.club, header.commitment, (header.game,), replay.digest, places, *times, replay.key)
 
     @classmethod
     def of_challenge(cls, log: ChallengeLog, heats: Iterable[RaceReplay]) -> Self:
@@ -54,8 +57,19 @@ class Evidence(NamedTuple):
             for number in range(len(header.deals))
         )
         games = tuple(deal.game for deal in header.deals)
-        ends = any(places), header.reveals_at, log.signature.key
-        return cls(header.club, header.commitment, games, log.digest, places, *ends, scores.faults)
+        times = log.entries[0].at if any(places) else 0, log.entries[-1].at, header.reveals_at
+        return cls(header.club, header.commitment, games, log.digest, places, *times, log.signature.key, scores.faults)
+
+
+class _Opening(NamedTuple):
+    """The entry of a race or a challenge that was opened."""
+
+    n: int
+    at: int
+    """0 if it has the time of the entry before: then the clock may have been set back."""
+    event: ClubOpened
+    link: ClubLink
+    """What the header has to state."""
 
 
 class ClubProof(Struct, frozen=True, kw_only=True):
@@ -140,49 +154,63 @@ def _races(
     erased), and the evidence; then the races without an end, and those whose headers, in the replays or known
     otherwise, do not fit into the log.
     """
-    erased = {entry.event.player for entry in log.entries if isinstance(entry.event, Erased)}
-    opened, over_by = dict[str, tuple[ClubOpened, ClubLink]](), dict[str, int]()
-    head, at = Club.opened(log.header).link, 0
-    for _, at, event, h in map(astuple, log.entries):
+    erased, opened, over_by = _erased(log), dict[str, _Opening](), dict[str, int]()
+    head, at = Club.opened(log.header).link, log.header.opened_at
+    for entry in log.entries:
+        event, before, at = entry.event, at, entry.at
         if isinstance(event, ClubOpened):
-            opened[event.race] = event, head
+            opened[event.race] = _Opening(entry.n, at if at > before else 0, event, head)
             over_by[event.race] = given[event.race].over_by if event.race in given else at + LONGEST_MS
         elif isinstance(event, ClubCancelled | ClubFinished):
-            found = given.get(event.race)
+            found, opening = given.get(event.race), opened[event.race]
             del over_by[event.race]
             if isinstance(event, ClubCancelled):
                 text = "was dealt, although the log says that it was cancelled"
-                yield event.race, [text] if found and found.dealt else [], None
+                yield event.race, [text] if found and found.dealt_at else [], None
             else:
-                faults = [*_faults(event, opened[event.race][0], found)]
-                yield event.race, None if _is_excused(faults, event, found, erased) else faults, found
-        head = replace(head, h=h)
+                faults = [*_faults(at, event, opening, found)]
+                later = {player for player, n in erased.items() if n > opening.n}
+                yield event.race, None if _is_excused(faults, event, found, later) else faults, found
+        head = replace(head, h=entry.h)
     yield from ((race, ["has no end in the log"], None) for race, by in over_by.items() if at > by + WAIT_MS)
     for race, stated in sorted(heads.items()):
         if race not in opened:
             yield race, ["is not in the log of the club"], None
-        elif stated != {opened[race][1]}:
+        elif stated != {opened[race].link}:
             yield race, ["names a different head of the log"], None
 
 
+def _erased(log: ClubLog) -> dict[str, int]:
+    """Return the number of the last entry that erased each player who had been a member before."""
+    members, erased = {log.header.founder}, dict[str, int]()
+    for entry in log.entries:
+        if isinstance(entry.event, ClubJoined):
+            members.add(entry.event.player)
+        elif isinstance(entry.event, Erased) and entry.event.player in members:
+            erased[entry.event.player] = entry.n
+    return erased
+
+
 def _is_excused(faults: Sequence[str], event: ClubFinished, found: Evidence | None, erased: set[str]) -> bool:
-    """Return whether replays are missing that erased players may have taken part in, and nothing else is wrong. The
-    places of a race name them, unless somebody had a head start; those of a challenge may not.
+    """Return whether nothing is wrong except that replays are missing, and players who were `erased` after the opening
+    may have taken part. The places of a race name them, unless somebody had a head start; those of a challenge may not.
     """
     if not (faults and erased and all(fault.endswith(MISSING) for fault in faults)):
         return False
     return bool(found) or len(event.places) != 1 or not erased.isdisjoint(event.places[0])
 
 
-def _faults(event: ClubFinished, opened: ClubOpened, found: Evidence | None) -> Iterator[str]:
-    """Yield what contradicts the log in a race or a challenge that it says is over."""
+def _faults(at: int, event: ClubFinished, opening: _Opening, found: Evidence | None) -> Iterator[str]:
+    """Yield what contradicts the log in a race or a challenge that it says was over at a time."""
     if found is None:
         yield MISSING
         return
     yield from (f"is a challenge in which {fault}" for fault in found.faults)
-    if found.commitment != opened.commitment or found.games != opened.games:
+    if (found.commitment, found.games) != (opening.event.commitment, opening.event.games):
         yield "does not have the commitment and the games that the log announced"
-    elif found.digest != event.digest:
+    elif 0 < found.dealt_at < opening.at:
+        yield "was dealt before the log says that it was opened"
+    elif found.digest != event.digest or at < found.ended_at:
         yield "does not end as the log says"
     elif found.places != event.places and not found.faults:
         yield "does not have the places that the log says"
