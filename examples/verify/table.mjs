@@ -80,8 +80,9 @@ async function main() {
   const found = { race: [], challenge: [], club: [], scores: [] };
   for (const file of files) {
     const one = await read(file, given);
-    const before = ["race", "challenge"].includes(one.kind) && found[one.kind].find(({ id }) => id === one.id);
-    if (before) throw new Failure(2, `${file}: the ${one.kind} ${one.id} is already in ${before.file}`);
+    const isRace = ["race", "challenge"].includes(one.kind);
+    const before = isRace && [...found.race, ...found.challenge].find(({ id }) => id === one.id);
+    if (before) throw new Failure(2, `${file}: the ${before.kind} ${one.id} is already in ${before.file}`);
     found[one.kind].push(one);
   }
   checkTogether(found);

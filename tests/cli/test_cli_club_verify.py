@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from cli.test_cli_table_challenges import javascript, python, serving
 from samedeal import codec
 from samedeal.proof import receipts as proof
-from samedeal.race.challenge import Finished
-from samedeal.race.club import Club, ClubFinished
+from samedeal.race.club import Club, ClubCancelled, ClubFinished, Erased
 from samedeal.race.events import Header
+from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key
+from samedeal.scores.challenge_table import RaceReplay
 from samedeal_cli.failure import Declined
 from samedeal_cli.net import clubs, guests
 from samedeal_cli.net.clubs import ClubApi
@@ -22,7 +23,8 @@ from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import FOLDER
 from samedeal_cli.settings import state_dir
 from support import club_servers
-from support.clubs import ID, LoggedClub, header, random_club
+from support.challenges import raced
+from support.clubs import ID, IDS, LoggedClub, header, random_club
 from support.finished_races import SIGNING_KEY
 from support.forged_clubs import stated
 from support.node import needs_node
@@ -71,6 +73,11 @@ def club(number: int = 20) -> LoggedClub:
     return random_club(Random(number))
 
 
+def players_of(replay: Replay) -> dict[str, object]:
+    """Return who was dealt cards in a race, by player."""
+    return dict(RaceReplay.of(replay).race.racers)
+
+
 def receipts_of(header: Header) -> None:
     """Store the receipts of a race."""
     path = state_dir() / FOLDER / f"{header.race}.0.ndjson"
@@ -100,6 +107,12 @@ def test_the_tables_the_ratings_and_the_proof_are_printed(tmp_path: Path) -> Non
     assert any(line.endswith("provisional") for line in lines)
     assert any(line.startswith(" 1. Name ") for line in lines)
     assert run("table", *paths).stdout.splitlines()[-1] == "verified, key unknown: check the signer with --key"
+    logged.say(Erased(player=IDS[0]))
+    logged.challenges, logged.replays = [], [each for each in logged.replays if IDS[0] not in players_of(each)]
+    erased = run("club", "verify", *files(tmp_path / "erased", logged), "--key", KEY).stdout
+    count = erased.count(" cannot be verified: a player was erased\n")
+    assert count > 1
+    assert erased.endswith(f"\nverified except for {count} races, because a player was erased (key known)\n")
     missing = run("club", "verify", *[path for path in paths if path.name != f"{logged.replays[-1].header.race}.json"])
     assert missing.exit_code == 5
     assert "is missing" in missing.stdout
@@ -114,13 +127,15 @@ def test_both_programs_refuse_the_same_files(tmp_path: Path) -> None:
     other.write_bytes(codec.encode(founded.log(), "json"))
     altered.write_bytes(log.read_bytes().replace(b'"t":"cancelled"', b'"t":"finished"'))
     challenge = next(path for path in others if path.name.endswith(".challenge.json"))
+    same, race = LoggedClub(), tmp_path / "race.json"
+    name = challenge.name.split(".")[0]
+    same.finish(raced(same.race(name), [0, 1], Random(8), IDS.__getitem__))
+    race.write_bytes(codec.encode(same.replays[0], "json"))
     for given, code, why in (
         ([*paths, other], 2, f"other.json: the club {ID} is already in {log}"),
-        (
-            [*paths, challenge],
-            2,
-            f"{challenge}: the challenge {challenge.name.split('.')[0]} is already in {challenge}",
-        ),
+        ([*paths, challenge], 2, f"{challenge}: the challenge {name} is already in {challenge}"),
+        ([*paths, race], 2, f"race.json: the challenge {name} is already in {challenge}"),
+        ([log, race, challenge], 2, f"{challenge}: the race {name} is already in {race}"),
         ([*paths, others[-1]], 2, "is already in"),
         ([scores, others[-1]], 2, f"{scores}: the log of the club is missing"),
         (["--key", "1" * 64, *paths], 5, "The club is signed by"),
@@ -156,16 +171,7 @@ def test_a_club_is_downloaded_verified_and_saved(tmp_path: Path, member: None) -
     assert (table["outcome"], table["faults"], saved.stdout) == ("verified", [], result.stdout)
     assert asked.count("/.well-known/samedeal") == 2
     paths = sorted((tmp_path / "new" / "club").iterdir())
-    ended = [each.event.race for each in logged.entries if isinstance(each.event, ClubFinished)]
-    ended += [
-        f"{log.header.challenge}-{each.event.heat}"
-        for log in logged.challenges
-        for each in log.entries
-        if isinstance(each.event, Finished)
-    ]
-    assert {path.name for path in paths} == {
-        name for name in documents(logged) if name.count(".") == 2 or name.removesuffix(".json") in ended
-    }
+    assert {path.name for path in paths} == documents(logged).keys()
     assert run("club", "verify", *paths, "--key", KEY, "--json").stdout == result.stdout
 
 
@@ -180,6 +186,16 @@ def test_what_a_dishonest_server_leaves_out_is_named_by_the_receipts(member: Non
         result = run("club", "verify", f"{address}/g/{ID}")
     assert result.exit_code == 5
     assert f"{left_out.race} is not in the log of the club" in result.stdout
+
+
+def test_a_race_that_the_server_says_was_cancelled_is_named(member: None) -> None:
+    first = next(each.event for each in club().entries if isinstance(each.event, ClubFinished))
+    hidden = random_club(Random(20), lambda event: ClubCancelled(race=first.race) if event == first else event)
+    with serving(served(hidden)) as (address, _):
+        guests.save(guests.Guest(address, "ada", "player-1", "token"))
+        result = run("club", "verify", f"{address}/g/{ID}")
+    text = f"{first.race} was dealt, although the log says that it was cancelled"
+    assert (result.exit_code, text in result.stdout) == (5, True)
 
 
 def test_a_strength_that_the_server_changes_is_named(member: None) -> None:
@@ -226,7 +242,7 @@ def test_a_download_waits_while_the_server_is_asked_too_often(
             raise refused
         if data := paths.get(f"/api/v1{path}"):
             return data
-        raise Declined("not-found", "not found")
+        raise Declined("replay-sealed", "not available")
 
     monkeypatch.setattr(Api, "download", download)
     monkeypatch.setattr(clubs, "PAUSE_S", 0)

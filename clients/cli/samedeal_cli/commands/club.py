@@ -122,9 +122,9 @@ def verify(
     """Verify the tables and ratings of a club from its log and the replays of its races.
 
     For a CLUB, download its log, what the server says about its scores, the logs of its challenges and all replays.
-    FILES are such files; this works offline, and so does node examples/verify/table.mjs. Every replay is verified as in
-    samedeal verify. If you took part in a race that is not in the log, your receipts show it. Exits with 5 if anything
-    is missing or contradicts the log.
+    FILES are files saved this way; that works offline, and so does node examples/verify/table.mjs. Every replay is
+    verified as in samedeal verify. If you took part in a race that is not in the log, your receipts show it; they do
+    not cover challenges. Exits with 5 if anything is missing or contradicts the log.
     """
     from samedeal_cli.commands.table import prove
 

@@ -107,8 +107,9 @@ def prove(
                     raise
                 continue  # the table says that this heat is missing
             kind, key = _subject(read)
-            if kind in ("race", "challenge") and (file := seen.get((kind, key))):
-                raise Misused(f"{printable(each)}: the {kind} {key} is already in {file}")
+            for same in ("race", "challenge") if kind in ("race", "challenge") else ():
+                if file := seen.get((same, key)):
+                    raise Misused(f"{printable(each)}: the {same} {key} is already in {file}")
             seen.setdefault((kind, key), printable(each))
             found.append(read)
             if source and isinstance(read, ChallengeLog):
@@ -194,7 +195,7 @@ def _lines(
         known = {row.player: printable(row.player) for row in scores.scores.tables[-1].rows}
         yield from score_lines(unique_names({**known, **names}), scores.scores)
         yield ""
-        yield from (f"{race} is not proved: somebody was erased" for race in scores.unproved)
+        yield from (f"{race} cannot be verified: a player was erased" for race in scores.unproved)
     elif isinstance(scores, ChallengeTable):
         yield from _field_lines(scores)
     else:
@@ -203,7 +204,11 @@ def _lines(
     for key, races in scores.keys.items():
         yield f"signed by {key}" + (f": {', '.join(races)}" if len(scores.keys) > 1 else "")
     hint = ": check the signer with --key" if scores.outcome == "key-unknown" else ""
-    yield "not checked" if scores.outcome == "not-checked" else OUTCOMES[scores.outcome] + hint
+    text = "not checked" if scores.outcome == "not-checked" else OUTCOMES[scores.outcome] + hint
+    if isinstance(scores, ClubProof) and scores.unproved:
+        some = counted(len(scores.unproved), "race")
+        text = text.replace("verified", f"verified except for {some}, because a player was erased")
+    yield text
 
 
 def _field_lines(scores: ChallengeTable) -> Iterator[str]:

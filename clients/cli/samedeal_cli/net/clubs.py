@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import quote
 
-from samedeal.race.challenge import Finished
-from samedeal.race.club import ClubFinished
+from samedeal.race.challenge import HeatOpened
+from samedeal.race.club import ClubOpened
 from samedeal.replays.log_files import MAX_LOG_BYTES, read_log_file
 from samedeal.wire.documents import ClubList, ClubPage
 from samedeal_cli.addresses import ClubName
@@ -64,7 +64,8 @@ class ClubApi:
         return f"{self.api.server}/g/{self.club}"
 
     def download(self, folder: Path) -> list[Path]:
-        """Download the scores and the log of the club, and the logs and replays of its challenges and races.
+        """Download the scores and the log of the club, and the logs and replays of its challenges and races, also of
+        those that the log says were cancelled or are open.
 
         Return the files, without what the server does not have. Raises OSError, Refused("bad-replay") if a log is not
         valid, and the errors of Api.
@@ -72,10 +73,10 @@ class ClubApi:
         files = list[Path]()
         self._save(files, folder / f"{self.club}.scores.json", f"/clubs/{self.club}/scores")  # not newer than the log
         log = self._save(files, folder / f"{self.club}.club.json", f"/clubs/{self.club}/log")
-        for race in _ended(log, ClubFinished):
+        for race in _opened(log):
             if self._save(files, folder / f"{race}.json", f"/replays/{race}.json") is None:
                 challenge = self._save(files, folder / f"{race}.challenge.json", f"/challenges/{race}/log")
-                for heat in _ended(challenge, Finished):
+                for heat in _opened(challenge):
                     self._save(files, folder / f"{race}-{heat}.json", f"/replays/{race}-{heat}.json")
         return files
 
@@ -86,7 +87,7 @@ class ClubApi:
                 data = self.api.download(path, token=self.token, most_bytes=MAX_LOG_BYTES)
                 break
             except Declined as declined:
-                if declined.code in ("not-found", "withdrawn"):
+                if declined.code in ("not-found", "replay-sealed", "withdrawn"):
                     return None
                 if declined.code != "too-many" or attempt == MAX_ATTEMPTS - 1:
                     raise
@@ -96,9 +97,8 @@ class ClubApi:
         return data
 
 
-def _ended(log: bytes | None, kind: type[ClubFinished | Finished]) -> list[str]:
-    """Return the races in the log of a club, or the numbers of the heats in that of a challenge, that are over."""
+def _opened(log: bytes | None) -> list[str]:
+    """Return the races in the log of a club, or the numbers of the heats in that of a challenge."""
     read = read_log_file(log) if log else None
-    events = [entry.event for entry in read.entries] if read else []
-    ends = (event for event in events if isinstance(event, kind))
-    return [f"{end.heat}" if isinstance(end, Finished) else end.race for end in ends]
+    openings = [entry for entry in read.entries if isinstance(entry.event, ClubOpened | HeatOpened)] if read else []
+    return [*dict.fromkeys(getattr(entry.event, "race", f"{entry.n}") for entry in openings)]
