@@ -254,7 +254,9 @@ class ChallengeLogs(FoldedLogs[Challenge, ChallengeEntry, _Known]):
         async for _, race in self._archive.fields.races(challenge.header.commitment):
             if race:
                 field.add(race)
-        await self.clubs.settle(club, challenge.id, challenge.digest, await asyncio.to_thread(field.places))
+        await self.clubs.settle(
+            club, challenge.id, challenge.digest, await asyncio.to_thread(field.places), challenge.at
+        )
 
 
 def _seat_key(race: Race, player: str) -> str:
