@@ -76,7 +76,7 @@ def until_refused(server: LoggedServer, operation: str, client: str, most: int =
 
 def drain(server: LoggedServer, client: str) -> None:
     """Take all request tokens of a client."""
-    assert until_refused(server, "GET /openapi.json", client)[0] == BURST // costs()["GET /openapi.json"]
+    assert until_refused(server, "GET /api/v1/challenges", client)[0] == BURST // costs()["GET /api/v1/challenges"]
 
 
 def test_requests_cost_what_their_answers_take() -> None:
