@@ -356,7 +356,7 @@ async def test_spectator_of_open_tables_has_the_newest_boards(live: Server) -> N
 async def test_race_continues_after_the_server_is_killed_and_restarted(store_url: str) -> None:
     chance = random.Random(5)
     game = Server(store_url).start()
-    race = game.create("gallery", max_racers=1, start_delay_ms=300)
+    race = game.create("gallery", seed="1", max_racers=1, start_delay_ms=300)
     async with Connection(game.url, race, name="ada") as connection:
         await connection.ready()
         async with asyncio.timeout(50):
@@ -367,11 +367,11 @@ async def test_race_continues_after_the_server_is_killed_and_restarted(store_url
                 if step == 10:
                     game.kill()
                     asyncio.get_running_loop().call_later(0.3, lambda: game.start(game.port))
-                if not connection.view.board or not connection.view.board.moves:
-                    break
+                assert connection.view.board
+                assert connection.view.board.moves, step
                 await connection.move(chance.choice(connection.view.board.moves))
             await connection.resign()
-            async for _ in connection:
+            async for _ in connection:  # first, that the connection was lost
                 if connection.over:
                     break
     replay = await game.replay(race)
