@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from textual.containers import VerticalScroll
+from textual.events import Key
 from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
@@ -164,6 +165,15 @@ async def test_a_typed_move_is_completed_and_recalled(live: Server) -> None:
         await until(lambda: ply(app) == 3)
         await pilot.press("slash", *"restart", "enter")
         await until(lambda: app.dialog == "Question")
+
+
+async def test_a_move_typed_in_one_burst_is_played_whole(live: Server) -> None:
+    app = solo(live)
+    async with app.run_test(size=(80, 24)):
+        await until(lambda: app.state.board)
+        for key in ("slash", *"draw", "enter"):  # without waiting for the line to open
+            app.post_message(Key(key, {"slash": "/", "enter": "\r"}.get(key, key)))
+        await until(lambda: ply(app) == 1)
 
 
 # After the race.

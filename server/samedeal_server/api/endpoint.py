@@ -7,10 +7,10 @@ A handler names what it needs as parameters: `request`, `query` and `body` (stru
 
 import asyncio
 import re
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
 from typing import Any, Final, Literal, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
@@ -231,13 +231,15 @@ def endpoints(resource: object) -> list[Endpoint]:
 def starlette_routes(
     declared: Iterable[Endpoint], check: Callable[[Request], None] = lambda _: None
 ) -> list[BaseRoute]:
-    """Return the routes of endpoints. Endpoints with the same path must be adjacent.
+    """Return the routes of endpoints, each path where it is first declared.
 
     Each request that passed admission takes the cost of its endpoint, minus the token that admission took, and more if
     its response is large. `check` raises Refused if the client may not use the endpoints.
     """
-    by_path = groupby(declared, lambda each: each.path)
-    return [_starlette_route(path, list(same), check) for path, same in by_path]
+    by_path = defaultdict[str, list[Endpoint]](list)
+    for endpoint in declared:
+        by_path[endpoint.path].append(endpoint)
+    return [_starlette_route(path, same, check) for path, same in by_path.items()]
 
 
 def _starlette_route(path: str, declared: list[Endpoint], check: Callable[[Request], None]) -> Route:

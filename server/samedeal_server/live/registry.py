@@ -381,10 +381,11 @@ class Registry:
             code = error.code if isinstance(error, Refused) else "internal"
             if code == "store-unavailable":
                 raise
-            logger.error("the race is overdue and cannot be opened: %s", error, extra=about(race=race_id))
-            if code in ("not-found", "withdrawn"):
+            if code in ("not-found", "withdrawn"):  # also if its opening was interrupted
+                logger.info("forgot the race, which is overdue: %s", error, extra=about(race=race_id))
                 await self._forget(race_id)
             else:
+                logger.error("the race is overdue and cannot be opened: %s", error, extra=about(race=race_id))
                 await self.live.set_due(race_id, self.clock.now() + UNREADABLE_RETRY_MS)
 
     async def _forget(self, race_id: str) -> None:

@@ -145,12 +145,16 @@ class CanvasScreen(Screen[None]):
             if text:
                 yield SystemCommand(text[0].upper() + text[1:], f"key: {key_name(key)}", partial(self.press, key))
 
-    def on_key(self, event: Key) -> None:
-        """Press a key, unless a line is being typed."""
+    async def on_key(self, event: Key) -> None:
+        """Press a key, unless a line is being typed: what was typed before the line had the focus belongs in it."""
+        typed = event.character if event.is_printable else None
         if not self.keys.is_typing:
             event.stop()
-            typed = event.character if event.is_printable and event.key != "space" else None
-            self.press(typed or event.key)
+            self.press(event.key if event.key == "space" else typed or event.key)
+        elif typed:
+            self.query_one(LineInput).insert_text_at_cursor(typed)
+        elif event.key == "enter":
+            await self.query_one(LineInput).action_submit()
 
     def press(self, key: str) -> None:
         """Handle a key: the character that it types, or a name such as ``space`` or ``left``."""
