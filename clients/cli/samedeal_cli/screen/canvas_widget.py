@@ -89,6 +89,12 @@ class LineInput(Input):
         suggester = SuggestFromList(completions, case_sensitive=False)
         super().__init__(compact=True, max_length=MAX_INPUT, suggester=suggester, placeholder=placeholder)
         self._history, self._recalled = history, 0
+        self.received: Key | None = None
+        """The last key pressed while the line had the focus."""
+
+    def on_key(self, event: Key) -> None:
+        """Note that the key needs nobody else."""
+        self.received = event
 
     def action_recall(self, step: int) -> None:
         """Put an earlier line in this one."""
@@ -151,10 +157,11 @@ class CanvasScreen(Screen[None]):
         if not self.keys.is_typing:
             event.stop()
             self.press(event.key if event.key == "space" else typed or event.key)
-        elif typed:
-            self.query_one(LineInput).insert_text_at_cursor(typed)
-        elif event.key == "enter":
-            await self.query_one(LineInput).action_submit()
+        elif event is not (line := self.query_one(LineInput)).received:
+            if typed:
+                line.insert_text_at_cursor(typed)
+            elif event.key == "enter":
+                await line.action_submit()
 
     def press(self, key: str) -> None:
         """Handle a key: the character that it types, or a name such as ``space`` or ``left``."""
