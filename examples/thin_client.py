@@ -52,7 +52,7 @@ def play(server: str, race: str) -> None:
 
         # The commitment to a random number makes the shuffle fair: nobody can choose the deal.
         commitment = sha256(f"samedeal/1/nonce|{race}|{nonce}".encode()).hexdigest()
-        send("hello", name="thin client", format=3)
+        send("hello", name="thin client", format=4)
         send("join", race=race, bot=not sys.stdin.isatty(), commitment=commitment)
         send("ready")
         view = dict[str, Any]()
@@ -64,8 +64,9 @@ def play(server: str, race: str) -> None:
             if view.get("stage") == "countdown" and nonce:
                 send("nonce", nonce=nonce)
                 nonce = ""
-            board = view.get("board")
-            if view.get("stage") == "running" and board and board["ply"] > asked and board["outcome"] != "won":
+            board = view.get("board", {})
+            can_continue = any(map(board.get, ("moves", "undo", "restart")))
+            if view.get("stage") == "running" and can_continue and board["ply"] > asked:
                 asked = board["ply"]
                 move = chosen(board)
                 send("resign") if move == "resign" else send("move", move=move, ply=asked)
