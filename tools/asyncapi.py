@@ -14,11 +14,11 @@ from tools.openapi import INFO
 
 DESCRIPTION: Final = (
     "The WebSocket API. The subprotocol selects the encoding of messages: `samedeal.v1.json` (text, the default) or "
-    "`samedeal.v1.msgpack` (binary). Their content is the same, except that the keys of `boards` are numbers in "
-    "MessagePack. A client sends requests, first of all `hello`. The server replies to each request in order, with one "
-    "message that has the request's `id` in `re`: the reply listed here, or a `problem`. Messages without `re` are not "
-    "replies. Fields with default values may be omitted. Clients must ignore unknown fields. For the HTTP API, see "
-    "/openapi.json."
+    "`samedeal.v1.msgpack` (binary). Their content is the same, except that the keys of `boards` and `levels` are "
+    "numbers in MessagePack. A client sends requests, first of all `hello`. The server replies to each request in "
+    "order, with one message that has the request's `id` in `re`: the reply listed here, or a `problem`. Messages "
+    "without `re` are not replies. Fields with default values may be omitted. Clients must ignore unknown fields. For"
+    " the HTTP API, see /openapi.json."
 )
 HANDSHAKE_REFUSALS: Final = ("bad-request", "draining", "foreign-page", "too-large", "too-many", "unsupported-version")
 """The codes of refused handshakes."""
