@@ -50,9 +50,8 @@ def section(data: bytes) -> str:
         lines.extend([title, "", "```text", *texts, "```", ""])
 
     step("The header's commitment is the SHA-256 of this text:", commit, f"= {hashed(commit)}")
-    for seat, opened_nonce in enumerate(nonces, start=1):
-        text = f"samedeal/1/nonce|{race}|{opened_nonce}"
-        step(f"The commitment of seat {seat}, in its `joined`:", text, f"= {hashed(text)}")
+    text = f"samedeal/1/nonce|{race}|{nonces[0]}"
+    step("The commitment of seat 1, in its `joined`:", text, f"= {hashed(text)}")
     step("The root, and the seed that is dealt:", root_text, f"= {hashed(root_text)}", f"seed {hashed(root_text)}.0")
     label = f"{header['game']}|{hashed(root_text)}.0"
     block = sha256(f"{label}|0".encode()).digest()
@@ -72,10 +71,9 @@ def section(data: bytes) -> str:
         "samedeal/1/log|" + canonical(header),
         f"= {digest}",
     )
-    for n, at, event, _ in entries[:2]:
-        covered = f"{digest}|{canonical([n, at, event])}"
-        digest = hmac.digest(key, covered.encode(), "sha256").hex()
-        step(f"The digest of entry {n}, of this text with the same key:", covered, f"= {digest}")
+    covered = f"{digest}|{canonical(entries[0][:3])}"
+    digest = hmac.digest(key, covered.encode(), "sha256").hex()
+    step("The digest of entry 1, of this text with the same key:", covered, f"= {digest}")
     step("What the signature signs:", signed_text(replay))
     day = "2023-11-14"
     daily = f"samedeal/1/daily|{header['game']}|{day}|{secret}"
