@@ -183,7 +183,7 @@ def test_every_example_bot_plays_a_race(command: str, address: str, environment:
 
 def test_thin_client_opens_a_race_and_prints_the_result(address: str, environment: dict[str, str]) -> None:
     thin_client = (sys.executable, EXAMPLES / "thin_client.py", address)
-    opening = started(*thin_client, "new", "gallery", environment=environment)
+    opening = started(*thin_client, "new", "golf", environment=environment)
     assert opening.stdout
     race = opening.stdout.readline().strip()
     joining = started(*thin_client, race, environment=environment)
