@@ -38,7 +38,7 @@ def test_graded_deals_are_refused_only_where_there_are_no_grades(server: LoggedS
         if has_grades(game):
             assert answer.json["header"]["options"]["filter"] == grade
         else:
-            assert problem(answer, "bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
+            assert problem(answer, "bad-request", f"The deals of {game.title} have no grades.")
 
 
 def test_created_race_has_the_requested_options(server: LoggedServer) -> None:

@@ -189,7 +189,8 @@ class Guidance(Struct, frozen=True, kw_only=True, omit_defaults=True):
     facts: tuple[str, ...] = ()
     """What else the racer knows, in words."""
     marks: dict[str, str] = {}
-    """What is worth noticing about places, as in ``Game.marks``."""
+    """What is worth noticing about places: `home`, its cards are home and stay there; `jammed`, its last card waits for
+    a card under it; `only`, nothing else can be played."""
 
 
 class Board(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -80,7 +80,7 @@ def race_options(
     values |= options
     checked = checked_options(values)
     if checked.filter in GRADES and not has_grades(game):
-        raise Refused("bad-request", f"{game.title} has no grades: nearly all of its deals can be won.")
+        raise Refused("bad-request", f"The deals of {game.title} have no grades.")
     if seed is not None and checked.filter != "any":
         raise Refused("bad-request", "An open deal cannot have a filter.")
     if seed is not None:
