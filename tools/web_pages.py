@@ -61,7 +61,7 @@ def _chapter(title: str) -> str:
 
 
 def _document(name: str) -> str:
-    return (ROOT / "docs/play" / name).read_text(encoding="utf-8")
+    return (ROOT / "docs/play" / name).read_text(encoding="utf-8").partition("\nNext: ")[0]
 
 
 def _folded(summary: str, text: str) -> str:
