@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files, classes and functions that exist, and its links lead somewhere."""
+"""The pages name files, classes and functions that exist, their links lead somewhere, and examples run."""
 
 import ast
 import re
@@ -57,3 +57,9 @@ def test_links_lead_to_existing_files_and_headings(page: Path) -> None:
             if not file.exists() or (anchor and anchor not in anchors(file)):
                 broken.append(target)
     assert broken == []
+
+
+def test_library_example_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    exec("from samedeal" + readme.partition("```python\nfrom samedeal")[2].partition("```")[0], {})
+    assert capsys.readouterr().out == "stuck 35 48\n"
