@@ -1,4 +1,4 @@
-"""The animated picture in the README: docs/race.json, exported as SVG every three seconds and played as a loop."""
+"""The animated picture in the README: docs/race.json, exported as SVG every two seconds and played as a loop."""
 
 import re
 from collections import defaultdict
@@ -13,8 +13,8 @@ from samedeal_cli.state.replay_state import outcome, player_of
 from samedeal_cli.timecode import Moment
 
 RACE: Final = Path(__file__).parents[1] / "docs/race.json"
-STEP_S: Final = 3
-LENGTH_S: Final = 104
+STEP_S: Final = 2
+LENGTH_S: Final = 69
 FRAME_S: Final = 0.5
 LAST_FRAMES: Final = 5
 """How many frames the final position stays on screen."""

@@ -36,15 +36,15 @@ Step through it. ``races()`` yields the race before the first entry of the log a
 >>> races[13].stage
 'running'
 >>> print(races[13].seat(1).run.game)
-a1 --        b1 --        c1 --        d1 --
-a2 --        b2 --        c2 --        d2 JC
-a3 --        b3 3D        c3 --        d3 --
-a4 --        b4 --        c4 --        d4 7D
-hand 7H      stock ??+47  discard --
+a1 --        b1 --        c1 QD        d1 --
+a2 --        b2 --        c2 AS        d2 --
+a3 --        b3 5H        c3 --        d3 --
+a4 --        b4 --        c4 --        d4 --
+hand 6H      stock ??+47  discard --
 >>> for standing in races[-1].standings():
-...     print(standing.place, standing.name, standing.outcome, f"{standing.home}/{standing.goal}")
-1 ada lost 46/52
-2 bo lost 22/52
+...     print(standing.place, standing.name, standing.outcome, f"{standing.ms / 1000:.1f} s")
+1 ada won 62.0 s
+2 bo won 68.4 s
 
 ``GAMES`` contains the games by slug:
 

@@ -255,8 +255,8 @@ def test_export_writes_pictures_and_casts(file: Path, tmp_path: Path) -> None:
 
 def test_the_documented_command_makes_the_picture_of_the_readme() -> None:
     docs = Path(__file__).parents[2] / "docs"
-    assert "samedeal export docs/race.json --at 1:24 -o docs/race.svg" in (docs / "play" / "replays.md").read_text()
-    result = run("export", docs / "race.json", "--at", "1:24", "--format", "svg")
+    assert "samedeal export docs/race.json --at 0:55 -o docs/race.svg" in (docs / "play" / "replays.md").read_text()
+    result = run("export", docs / "race.json", "--at", "0:55", "--format", "svg")
     assert result.stdout == (docs / "race.svg").read_text()
     assert run("verify", docs / "race.json").exit_code == 0
 
