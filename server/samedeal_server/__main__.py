@@ -26,7 +26,7 @@ from samedeal_server.net import logs as logging_setup
 from samedeal_server.net.connections import LimitedConfig, enforce_timeouts
 from samedeal_server.net.output import write_in_threads
 from samedeal_server.net.supervised import supervised
-from samedeal_server.settings import Keys, Settings, SettingsError, load_keys, removed
+from samedeal_server.settings import Keys, Settings, SettingsError, load_keys
 from samedeal_server.store.checks import WAIT_S, check_store
 from samedeal_server.store.connection import UnfitStoreError
 from samedeal_server.store.embedded import EmbeddedStore, StoreError
@@ -60,8 +60,6 @@ def main(host: str | None, port: int | None, count: int | None, number: int | No
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             keys = load_keys(settings)  # creates missing keys before workers start
             if number is None or sockets is None:
-                for name, reason in removed(environment).items():
-                    logger.warning("%s is %s", name, reason)
                 runner.run(serve(settings, keys))
             else:
                 runner.run(_serve_as_worker(settings, keys, Handover(sockets, number, settings.workers)))

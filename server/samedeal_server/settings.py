@@ -27,24 +27,6 @@ CLIENT_VARIABLES: Final = frozenset(
     )
 )
 """Variables of the client, which the server ignores."""
-REMOVED: Final = {
-    "SAMEDEAL_PURE": "there is only one build, in pure Python",
-    "SAMEDEAL_STORE_WAIT_SECONDS": "the server waits up to 60 s for the store",
-    "SAMEDEAL_MESSAGE_BYTES": "a message has at most 4096 bytes",
-    "SAMEDEAL_BURST": "a burst has as many messages as SAMEDEAL_RATE permits in 3 s",
-    "SAMEDEAL_FRAGMENTS_PER_MESSAGE": "a message has at most 128 fragments",
-    "SAMEDEAL_CONTROL_FRAMES": "a connection may send 20 pings and pongs in ten seconds",
-    "SAMEDEAL_HEADER_BYTES": "the headers of a request have at most 16384 bytes",
-    "SAMEDEAL_HEADERS": "a request has at most 100 headers",
-    "SAMEDEAL_HELLO_TIMEOUT_MS": "requests, handshakes and first messages may take 5 s",
-    "SAMEDEAL_PING_SECONDS": "the server sends a ping every 20 s",
-    "SAMEDEAL_AWAY_SECONDS": "the seat of a disconnected racer is reserved for 30 s before the countdown",
-    "SAMEDEAL_QUEUE_MESSAGES": "at most 256 messages wait for a slow client",
-    "SAMEDEAL_QUEUE_BYTES": "at most 262144 bytes wait for a slow client",
-    "SAMEDEAL_UNREAD_SECONDS": "clients that read nothing are disconnected after 5 s",
-    "SAMEDEAL_LOG_RECORDS_PER_MINUTE": "100 records of a kind are logged in a minute, and the rest is counted",
-}
-"""Settings that were removed, with what applies instead. Until 1.0 they are ignored with a warning, not refused."""
 
 # Types of settings, most with the expected values in words.
 Count = Annotated[int, Meta(ge=1), "a number from 1"]
@@ -219,7 +201,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         errors = [
             _unknown(name, names)
             for name in env
-            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES | REMOVED.keys()
+            if name.startswith(PREFIX) and name not in names.keys() | CLIENT_VARIABLES
         ]
         for variable, name in names.items():
             if value := env.get(variable):
@@ -254,11 +236,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Settings({self.redacted()})"
-
-
-def removed(env: Mapping[str, str]) -> dict[str, str]:
-    """Return the removed settings that environment variables still set, each with why its value is ignored."""
-    return {name: f"ignored: {instead}" for name, instead in REMOVED.items() if env.get(name)}
 
 
 def described() -> Iterator[tuple[str, str, str, str]]:
@@ -345,8 +322,9 @@ def _create_key(file: Path) -> None:
 
 def _unknown(name: str, names: Iterable[str]) -> str:
     bare = {known.removeprefix(PREFIX): known for known in names}
-    near = get_close_matches(name.removeprefix(PREFIX), bare, n=1, cutoff=0.0)
-    return f"Unknown setting {name}; did you mean {bare[near[0]]}?"
+    near = get_close_matches(name.removeprefix(PREFIX), bare, n=1)
+    advice = f"did you mean {bare[near[0]]}?" if near else "docs/operate/operations.md lists all settings."
+    return f"Unknown setting {name}; {advice}"
 
 
 def _redact(name: str, value: str) -> str:

@@ -41,8 +41,7 @@ def doctor(data_dir: Path, *words: object, code: int = 0, **settings: str) -> di
 
 
 def test_a_new_installation_has_no_problem_and_stays_untouched(tmp_path: Path) -> None:
-    found = doctor(tmp_path / "data", pure="1")
-    assert found["settings"]["SAMEDEAL_PURE"] == "ignored: there is only one build, in pure Python"
+    found = doctor(tmp_path / "data")
     assert found["data_directory"] == {"path": f"{tmp_path / 'data'} (created at the first start)"}
     assert found["store"]["answers"] == "not running: a server starts it"
     assert not (tmp_path / "data").exists()

@@ -10,7 +10,7 @@ from samedeal_cli.findings import Finding
 from samedeal_server.operate.doctor import machine
 from samedeal_server.operate.doctor.public_url import public_url
 from samedeal_server.operate.doctor.store_findings import store
-from samedeal_server.settings import Settings, SettingsError, removed
+from samedeal_server.settings import Settings, SettingsError
 
 
 def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
@@ -26,7 +26,6 @@ def findings(backups: Path | None, ports: Collection[int]) -> list[Finding]:
     of_store, keys = asyncio.run(store(settings))
     return [
         *machine.settings_findings(settings),
-        *(Finding("settings", name, reason) for name, reason in removed(os.environ).items()),
         *machine.directory_findings(settings),
         machine.open_files(settings),
         *(machine.port(settings.host, number, expected=bool(ports)) for number in ports or [settings.port]),
