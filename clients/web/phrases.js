@@ -24,8 +24,7 @@ export function withCards(text, name = shortCard) {
 export const withoutPlaces = (text, places) =>
   text.replace(/\b[a-z]\d\b/g, (place, at) => (places.includes(place) ? `${at ? "t" : "T"}hat pile` : place));
 
-/** What a game says about a table: what to do, or why the attempt ended, with its cards as for withCards. Older servers do
- *  not send it. */
+/** What a game says about a table: what to do, or why the attempt ended, with its cards as for withCards. */
 export const advice = ({ guidance }, name) => withCards(guidance?.instruction || guidance?.ending || "", name);
 
 /** What to do, or how an attempt ended. */

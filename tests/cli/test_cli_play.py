@@ -5,15 +5,10 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from samedeal.wire import messages as m
-from samedeal_cli.commands.first_use import END_WHEN_STUCK, open_race
-from samedeal_cli.failure import Declined
-from samedeal_cli.net.http_api import Api, race_request
-from samedeal_cli.settings import Settings
 from support.program import SAMEDEAL, ran
 from support.servers import Server, begin_together, racers, resign_all
 from support.terminals import at_a_terminal, until
@@ -96,19 +91,3 @@ def test_races_of_several_people_end_when_all_are_stuck(
 ) -> None:
     opened = json.loads(ran("new", "corners", "--json", *options, environment=environment).stdout)
     assert opened["header"]["options"].get("end_when_stuck", False) is ends
-
-
-def test_an_older_server_opens_races_in_which_people_wait(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies, fetch = [], Api.fetch
-
-    def refuse(api: Api, path: str, *, body: Any = None, **others: Any) -> bytes:
-        bodies.append(body)
-        if body and END_WHEN_STUCK in body.get("options", {}):
-            raise Declined("bad-request", f"Object contains unknown field `{END_WHEN_STUCK}`")
-        return fetch(api, path, body=body, **others)
-
-    monkeypatch.setattr(Api, "fetch", refuse)
-    request = race_request("corners", None, {"undo": False})
-    _, opened, _ = open_race(Settings(), live.url, None, request, joins=False)
-    assert opened.header.options.undo is False
-    assert bodies == [request | {"options": {END_WHEN_STUCK: True, "undo": False}}, request]

@@ -186,7 +186,9 @@ def documents(header: Header) -> dict[str, Any]:
     """Return the server's documents about a race, by path."""
     slug, goal = header.game, GAMES[header.game].goal
     racers = tuple(
-        RacerResult(player=player, name=name, bot=name == "cy", place=place, won=place == 1, home=9, goal=goal, ms=9)
+        RacerResult(
+            player=player, seat=place, name=name, bot=name == "cy", place=place, won=place == 1, home=9, goal=goal, ms=9
+        )
         for place, (player, name) in enumerate(zip(PLAYERS, NAMES, strict=True))
     )
     race = RaceResult(

@@ -34,8 +34,8 @@ class TotalsRow(Struct, frozen=True, kw_only=True):
 class EveningRow(TotalsRow, frozen=True, kw_only=True):
     """A player in the table of an evening."""
 
-    seat: int = 0
-    """The player's seat in the newest race, which tells players with the same name apart; 0 from older servers."""
+    seat: int
+    """The player's seat in the newest race, which tells players with the same name apart."""
     name: str
     """The player's newest name."""
     bot: bool

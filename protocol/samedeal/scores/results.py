@@ -20,8 +20,7 @@ class RacerResult(Struct, frozen=True, kw_only=True):
 
     player: str
     """The public id."""
-    seat: int = 0
-    """0 from older servers."""
+    seat: int
     name: str
     bot: bool
     place: int

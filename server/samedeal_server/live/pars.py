@@ -67,7 +67,5 @@ def check_has_bot(game: type[Game]) -> None:
 
 
 def _key(game: type[Game], seed: str, variant: Variant) -> str:
-    """Return the key of a deal's par. It names the bot, so that a new bot computes the par again. Earlier versions
-    stored other fields under keys without the 2.
-    """
-    return f"par:2:{BOTS[game.slug].name}:{codec.encode(variant, 'json').decode()}:{seed}"
+    """Return the key of a deal's par. It names the bot, so that a new bot computes the par again."""
+    return f"par:{BOTS[game.slug].name}:{codec.encode(variant, 'json').decode()}:{seed}"

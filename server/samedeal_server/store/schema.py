@@ -1,8 +1,7 @@
 """The schema version of the store. A store with another one is refused and stays unchanged.
 
-1 to 4   development versions, which stored finished races in other formats
-5        finished races are in the format of ``stored_replays``
-6        the admin log is a chained log
+1 to 5   development versions
+6        version 1.0.0
 """
 
 from typing import Final

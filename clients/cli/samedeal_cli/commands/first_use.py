@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
 
 import click
 
@@ -15,8 +14,6 @@ from samedeal_cli.commands.parameters import NAME, Link
 from samedeal_cli.failure import Declined, Failure, Misused, NameRefused, warn
 from samedeal_cli.render.phrases import counted, title_of
 from samedeal_cli.settings import Settings, program
-
-END_WHEN_STUCK: Final = "end_when_stuck"
 
 
 def with_name(settings: Settings, server: str, name: str | None) -> Settings:
@@ -58,7 +55,7 @@ def open_race(
 ) -> tuple[Settings, Opened, bytes]:
     """Open a race with the user as the host. Return settings with a name, and the race, also as the server sent it.
 
-    Nobody waits in it for players who are stuck, unless the options say otherwise or the server cannot do that.
+    Nobody waits in it for players who are stuck, unless the options say otherwise.
     Scripts that do not join do not give away the account name: without another name, such a race has no host.
     """
     from samedeal_cli.net.http_api import Api
@@ -78,17 +75,14 @@ def post(
     user, token = guests.credentials_of(settings, server, name)
     if user and not token and (joins or name or guests.chosen_name(settings, server)):
         token = guests.create(server, user)
-    wanted = _without_waiting(body)
+    body = _without_waiting(body)
     try:
-        data = api.fetch(path, body=wanted, token=token)
+        data = api.fetch(path, body=body, token=token)
     except Declined as declined:
-        if declined.code == "bad-token" and user and token:
-            token = guests.create(server, user)  # the server has forgotten the user
-        elif wanted is not body and END_WHEN_STUCK in declined.text:
-            wanted = body  # an older server
-        else:
+        if declined.code != "bad-token" or not user or not token:
             raise
-        data = api.fetch(path, body=wanted, token=token)
+        token = guests.create(server, user)  # the server has forgotten the user
+        data = api.fetch(path, body=body, token=token)
     return settings, token, data
 
 
@@ -97,7 +91,7 @@ def _without_waiting(body: dict[str, object]) -> dict[str, object]:
     options = body.get("options")
     if not isinstance(options, dict) or options.get("max_racers") == 1 or body.get("daily") or "challenge" in body:
         return body
-    return body | {"options": {END_WHEN_STUCK: True} | options}
+    return body | {"options": {"end_when_stuck": True} | options}
 
 
 def confirm_daily(settings: Settings, slug: str, name: str | None) -> None:

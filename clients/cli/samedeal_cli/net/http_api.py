@@ -63,7 +63,7 @@ class Limits(Struct, frozen=True):
     """The server's limits, as far as this program uses them."""
 
     away_seconds: float | None = None
-    """How long a seat is held after a disconnect before the countdown. Older servers do not publish it."""
+    """How long a seat is held after a disconnect before the countdown (s)."""
 
 
 class WellKnown(Struct, frozen=True):
