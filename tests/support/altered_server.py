@@ -12,22 +12,23 @@ from typing import Final
 
 ALTERED: Final = "ALTERED_CONSTANTS"
 CONSTANTS: Final = {
-    "soon": "work.process.SOON",
-    "later": "work.process.LATER",
-    "message_bytes": "net.limits.MESSAGE_BYTES",
-    "burst_s": "net.limits.BURST_S",
-    "request_s": "net.limits.REQUEST_S",
-    "unread_s": "net.connections.UNREAD_S",
-    "fragments_per_message": "net.websocket_connection.MAX_FRAGMENTS",
-    "control_frames": "net.websocket_connection.MAX_CONTROL_FRAMES",
-    "ping_s": "net.connections.PING_S",
-    "log_records_per_minute": "net.logs.PER_MINUTE",
-    "store_wait_s": "store.checks.WAIT_S",
-    "away_s": "live.presence.AWAY_S",
-    "count_s": "live.attendance.INTERVAL_S",
-    "rematches_s": "live.rematch_lobbies.INTERVAL_S",
-    "queue_messages": "socket.outbox.QUEUE_MESSAGES",
-    "queue_bytes": "socket.outbox.QUEUE_BYTES",
+    "version": "samedeal.version.VERSION",
+    "soon": "samedeal_server.work.process.SOON",
+    "later": "samedeal_server.work.process.LATER",
+    "message_bytes": "samedeal_server.net.limits.MESSAGE_BYTES",
+    "burst_s": "samedeal_server.net.limits.BURST_S",
+    "request_s": "samedeal_server.net.limits.REQUEST_S",
+    "unread_s": "samedeal_server.net.connections.UNREAD_S",
+    "fragments_per_message": "samedeal_server.net.websocket_connection.MAX_FRAGMENTS",
+    "control_frames": "samedeal_server.net.websocket_connection.MAX_CONTROL_FRAMES",
+    "ping_s": "samedeal_server.net.connections.PING_S",
+    "log_records_per_minute": "samedeal_server.net.logs.PER_MINUTE",
+    "store_wait_s": "samedeal_server.store.checks.WAIT_S",
+    "away_s": "samedeal_server.live.presence.AWAY_S",
+    "count_s": "samedeal_server.live.attendance.INTERVAL_S",
+    "rematches_s": "samedeal_server.live.rematch_lobbies.INTERVAL_S",
+    "queue_messages": "samedeal_server.socket.outbox.QUEUE_MESSAGES",
+    "queue_bytes": "samedeal_server.socket.outbox.QUEUE_BYTES",
 }
 """The constants by their names in tests. Modules come after those that they import."""
 
@@ -37,7 +38,7 @@ def alter(values: dict[str, str]) -> None:
     for name, constant in CONSTANTS.items():
         if name in values:
             module, _, variable = constant.rpartition(".")
-            variables = vars(import_module(f"samedeal_server.{module}"))
+            variables = vars(import_module(module))
             variables[variable] = type(variables[variable])(values[name])
 
 

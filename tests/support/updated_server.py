@@ -1,7 +1,8 @@
-"""A server with another version of the page, as after a deployment."""
+"""A server of a later version, with another version of the page."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from samedeal_server.__main__ import main
 from samedeal_server.api import page_files
@@ -10,8 +11,14 @@ from support.servers import Server
 page_paths = page_files.page_paths
 
 
+VERSION = "1.1.0"
+
+
 class UpdatedServer(Server):
     program = ("-m", "support.updated_server")
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, version=VERSION, **settings)
 
 
 def with_another_file() -> Iterator[tuple[str, Path]]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from random import Random
 
 import pytest
@@ -17,12 +19,14 @@ from support.campaign import (
     Persistent,
     racing,
     seeded_random,
+    start_server,
     wait_for_more_moves,
     wait_for_moves,
 )
 from support.race_check import count_events, find_violations
 from support.random_games import RESTARTABLE
 from support.servers import Racer, Server
+from support.updated_server import VERSION, UpdatedServer
 from support.waiting import LIMIT_S, until
 
 pytestmark = pytest.mark.tier(2)
@@ -105,6 +109,33 @@ async def test_racers_of_a_killed_server_continue_on_the_other(pair: Pair, store
             replay = await pair[0].replay(players[0].race)
     assert find_violations(replay, [player.history for player in players]) == []
     assert [len(player.losses) for player in players] == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("old", "new"), [(Server, UpdatedServer), (UpdatedServer, Server)])
+async def test_servers_are_replaced_by_another_version_during_a_race(
+    old: type[Server], new: type[Server], store_url: str
+) -> None:
+    chance = seeded_random()
+    async with asyncio.timeout(LIMIT_S):
+        with ExitStack() as stack:
+            servers = [stack.enter_context(old(store_url)) for _ in range(2)]
+            page = servers[0].get("/page/version")
+            players = spread((servers[0], servers[1]), chance)
+            async with racing(players):
+                for number, server in enumerate(servers):
+                    await wait_for_more_moves(players)
+                    await asyncio.to_thread(server.kill, signal.SIGTERM)
+                    replacing = stack.enter_context(await start_server(new(store_url), server.port))
+                    for player in players[1 - number :: 2]:
+                        await player.close()  # and return to the server of their choice
+                    await wait_for_more_moves(players)
+                assert replacing.get("/page/version") != page, "open pages learn of the new version"
+            replay = await replacing.replay(players[0].race)
+    assert find_violations(replay, [player.history for player in players]) == []
+    of_new, of_old = (new is UpdatedServer, old is UpdatedServer)
+    for player in players:
+        versions = [news.server == f"samedeal/{VERSION}" for news in player.heard if isinstance(news, m.Welcome)]
+        assert (versions[0], versions[-1]) == (of_old, of_new)
 
 
 async def test_spectators_on_the_other_server_receive_all_moves_and_the_end(pair: Pair) -> None:
