@@ -1,6 +1,7 @@
 """The logs of challenges and clubs as files: reading is strict, and nothing in them can be altered."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from support.challenges import ID, LoggedChallenge, read_challenge
 from support.clubs import ID as CLUB_ID
 from support.clubs import LoggedClub
 from support.finished_races import SIGNING_KEY, finished
-from support.open_formats import KEY
-from support.saved_replays import CHALLENGE
+from support.saved_replays import CHALLENGE, CLUB
+from support.servers import SIGNING_KEY as SAVED_KEY
 
 SIGNER = public_key(SIGNING_KEY)
 
@@ -57,10 +58,12 @@ def test_a_log_round_trips_and_holds() -> None:
     assert log.signature == signed(SIGNING_KEY, f"challenge/{ID}", log.digest)
 
 
-def test_the_saved_log_holds() -> None:
-    log = read_challenge(CHALLENGE.read_bytes())
-    assert log.verified((public_key(KEY),)).revealed
-    assert in_json(log) == CHALLENGE.read_bytes()
+@pytest.mark.parametrize("file", [CHALLENGE, CLUB])
+def test_the_saved_logs_hold(file: Path) -> None:
+    log = read_log_file(file.read_bytes())
+    assert log
+    assert log.verified((public_key(bytes.fromhex(SAVED_KEY)),)).n == len(log.entries)
+    assert codec.encode(log, "json") == file.read_bytes()
 
 
 def test_files_state_what_they_are() -> None:

@@ -1,9 +1,8 @@
-"""Saved replays: files that earlier versions served, which every later version reads and writes byte for byte.
+"""Saved replays and logs, which every version reads and writes byte for byte. These files never change.
 
 ``saved/replays-1`` has the first race format; its ``stated-default`` states an option with its default, as servers then
-wrote it. ``saved/replays-2`` has races with what came with the second format. These files never change. Those in
-``saved/replays-3`` and ``saved/replays-4`` follow formats that are open until 1.0: ``open_formats`` writes them. The
-replays of the fourth format are the heats of the challenge in ``saved/challenge-1.json``. The keys of the service are
+wrote it. Those of later formats have races with what came with them. In ``saved/replays-4``, they are the heats of the
+challenge in ``saved/challenge-1.json``, and a race of the club in ``saved/club-1.json``. The keys of the service are
 those of ``servers.Server``.
 """
 
@@ -14,7 +13,7 @@ FORMS = ("json", "ndjson", "msgpack")
 NUMBERS = (1, 2, 3, 4)
 """The race formats."""
 HERE = Path(__file__).parents[1] / "saved"
-CHALLENGE = HERE / "challenge-1.json"
+CHALLENGE, CLUB = HERE / "challenge-1.json", HERE / "club-1.json"
 
 
 def replay_file(number: int, race: str, form: str) -> Path:
