@@ -10,6 +10,7 @@ import segno
 
 from conftest import kept_store
 from samedeal.replays.timeline import steps
+from samedeal.share.svg_text import escaped
 from samedeal.share.text import pace
 from samedeal.wire import messages as m
 from samedeal_server.work.png import png
@@ -102,6 +103,23 @@ async def test_picture_can_be_drawn_with_any_name(server: TimedServer, name: str
         await racer.join(race_id)
         picture = card(server, race_id, "png")
     assert (picture.status, picture.body[:8]) == (200, PNG)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "".join(map(chr, range(0x21, 0x7F))) + "·♠♥♦♣ßŐłșƏảỹ’—…€→★♪",
+        "ΑΩαςώᾷАЯаяЁёіїґқ",
+        "ԱՖաֆאתשـءيپگაჰ",
+    ],
+)
+def test_fonts_have_the_letters_of_names(letters: str) -> None:
+    def drawn(letter: str) -> bytes:
+        attributes = 'xmlns="http://www.w3.org/2000/svg" width="40" height="40" font-weight="bold"'
+        return png(f'<svg {attributes}><text y="32" font-size="32">{escaped(letter)}</text></svg>')
+
+    box = drawn("日")
+    assert [letter for letter in letters if drawn(letter) == box] == []
 
 
 async def test_hidden_standings_are_not_shared(server: TimedServer) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 FONTS: Final = files("samedeal_server.work") / "fonts"
 FAMILY: Final = "DejaVu Sans"
-"""A free font with Latin, Greek, Cyrillic, Hebrew, Arabic and many symbols. Other characters are drawn as boxes."""
+"""A free font, reduced to the scripts that fonts/LICENSE lists. Other characters are drawn as boxes."""
 
 
 def png(svg: str) -> bytes:
