@@ -278,7 +278,10 @@ class Connections:
         if connection.is_connected and await connection.can_read():  # the other side has closed it
             await connection.disconnect(nowait=True)
         packed = [part for command in commands for part in connection.pack_command(*command)]
-        await connection.send_packed_command(packed, False)
+        try:
+            await connection.send_packed_command(packed, False)
+        except AttributeError as error:  # from asyncio of Python 3.12 and of early 3.13, about a lost connection
+            raise Unreachable("Connection lost.") from error
         replies = list[Any]()
         for name, *_ in commands:
             if replies:
