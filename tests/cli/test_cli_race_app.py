@@ -250,7 +250,8 @@ def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server
     small = Terminal(environment, 59, 19)
     try:
         small.type(f"{SAMEDEAL} join {race}")
-        small.until(r"(?s)no full screen: it needs 60x\s*20.*Corners, race")  # where the line wraps depends on the prompt
+        # Where the line wraps depends on the prompt.
+        small.until(r"(?s)no full screen: it needs 60x\s*20.*Corners, race")
     finally:
         small.close()
 

