@@ -141,7 +141,7 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 # Installs extras of pyproject.toml, such as .venv/has-all,dev
-$(VENV)/has-%: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/has-%: pyproject.toml build_version.py constraints.txt | $(BIN)/python
 	@echo 'Installing Same Deal with [$*] into $(VENV). This takes half a minute, once.'
 	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[$*]'
 	@touch '$@'

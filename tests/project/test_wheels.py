@@ -1,5 +1,5 @@
 """The wheel: one for every platform, with all files of the three packages and of the page, and its requirements. Its
-version, and that of the source distribution.
+version, and that of the source distribution. What the package's page on an index links to.
 """
 
 import re
@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import tomllib
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -38,11 +39,39 @@ def installed() -> Iterator[str]:
                 yield f"{target}/{path.relative_to(ROOT / source).as_posix()}"
 
 
-def test_the_wheel_is_pure_and_contains_every_file(tmp_path: Path) -> None:
-    (file,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
-    assert Path(file).name == f"samedeal-{version_of(ROOT)}-py3-none-any.whl"
-    names = {name for name in ZipFile(file).namelist() if ".dist-info/" not in name}
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    (file,) = WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])
+    return Path(file)
+
+
+def test_the_wheel_is_pure_and_contains_every_file(wheel: Path) -> None:
+    assert wheel.name == f"samedeal-{version_of(ROOT)}-py3-none-any.whl"
+    names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == set(installed())
+
+
+def test_the_page_on_an_index_links_to_files_of_the_repository(wheel: Path) -> None:
+    """That the files exist is tested with the links of README.md."""
+    version = version_of(ROOT)
+    metadata = message_from_bytes(ZipFile(wheel).read(f"samedeal-{version}.dist-info/METADATA"))
+    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))
+    source = urls["Source"]
+    assert urls.pop("Issues") == f"{source}/issues"
+    assert all((ROOT / url.removeprefix(f"{source}/blob/HEAD/")).is_file() for url in urls.values() if url != source)
+    page = str(metadata.get_payload())
+    links = re.findall(r"(!?)\[[^\]]*\]\((?!https?:|#)(.*?)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 5
+    for is_picture, target in links:
+        assert f"]({source}/{'raw' if is_picture else 'blob'}/v{version}/{target})" in page
+    assert page.count(source) == len(links)
+    assert "pipx install 'samedeal[all]'" in page
+
+
+def test_manifests_name_this_version() -> None:
+    manifests = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("deploy/kubernetes/*.yaml"))
+    assert set(re.findall(r"/samedeal:(\S+)", manifests)) == {RELEASE}
 
 
 def version_of(folder: Path) -> str:
