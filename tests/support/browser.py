@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Error, Page, Request, Response, async_playwright
+from playwright.async_api import Browser, Error, FloatRect, Locator, Page, Request, Response, async_playwright
 
 from support.move_buttons import complete
 from support.servers import Racer, Server, racers
@@ -23,6 +23,8 @@ from support.waiting import until
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
+AWAY_S = 31
+"""How long the server of these tests holds a seat, in seconds."""
 TIMEOUT_MS = 30_000
 """How long tests wait for the page."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
@@ -90,7 +92,7 @@ async def launch_browser() -> AsyncIterator[Browser]:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with an embedded store, for all tests. A test that finds a race by its deal uses a deal of its own."""
-    with Server(data_dir=tmp_path_factory.mktemp("page"), connections_per_address="0") as running:
+    with Server(data_dir=tmp_path_factory.mktemp("page"), connections_per_address="0", away_s=f"{AWAY_S}") as running:
         yield running
 
 
@@ -326,13 +328,18 @@ async def tap(page: Page, *places: str) -> None:
         await page.touchscreen.tap(x, y)
 
 
+async def box_of(element: Locator) -> FloatRect:
+    """Return the place and the size of a visible element."""
+    box = await element.bounding_box()
+    assert box
+    return box
+
+
 async def drag(page: Page, source: str, target: str) -> None:
     """Drag the last card of a pile to another pile with the mouse."""
     await page.evaluate(FINISHED)
-    start = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
-    end = await page.locator(f'[data-place="{target}"]').bounding_box()
-    assert start
-    assert end
+    start = await box_of(page.locator(f'[data-place="{source}"] .card').last)
+    end = await box_of(page.locator(f'[data-place="{target}"]'))
     await page.mouse.move(start["x"] + 15, start["y"] + 15)
     await page.mouse.down()
     await page.mouse.move(start["x"] + 30, start["y"] + 30, steps=3)

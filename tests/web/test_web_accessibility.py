@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.browser import (
     IN_BROWSER,
@@ -15,17 +15,13 @@ from support.browser import (
     check_themes,
     create_challenge,
     give_name,
-    open_drawer,
     open_page,
     open_row,
     overflow,
     resign,
     solo,
-    start_race,
     stored_guest,
-    tap_moves,
     wait_for_deal,
-    wait_for_ply,
 )
 from support.club_servers import found
 from support.servers import Server, racers
@@ -34,8 +30,6 @@ from support.vectors import WINS
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 PHONE = (390, 844)
 SIZES = ((1440, 900), (768, 1024), (320, 568), PHONE)
-BOXES = "[...document.querySelectorAll('.pile, .keys button')].filter((element) => !element.hidden)"
-BOXES += ".map((element) => element.getBoundingClientRect().toJSON())"
 KEEP_SECTIONS_OF_EACH_KIND = """() => {
     const seen = new Set();
     for (const section of document.querySelectorAll("main > section")) {
@@ -47,11 +41,30 @@ KEEP_SECTIONS_OF_EACH_KIND = """() => {
     }
 }"""
 """Removes sections that contain no new kind of element: axe takes long for 8,000 elements."""
-MAX_BYTES = 150_000
 
 
-async def pages_of(server: Server) -> dict[str, str]:
-    """Return the path of every kind of page, with a selector for its content."""
+PAGES = {
+    "/": "text=Deal of the day",
+    "/r/{waiting}": "#name",
+    "/w/{waiting}": "text=You are watching",
+    "/r/{over}": ".rows summary:has-text('Verified ✓')",
+    "/replay/{over}#m5": "text=Verified ✓ Every move",
+    "/c/{challenge}": "button:text-is('Play')",
+    "{invitation}": "button:text-is('Join the club')",
+    "/p/{player}": "h2:text-is('Newest races')",
+    "/rules/gallery": ".rules h1",
+    "/daily": ".daily",
+    "/practice/gallery:811": ".practice",
+    "/verify": "#replay",
+    "/login#K7MP-X3QR-TW9D": "#code",
+    "/r/no-such-race-1": "text=This race was not found",
+}
+"""The path of every kind of page, with a selector for its content."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def made(server: Server) -> dict[str, str]:
+    """Return what the paths name."""
     race_id = solo(server, "corner-stones")
     async with racers(server, "bo") as (bo,):
         challenge = create_challenge(server, bo, "gallery")
@@ -61,23 +74,8 @@ async def pages_of(server: Server) -> dict[str, str]:
             await bo.move(move)
         await bo.ask(m.Resign)
     await server.replay(race_id)
-    waiting = server.create("gallery")
-    return {
-        "/": "text=Deal of the day",
-        f"/r/{waiting}": "#name",
-        f"/w/{waiting}": "text=You are watching",
-        f"/r/{race_id}": ".rows summary:has-text('Verified ✓')",
-        f"/replay/{race_id}#m5": "text=Verified ✓ Every move",
-        f"/c/{challenge}": "button:text-is('Play')",
-        invitation: "button:text-is('Join the club')",
-        f"/p/{bo.player}": "h2:text-is('Newest races')",
-        "/rules/gallery": ".rules h1",
-        "/daily": ".daily",
-        "/practice/gallery:811": ".practice",
-        "/verify": "#replay",
-        "/login#K7MP-X3QR-TW9D": "#code",
-        "/r/no-such-race-1": "text=This race was not found",
-    }
+    ids = {"waiting": server.create("gallery"), "over": race_id, "player": bo.player}
+    return ids | {"challenge": challenge, "invitation": invitation}
 
 
 async def test_api_reference_fits_every_size(server: Server, page: Page, tab: Tab) -> None:
@@ -96,23 +94,23 @@ async def test_api_reference_fits_every_size(server: Server, page: Page, tab: Ta
     assert tab.foreign_urls(server) == []
 
 
+@pytest.mark.parametrize("path", PAGES)
 async def test_every_page_is_accessible_fits_every_window_stays_in_place_and_loads_nothing_else(
-    server: Server, page: Page, tab: Tab
+    path: str, made: dict[str, str], server: Server, page: Page, tab: Tab
 ) -> None:
     tab.refusals = {404}
     await page.add_init_script(SHIFTS)
-    for address, selector in (await pages_of(server)).items():
-        for width, height in ((1440, 900), (390, 844)):
-            await page.set_viewport_size({"width": width, "height": height})
-            await page.goto("about:blank")  # changing only the fragment does not reload the page
-            await page.goto(server.url + address)
-            await page.wait_for_selector(selector)
-            await check_shift(page)
-        for width, height in SIZES:
-            await page.set_viewport_size({"width": width, "height": height})
-            assert await overflow(page) <= 0, (address, width)
-        await page.click(".preferences > button")
-        await check_themes(page)
+    for width, height in ((1440, 900), (390, 844)):
+        await page.set_viewport_size({"width": width, "height": height})
+        await page.goto("about:blank")  # changing only the fragment does not reload the page
+        await page.goto(server.url + path.format(**made))
+        await page.wait_for_selector(PAGES[path])
+        await check_shift(page)
+    for width, height in SIZES:
+        await page.set_viewport_size({"width": width, "height": height})
+        assert await overflow(page) <= 0, width
+    await page.click(".preferences > button")
+    await check_themes(page)
     assert not tab.foreign_urls(server)
 
 
@@ -136,10 +134,10 @@ async def test_club_is_accessible_fits_every_window_and_stays_in_place(server: S
 
 @pytest.mark.parametrize("size", [PHONE, (1440, 900)])
 async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
-    size: tuple[int, int], server: Server, chromium: Browser
+    size: tuple[int, int], quiet: Server, chromium: Browser
 ) -> None:
-    race_id = server.create("corners", max_racers=3, start_delay_ms=2000)
-    async with open_page(chromium, *size) as tab, racers(server, "bo", "cy") as (bo, cy):
+    race_id = quiet.create("corners", max_racers=3, start_delay_ms=2000)
+    async with open_page(chromium, *size) as tab, racers(quiet, "bo", "cy") as (bo, cy):
         page = tab.page
 
         async def check(selector: str) -> None:
@@ -151,7 +149,7 @@ async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
 
         await page.add_init_script(SHIFTS)
         await bo.join(race_id)
-        await page.goto(f"{server.url}/r/{race_id}")
+        await page.goto(f"{quiet.url}/r/{race_id}")
         await check("#name:focus")
         await give_name(page)
         await check("#ready")
@@ -182,33 +180,3 @@ async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
         await page.click("button:text-is('Join the rematch')")
         await check("#ready:text-is('Not ready')")
         assert not tab.errors
-
-
-@pytest.mark.parametrize("slug", sorted(GAMES))
-async def test_table_is_accessible_and_fits_every_window_with_large_targets(
-    slug: str, server: Server, page: Page
-) -> None:
-    await start_race(page, server, solo(server, slug))
-    for width, height in (*SIZES, (844, 390), (320, 568)):
-        await page.set_viewport_size({"width": width, "height": height})
-        assert await overflow(page) <= 0, width
-        for box in await page.evaluate(BOXES):
-            assert box["width"] >= 24, (width, box)
-            assert box["height"] >= 24, (width, box)
-            assert box["left"] >= 0, (width, box)
-            assert box["right"] <= width, (width, box)
-    if slug != "gallery":
-        return
-    assert await page.locator("h1").count() == 1
-    await tap_moves(page, WINS[slug]["moves"][:4])
-    await wait_for_ply(page, 4)
-    for name in ("Rules", "More"):
-        await open_drawer(page, name)
-        await check_themes(page)
-        await page.keyboard.press("Escape")
-
-
-async def test_race_page_downloads_under_150_kb(server: Server, page: Page, tab: Tab) -> None:
-    race_id = solo(server, "corner-stones")
-    await start_race(page, server, race_id)
-    assert sum(tab.fetched.values()) < MAX_BYTES

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -36,13 +35,6 @@ GOOD_MOVES = 8
 """After these moves of the win, always making the first legal move loses the game a few moves later."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server on which nobody else races on the deal of these tests: the analysis of an open deal is secret."""
-    with Server(data_dir=tmp_path_factory.mktemp("analysis")) as running:
-        yield running
-
-
 class Lost(NamedTuple):
     """A lost race for one, the moves of the second attempt, and the analysis."""
 
@@ -52,11 +44,11 @@ class Lost(NamedTuple):
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def lost(server: Server) -> Lost:
+async def lost(quiet: Server) -> Lost:
     """Lose after a restart."""
-    race_id = solo(server, SLUG)
+    race_id = solo(quiet, SLUG)
     moves = list[str]()
-    async with racers(server, "bo") as (bo,):
+    async with racers(quiet, "bo") as (bo,):
         await bo.begin(race_id)
         await bo.move((bo.board.moves or [])[0])
         await bo.move("restart")
@@ -64,16 +56,16 @@ async def lost(server: Server) -> Lost:
             moves.append(WIN[len(moves)] if len(moves) < GOOD_MOVES else bo.board.moves[0])
             await bo.move(moves[-1])
         await bo.ask(m.Resign)
-    await server.replay(race_id)
-    return Lost(race_id, moves, await computed(server, f"/api/v1/races/{race_id}/analysis"))
+    await quiet.replay(race_id)
+    return Lost(race_id, moves, await computed(quiet, f"/api/v1/races/{race_id}/analysis"))
 
 
-async def computed(server: Server, path: str, body: object = None) -> Any:
+async def computed(quiet: Server, path: str, body: object = None) -> Any:
     """Wait for a result that takes time, and return it."""
     found = list[bytes]()
 
     async def is_ready() -> bool:
-        status, content = await asyncio.to_thread(server.get, path, body)
+        status, content = await asyncio.to_thread(quiet.get, path, body)
         assert status in (200, 202), content
         found.append(content)
         return status == 200
@@ -95,17 +87,17 @@ async def shown_table(page: Page) -> list[str]:
     return labels
 
 
-async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server: Server, page: Page) -> None:
+async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, quiet: Server, page: Page) -> None:
     race_id, _, analysis = lost
     assert analysis["outcome"] == "won"
-    await page.goto(f"{server.url}/w/{race_id}")
+    await page.goto(f"{quiet.url}/w/{race_id}")
     await page.wait_for_selector(".rows b:text-is('Yes')")
     await open_row(page, "Could it be solved?")
     await page.wait_for_selector(f"text={analysis['text']}")
     await page.wait_for_selector(f"li:has-text('bo {analysis['racers'][0]['text']}')")
     assert not await find_violations(page)
     await page.click("a:text-is('Watch how')")
-    await page.wait_for_url(f"{server.url}/solution/{race_id}")
+    await page.wait_for_url(f"{quiet.url}/solution/{race_id}")
     await page.wait_for_selector(".replay .checks .verdict:has-text('Verified ✓ Every move')")
     await page.press(".scrubber", "End")
     await page.wait_for_selector(f"text=/Solver, move {analysis['moves']} of {analysis['moves']}/")
@@ -115,12 +107,12 @@ async def test_results_lead_to_the_solution_which_is_a_replay(lost: Lost, server
     await check_layout(page)
 
 
-async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server: Server, page: Page) -> None:
+async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, quiet: Server, page: Page) -> None:
     race_id, moves, analysis = lost
     (turn,) = analysis["racers"]
     step = turn["step"]
     assert 2 < step < 2 + len(moves)
-    await page.goto(f"{server.url}/replay/{race_id}")
+    await page.goto(f"{quiet.url}/replay/{race_id}")
     await page.wait_for_selector(f".boards figcaption:has-text('{turn['text']}')")
     assert await page.get_attribute(".marks .turn", "title") == f"bo {turn['text']}"
     for _ in range(2):  # the restart, and the turning point
@@ -134,7 +126,7 @@ async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server:
     await page.click("button:text-is('Play on from here')")
     line = moves[: step - 2]  # not what was before the restart
     await page.wait_for_selector(f'.field .table[data-ply="{len(line)}"]')
-    link = f"{server.url}/practice/{SLUG}:{SEED}#{','.join(line)}"
+    link = f"{quiet.url}/practice/{SLUG}:{SEED}#{','.join(line)}"
     assert await address(page) == link
     other = await new_tab(page.context)
     await other.page.goto(link)
@@ -143,17 +135,17 @@ async def test_turning_point_is_marked_and_leads_to_practice(lost: Lost, server:
     assert other.errors == []
 
 
-async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, page: Page) -> None:
+async def test_practice_has_undo_hints_and_verdicts(lost: Lost, quiet: Server, page: Page) -> None:
     _, moves, analysis = lost
     good = moves[: analysis["racers"][0]["step"] - 2]
     mistake = moves[len(good)]
-    await page.goto(f"{server.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
+    await page.goto(f"{quiet.url}/practice/{SLUG}:{SEED}#{','.join(good)}")
     await page.route("**/advice", lambda route: route.abort())
     await page.click("button:text-is('Hint')")
     await page.wait_for_selector(".practice:has-text('Trying again…')")
     await page.unroute("**/advice")
     await page.wait_for_selector(".wanted")
-    hint = (await computed(server, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
+    hint = (await computed(quiet, f"/api/v1/deals/{SLUG}:{SEED}/advice", {"moves": good}))["hint"]
     wanted = "[...document.querySelectorAll('.wanted')].map((pile) => pile.dataset.place).sort()"
     assert await page.evaluate(wanted) == sorted(places_of(hint["move"]))
     text = (await page.inner_text(".practice")).replace("\ufe0e", "")
@@ -170,7 +162,7 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
         await page.keyboard.press("u")
         await page.wait_for_selector(f'.field .table[data-ply="{ply}"]')
     assert await page.is_disabled("button:text-is('Undo')")
-    assert await address(page) == f"{server.url}/practice/{SLUG}:{SEED}"
+    assert await address(page) == f"{quiet.url}/practice/{SLUG}:{SEED}"
     await page.click("button:text-is('Can it be solved?')")
     await page.wait_for_selector(".practice:text-is('The game can be won from here.')")
     await page.evaluate("(hash) => { location.hash = hash }", ",".join(good))
@@ -181,13 +173,13 @@ async def test_practice_has_undo_hints_and_verdicts(lost: Lost, server: Server, 
     await page.wait_for_selector('.field .table[data-ply="0"]')
 
 
-async def test_a_lost_game_is_restarted_without_a_question(server: Server, page: Page) -> None:
+async def test_a_lost_game_is_restarted_without_a_question(quiet: Server, page: Page) -> None:
     position, moves = GAMES["the-edge"].from_seed("1"), list[str]()
     while not position.over:
         moves.append(position.moves()[0])
         position = position.after(moves[-1])
     assert not position.won
-    await page.goto(f"{server.url}/practice/the-edge:1#{','.join(moves)}")
+    await page.goto(f"{quiet.url}/practice/the-edge:1#{','.join(moves)}")
     await page.wait_for_selector(f'.field .table[data-ply="{len(moves)}"]')
     await page.click("button.first:text-is('Restart')")
     await page.wait_for_selector('.field .table[data-ply="0"]')
@@ -195,8 +187,8 @@ async def test_a_lost_game_is_restarted_without_a_question(server: Server, page:
 
 
 @pytest.mark.parametrize("slug", ["golf", "gallery"])
-async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Server, page: Page) -> None:
-    await page.goto(f"{server.url}/rules/{slug}")
+async def test_every_game_can_be_practised_from_its_rules(slug: str, quiet: Server, page: Page) -> None:
+    await page.goto(f"{quiet.url}/rules/{slug}")
     await page.click("a:text-is('Practise with hints')")
     await page.wait_for_selector('.field .table[data-ply="0"]')
     seed = (await address(page)).rpartition(":")[2]
@@ -206,27 +198,27 @@ async def test_every_game_can_be_practised_from_its_rules(slug: str, server: Ser
     assert (await address(page)).endswith(f"{slug}:{seed}#{move}")
 
 
-async def test_options_of_the_game_stay_in_the_address(server: Server, page: Page) -> None:
-    await page.goto(f"{server.url}/practice/corners:a%2Fb%3F?refill=waste")
+async def test_options_of_the_game_stay_in_the_address(quiet: Server, page: Page) -> None:
+    await page.goto(f"{quiet.url}/practice/corners:a%2Fb%3F?refill=waste")
     await page.wait_for_selector('.field .table[data-ply="0"]')
     await page.click("button:text-is('Draw')")
     await wait_for_ply(page, 1)
-    assert await address(page) == f"{server.url}/practice/corners:a%2Fb%3F?refill=waste#draw"
+    assert await address(page) == f"{quiet.url}/practice/corners:a%2Fb%3F?refill=waste#draw"
 
 
-async def test_nobody_practises_a_deal_that_others_race_on(server: Server, page: Page, tab: Tab) -> None:
+async def test_nobody_practises_a_deal_that_others_race_on(quiet: Server, page: Page, tab: Tab) -> None:
     tab.refusals = {403}
     refusal = "A race on this deal is open or running."
     seed = "contested"
-    await page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+    await page.goto(f"{quiet.url}/practice/{SLUG}:{seed}")
     await page.wait_for_selector('.field .table[data-ply="0"]')
-    server.create(SLUG, seed=seed)
+    quiet.create(SLUG, seed=seed)
     await tap_moves(page, [GAMES[SLUG].from_seed(seed).moves()[0]])
     await page.wait_for_selector(f".note:has-text('{refusal}')")
     await page.click("button:text-is('Hint')")
     await page.wait_for_selector(f".practice:has-text('{refusal}')")
     assert await page.get_attribute(".field .table", "data-ply") == "0"
-    await page.goto(f"{server.url}/practice/{SLUG}:{seed}")
+    await page.goto(f"{quiet.url}/practice/{SLUG}:{seed}")
     await page.reload()
     await page.wait_for_selector(f"text={refusal}")
     assert await page.locator(".table").count() == 0

@@ -2,13 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page
 
-from conftest import kept_store
 from samedeal.games.corners import Corners
 from samedeal.wire import messages as m
 from support.browser import (
@@ -35,17 +33,9 @@ SEALED = re.compile(r"/api/v1/(replays/|.*/(par|analysis|evening|card))")
 """Requests that the page does not make before the deals are public."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    folder = tmp_path_factory.mktemp("challenges")
-    for url in kept_store(folder / "store"):
-        with TimedServer(url, folder, connections_per_address="0").start() as running:
-            yield running
-
-
-async def challenge_friends(page: Page, server: TimedServer, deals: str = "1") -> str:
+async def challenge_friends(page: Page, timed: TimedServer, deals: str = "1") -> str:
     """Open a challenge at Corners as a new player. Return the path of its page."""
-    await page.goto(server.url)
+    await page.goto(timed.url)
     await page.click("button:text-is('Challenge friends')")
     await open_as(page, "Ada")
     await page.select_option("#game", "corners")
@@ -56,7 +46,7 @@ async def challenge_friends(page: Page, server: TimedServer, deals: str = "1") -
     await check_layout(page)
     await page.click("button:text-is('Open the challenge')")
     await page.wait_for_selector("h1:has-text('Your challenge: ')")
-    return page.url.removeprefix(server.url)
+    return page.url.removeprefix(timed.url)
 
 
 async def play(page: Page, button: str = "Play", name: str | None = None) -> None:
@@ -71,18 +61,18 @@ async def play(page: Page, button: str = "Play", name: str | None = None) -> Non
     await page.wait_for_selector("button:text-is('Back to the challenge')")
 
 
-def document(server: TimedServer, path: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(server.get(f"/api/v1/challenges/{path.removeprefix('/c/')}")[1])
+def document(timed: TimedServer, path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(timed.get(f"/api/v1/challenges/{path.removeprefix('/c/')}")[1])
     return found
 
 
 async def test_results_are_for_those_who_have_played_and_replays_for_all_after_the_reveal(
-    server: TimedServer, chromium: Browser
+    timed: TimedServer, chromium: Browser
 ) -> None:
     async with open_page(chromium) as ada, open_page(chromium) as bo:
         page = ada.page
         await page.add_init_script(SHIFTS)
-        path = await challenge_friends(page, server)
+        path = await challenge_friends(page, timed)
         await play(page)
         assert await page.locator("a:text-is('Watch the replay'):visible").count() == 0
         assert await page.locator("button:text-is('Rematch'), button:text-is('Play again')").count() == 0
@@ -95,7 +85,7 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
 
         page = bo.page
         await page.add_init_script(SHIFTS)
-        await page.goto(server.url + path)
+        await page.goto(timed.url + path)
         await page.wait_for_selector("h1:text-is('Ada challenges you: Corners')")
         await page.wait_for_selector("text=Played by Ada.")
         await page.wait_for_selector("text=You’ll see the results once you’ve played.")
@@ -112,7 +102,7 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
         await page.wait_for_selector("main > .counts:has-text('you’ve already played this deal')")
         await resign(page)
         await page.wait_for_selector("button:text-is('Back to the challenge')")
-        await page.goto(server.url)
+        await page.goto(timed.url)
         await page.wait_for_selector(
             "section[aria-label=Challenges] a[href*='/c/']:has-text('Ada’s challenge: Corners')"
         )
@@ -122,10 +112,10 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
 
         assert not [url for url in ada.requested | bo.requested if SEALED.search(url)]
 
-        server.set_clock(document(server, path)["reveals_at"] + 60_000)
-        await page.goto(server.url + path)
+        timed.set_clock(document(timed, path)["reveals_at"] + 60_000)
+        await page.goto(timed.url + path)
         await page.wait_for_selector(".results a:has-text('resigned')")
-        await page.wait_for_selector(f"code:text-is('samedeal table {server.url}{path}')")
+        await page.wait_for_selector(f"code:text-is('samedeal table {timed.url}{path}')")
         await check_themes(page)
         async with page.expect_download() as download:
             await page.click("a:text-is('the log')")
@@ -136,14 +126,14 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
         await page.wait_for_selector(".par p:has-text('The computer played')", state="attached")
         await page.evaluate(COPY)
         await page.click("button:text-is('Copy link')")
-        assert await page.evaluate("window.copied") == server.url + path
+        assert await page.evaluate("window.copied") == timed.url + path
         assert ada.errors == bo.errors == []
 
 
-async def play_better(server: TimedServer, racer: Racer, path: str, deal: int) -> None:
+async def play_better(timed: TimedServer, racer: Racer, path: str, deal: int) -> None:
     """Play a deal of a challenge alone until a card is home, and resign."""
     heat = {"challenge": path.removeprefix("/c/"), "deal": deal, "options": {"max_racers": 1, "start_delay_ms": 0}}
-    opened = server.get("/api/v1/races", heat, Authorization=f"Bearer {racer.token}")[1]
+    opened = timed.get("/api/v1/races", heat, Authorization=f"Bearer {racer.token}")[1]
     await racer.begin(json.loads(opened)["race"])
     while not racer.board.home:
         moves = [*(racer.board.moves or ())]
@@ -152,10 +142,10 @@ async def play_better(server: TimedServer, racer: Racer, path: str, deal: int) -
     await racer.until(lambda view: view.stage == "over")
 
 
-async def test_deals_are_played_one_after_the_other_also_together(server: TimedServer, chromium: Browser) -> None:
-    async with open_page(chromium) as ada, open_page(chromium, 1440, 900) as bo, racers(server, "Cy") as (cy,):
+async def test_deals_are_played_one_after_the_other_also_together(timed: TimedServer, chromium: Browser) -> None:
+    async with open_page(chromium) as ada, open_page(chromium, 1440, 900) as bo, racers(timed, "Cy") as (cy,):
         page = ada.page
-        path = await challenge_friends(page, server, "3")
+        path = await challenge_friends(page, timed, "3")
         await page.wait_for_selector("h1:text-is('Your challenge: 3 deals of Corners')")
         await play(page, "Play deal 1 of 3")
         await page.click("button:text-is('Back to the challenge')")
@@ -171,10 +161,10 @@ async def test_deals_are_played_one_after_the_other_also_together(server: TimedS
         await check_layout(page)
 
         page = bo.page
-        await page.goto(server.url + path)
+        await page.goto(timed.url + path)
         await page.wait_for_selector("li:has-text('Ada is waiting: 1 of 4')")
         await check_themes(page)
-        await page.goto(server.url)
+        await page.goto(timed.url)
         await page.wait_for_selector("section[aria-label=Challenges] .caution:has-text('Not played yet: ')")
         await page.go_back()
         await page.click("a:text-is('Join')")
@@ -194,10 +184,10 @@ async def test_deals_are_played_one_after_the_other_also_together(server: TimedS
         await page.click("button:text-is('Back to the challenge')")
         await page.wait_for_selector(".results tr.own:has-text('0/48 (1st) · 0/48 (1st) · 0/48 (1st)')")
         await check_layout(page)
-        await page.goto(server.url)
+        await page.goto(timed.url)
         for deal in (1, 2, 3):
-            await play_better(server, cy, path, deal)
-        await until(lambda: document(server, path)["played"] == [2, 3, 2])  # results are added shortly after a race
+            await play_better(timed, cy, path, deal)
+        await until(lambda: document(timed, path)["played"] == [2, 3, 2])  # results are added shortly after a race
         await page.reload()
         await page.wait_for_selector(".caution:has-text('Cy has passed you: you’re 2nd now')")
         await page.click("section[aria-label=Challenges] a")
@@ -205,18 +195,18 @@ async def test_deals_are_played_one_after_the_other_also_together(server: TimedS
         assert ada.errors == bo.errors == []
 
 
-async def test_the_front_page_lists_open_challenges(server: TimedServer, page: Page) -> None:
-    ada, _ = guest(server, "Ada")
-    contest = open_contest(server, ["gallery", "gallery"], ada, unlisted=False)
-    await page.goto(server.url)
+async def test_the_front_page_lists_open_challenges(timed: TimedServer, page: Page) -> None:
+    ada, _ = guest(timed, "Ada")
+    contest = open_contest(timed, ["gallery", "gallery"], ada, unlisted=False)
+    await page.goto(timed.url)
     row = page.locator(f"li:has(a[href='/c/{contest.id}'])")
     assert (await row.locator("b").text_content()) == "Ada’s challenge: 2 deals of Gallery"
     await row.locator("a").click()
     await page.wait_for_selector("h1:text-is('Ada challenges you: 2 deals of Gallery')")
 
 
-async def test_a_first_race_that_was_left_still_counts(server: TimedServer, page: Page) -> None:
-    await challenge_friends(page, server)
+async def test_a_first_race_that_was_left_still_counts(timed: TimedServer, page: Page) -> None:
+    await challenge_friends(page, timed)
     challenge = page.url
     await page.click("button:text-is('Play')")
     await page.click(".start button:text-is('Play')")

@@ -2,12 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 
-from conftest import kept_store
 from samedeal.replays.log_files import ClubLog, read_log_file
 from support.browser import (
     COPY,
@@ -35,26 +33,18 @@ pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 WEEK_MS = 7 * 24 * HOUR_MS
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    folder = tmp_path_factory.mktemp("clubs")
-    for url in kept_store(folder / "store"):
-        with TimedServer(url, folder, connections_per_address="0").start() as running:
-            yield running
-
-
 async def prepare(page: Page) -> None:
     for script in (SHIFTS, COPY, NO_SHARE):
         await page.add_init_script(script)
 
 
-async def visit_as(page: Page, server: TimedServer, name: str, token: str, player: str, path: str) -> None:
+async def visit_as(page: Page, timed: TimedServer, name: str, token: str, player: str, path: str) -> None:
     """Open a page as a guest."""
     racer = Racer(name)
     racer.token, racer.player = token, player
-    await page.goto(f"{server.url}/healthz")
+    await page.goto(f"{timed.url}/healthz")
     await page.evaluate(stored_guest(racer))
-    await page.goto(server.url + path)
+    await page.goto(timed.url + path)
 
 
 async def confirm(page: Page, button: str) -> None:
@@ -71,12 +61,12 @@ async def resign_race(*pages: Page) -> None:
         await resign(page)
 
 
-async def test_friends_start_a_club_and_race_in_it(server: TimedServer, chromium: Browser) -> None:
+async def test_friends_start_a_club_and_race_in_it(timed: TimedServer, chromium: Browser) -> None:
     async with open_page(chromium) as phone, open_page(chromium, 1440, 900) as desktop:
         ada, bo = phone.page, desktop.page
         await prepare(ada)
         await prepare(bo)
-        await ada.goto(server.url)
+        await ada.goto(timed.url)
         await ada.wait_for_selector("h2:text-is('Friends')")
         assert await ada.locator("text=Your clubs").count() == 0
         await ada.click("button:text-is('Start a club')")
@@ -89,21 +79,21 @@ async def test_friends_start_a_club_and_race_in_it(server: TimedServer, chromium
         await check_shift(ada)
         await ada.click("button.first:text-is('Copy link')")
         link = await ada.evaluate("window.copied")
-        path = link.removeprefix(server.url).partition("#")[0]
-        assert ada.url == server.url + path
+        path = link.removeprefix(timed.url).partition("#")[0]
+        assert ada.url == timed.url + path
         await ada.click("summary:text-is('QR code')")
         await ada.wait_for_selector("svg.qr[aria-label='Invitation link as a QR code']")
 
-        await bo.goto(server.url)
+        await bo.goto(timed.url)
         await bo.fill("#race", link)
         await bo.click("button:text-is('Join')")
         await bo.wait_for_selector("p:has-text('A private club with 1 member: Ada.')")
         await check_themes(bo)
         await give_name(bo, "Bo")
         await bo.wait_for_selector("section[aria-label=Members] li:has-text('Bo (you)')")
-        assert bo.url == server.url + path, "the invitation is not in the address"
+        assert bo.url == timed.url + path, "the invitation is not in the address"
         await ada.wait_for_selector("section[aria-label=Members] li:has-text('Bo')")
-        await bo.goto(f"{server.url}/")
+        await bo.goto(f"{timed.url}/")
         await bo.click("p:has-text('Your clubs: ') a:has-text('Friday patience')")
 
         await bo.click("button:text-is('Race now')")
@@ -134,8 +124,8 @@ async def test_friends_start_a_club_and_race_in_it(server: TimedServer, chromium
         assert phone.errors == desktop.errors == []
 
 
-async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedServer, chromium: Browser) -> None:
-    club, ((ada, ada_id), (bo, bo_id), _) = members(server, "ada", "bo", "cy")
+async def test_members_leave_and_the_owner_decides_about_the_rest(timed: TimedServer, chromium: Browser) -> None:
+    club, ((ada, ada_id), (bo, bo_id), _) = members(timed, "ada", "bo", "cy")
     path = f"/g/{club.club}"
     async with open_page(chromium) as owner, open_page(chromium) as member, open_page(chromium) as stranger:
         for tab in (member, stranger):
@@ -143,8 +133,8 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         owner.refusals = {503}
         await owner.page.route("**/history", lambda route: route.fulfill(status=503))  # it is only for the chart
         await prepare(owner.page)
-        await visit_as(owner.page, server, "ada", ada, ada_id, path)
-        await visit_as(member.page, server, "bo", bo, bo_id, path)
+        await visit_as(owner.page, timed, "ada", ada, ada_id, path)
+        await visit_as(member.page, timed, "bo", bo, bo_id, path)
         page = member.page
         await page.wait_for_selector("section[aria-label=Members] li:has-text('bo (you)')")
         assert await page.locator("button:text-is('Remove')").count() == 0
@@ -152,13 +142,13 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         await page.click("button[aria-label='Remove bo']")
         await page.click("dialog:has-text('The invitation link will stop working, too.') button[value=yes]")
         await member.page.wait_for_selector("text=Only members can see this club.")
-        again = post(server, f"/clubs/{club.club}/invitation", None, ada).json["invitation"]
+        again = post(timed, f"/clubs/{club.club}/invitation", None, ada).json["invitation"]
         await member.page.goto(again)
         await member.page.wait_for_selector("text=You join as bo.")
         await member.page.click("button:text-is('Join the club')")
         await member.page.click("summary:text-is('Leave the club')")
         await confirm(member.page, "Leave the club")
-        await member.page.wait_for_url(f"{server.url}/")
+        await member.page.wait_for_url(f"{timed.url}/")
 
         await page.click("summary:text-is('Manage the club')")
         await page.click("button:text-is('Rename')")
@@ -167,7 +157,7 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         await page.wait_for_selector("h1 bdi:text-is('Monday patience')")
         await check_layout(page)
         await confirm(page, "New invitation")
-        await stranger.page.goto(server.url + path)
+        await stranger.page.goto(timed.url + path)
         await stranger.page.wait_for_selector("text=Only members can see this club.")
         await stranger.page.goto(again)
         await stranger.page.wait_for_selector("text=This invitation is no longer valid.")
@@ -188,24 +178,24 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(server: TimedS
         assert owner.errors == member.errors == stranger.errors == []
 
 
-async def test_tables_and_ratings_over_weeks(server: TimedServer, page: Page) -> None:
+async def test_tables_and_ratings_over_weeks(timed: TimedServer, page: Page) -> None:
     now = time.time_ns() // 1_000_000
-    server.set_clock(now - WEEK_MS)
-    club, people = members(server, "ada", "bo")
+    timed.set_clock(now - WEEK_MS)
+    club, people = members(timed, "ada", "bo")
     tokens = [token for token, _ in people]
-    await race(server, club.club, tokens)
-    await once_finished(server, club.club, tokens[0], 1)
+    await race(timed, club.club, tokens)
+    await once_finished(timed, club.club, tokens[0], 1)
     await prepare(page)
-    await visit_as(page, server, "ada", *people[0], f"/g/{club.club}")
+    await visit_as(page, timed, "ada", *people[0], f"/g/{club.club}")
     periods = page.locator("select[aria-label=Period] option")
     await periods.first.wait_for(state="attached")
     day, week, *_ = await periods.all_inner_texts()
     assert re.fullmatch(r"\w+ \d+", day)
     assert re.fullmatch(r"Week from \w+ \d+", week)
-    server.set_clock(now)
+    timed.set_clock(now)
     for _ in range(9):
-        await race(server, club.club, tokens)
-    await once_finished(server, club.club, tokens[0], 10)
+        await race(timed, club.club, tokens)
+    await once_finished(timed, club.club, tokens[0], 10)
     await page.reload()
     rows = page.locator("section[aria-label=Scores] tbody tr")
     await rows.first.wait_for()
@@ -221,7 +211,7 @@ async def test_tables_and_ratings_over_weeks(server: TimedServer, page: Page) ->
         await page.set_viewport_size({"width": width, "height": height})
         await check_layout(page)
     await check_themes(page)
-    ended = open_race(server, club.club, tokens[0])
+    ended = open_race(timed, club.club, tokens[0])
     assert ended.status == 201
     await wait_until(page, 'document.querySelector("section[aria-label=Races] a") !== null')
     assert await page.input_value("select[aria-label=Period]") == "all", "news change no choice"

@@ -1,13 +1,11 @@
 """The deals of the day: today's results, the archive, and which race counts."""
 
 import json
-from collections.abc import Iterator
 from datetime import date, timedelta
 
 import pytest
 from playwright.async_api import Page
 
-from conftest import kept_store
 from samedeal.games.catalogue import GAMES
 from support.browser import IN_BROWSER, Tab, check_layout, find_violations, give_name, open_row, resign, wait_for_deal
 from support.daily_deals import alone, kept, next_day, once, reveal
@@ -19,31 +17,23 @@ TODAY = str(FIRST + timedelta(([*GAMES].index("corners") - (FIRST - EPOCH).days)
 """A day on which the front page shows Corners first."""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    folder = tmp_path_factory.mktemp("daily")
-    for url in kept_store(folder / "store"):
-        with TimedServer(url, folder, connections_per_address="0").start() as running:
-            yield running
-
-
 async def resign_daily(page: Page) -> None:
     await resign(page)
     await open_row(page, "Verification")
     await page.wait_for_selector("text=Others can still play this deal.")
 
 
-async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer, page: Page, tab: Tab) -> None:
-    day = server.noon(TODAY)
+async def test_the_first_race_counts_and_every_page_says_so(timed: TimedServer, page: Page, tab: Tab) -> None:
+    day = timed.noon(TODAY)
     play = 'button[aria-label="Play today’s Corners"]'
-    await page.goto(server.url)
+    await page.goto(timed.url)
     await page.click(play)
     await page.wait_for_selector("main .counts:has-text('This race counts')")
     await give_name(page, "ada")
     await resign_daily(page)
     assert await page.locator(".counts:visible").count() == 0
-    await once(server, day, lambda document: document["results"], "corners")
-    await page.goto(server.url)
+    await once(timed, day, lambda document: document["results"], "corners")
+    await page.goto(timed.url)
     today = page.locator("section[aria-label='Deal of the day']:has-text('Corners'):has-text('You: 1st, 0 of 48')")
     await today.wait_for()
     assert "Played by ada." in await today.inner_text()
@@ -62,12 +52,12 @@ async def test_the_first_race_counts_and_every_page_says_so(server: TimedServer,
     await page.wait_for_selector("h1:text('Not available yet')")
 
 
-async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: TimedServer, page: Page) -> None:
-    day = server.noon("2027-03-15")
+async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(timed: TimedServer, page: Page) -> None:
+    day = timed.noon("2027-03-15")
     for name, moves in (("bo", 2), ("cy", 6), ("Dee", 0)):
-        await alone(server, name, "gallery", moves=moves)
-    await kept(server, day, 3, "gallery")
-    await page.goto(f"{server.url}/daily")
+        await alone(timed, name, "gallery", moves=moves)
+    await kept(timed, day, 3, "gallery")
+    await page.goto(f"{timed.url}/daily")
     await page.wait_for_selector("h1:text-is('Deals of the day')")
     for game in GAMES.values():
         await page.wait_for_selector(f"section[aria-label='{game.title}'] button[aria-label='Play: {game.title}']")
@@ -77,37 +67,37 @@ async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(server: Tim
     assert {place[1] for place in places} == {"bo", "cy", "Dee"}
     assert await rows.locator("a").count() == 0, "replays are sealed"
     await check_layout(page)
-    reveal(server, day)
-    server.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
-    await page.goto(f"{server.url}/daily")
+    reveal(timed, day)
+    timed.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
+    await page.goto(f"{timed.url}/daily")
     await page.click("nav[aria-label='Calendar'] a[aria-label='Monday, March 15, 2027']")
     await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
-    assert page.url == f"{server.url}/daily/{day.date}"
+    assert page.url == f"{timed.url}/daily/{day.date}"
     await rows.first.wait_for()
     await rows.locator("a").first.click()
     await page.wait_for_selector(".boards .table")
 
 
-async def test_a_revealed_deal_can_be_played(server: TimedServer, page: Page) -> None:
-    day = server.noon("2027-03-22")
-    await alone(server, "bo", "gallery")
-    await kept(server, day, 1, "gallery")
-    reveal(server, day)
-    await page.goto(f"{server.url}/daily/{day.date}")
+async def test_a_revealed_deal_can_be_played(timed: TimedServer, page: Page) -> None:
+    day = timed.noon("2027-03-22")
+    await alone(timed, "bo", "gallery")
+    await kept(timed, day, 1, "gallery")
+    reveal(timed, day)
+    await page.goto(f"{timed.url}/daily/{day.date}")
     await page.click("button[aria-label='Play this deal: Gallery']")
     await give_name(page, "ada")
     await wait_for_deal(page)
-    deal = json.loads(server.get(f"/api/v1/daily/{day.date}/gallery")[1])["deal"]
-    header = json.loads(server.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")[1])["header"]
+    deal = json.loads(timed.get(f"/api/v1/daily/{day.date}/gallery")[1])["deal"]
+    header = json.loads(timed.get(f"/api/v1/races/{page.url.rpartition('/')[2]}")[1])["header"]
     assert f"gallery:{header['seed']}" == deal
 
 
-async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(server: TimedServer, page: Page) -> None:
-    day = server.noon("2027-03-29")
-    race = await alone(server, "bo", "gallery")
-    await kept(server, day, 1, "gallery")
-    server.set_clock(next_day(day).ends_at - 24 * HOUR_MS + 60_000)  # just after midnight
-    await page.goto(f"{server.url}/daily/{day.date}")
+async def test_a_sealed_day_shows_no_deal_and_its_replays_cannot_be_opened(timed: TimedServer, page: Page) -> None:
+    day = timed.noon("2027-03-29")
+    race = await alone(timed, "bo", "gallery")
+    await kept(timed, day, 1, "gallery")
+    timed.set_clock(next_day(day).ends_at - 24 * HOUR_MS + 60_000)  # just after midnight
+    await page.goto(f"{timed.url}/daily/{day.date}")
     await page.wait_for_selector("section[aria-label='Gallery'] tbody tr:has-text('bo')")
     assert await page.locator("main button:visible").count() == 0
     assert await page.locator(f"a[href*='{race}']").count() == 0

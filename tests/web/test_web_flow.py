@@ -10,6 +10,7 @@ from support.browser import (
     IN_BROWSER,
     NO_SHARE,
     Tab,
+    box_of,
     check_layout,
     find_violations,
     give_name,
@@ -80,8 +81,7 @@ async def test_who_is_alone_shares_the_link_first_and_then_everyone_gets_ready(
             await tab.page.wait_for_selector("#ready.first")
             assert await tab.page.inner_text(first) == "Ready"
             height = await tab.page.evaluate("innerHeight")
-            box = await tab.page.locator("#ready").bounding_box()
-            assert box
+            box = await box_of(tab.page.locator("#ready"))
             assert box["y"] + box["height"] <= height
 
 
@@ -106,15 +106,20 @@ async def test_the_footer_links_to_the_source_code_if_the_operator_has_set_it(tm
         assert await source.get_attribute("href") == "https://code.example/same-deal?a=1&b=2"
 
 
-async def test_an_unknown_path_is_a_page_with_a_way_on(server: Server, page: Page, tab: Tab) -> None:
+async def test_what_is_not_found_is_a_page_with_a_way_on(server: Server, page: Page, tab: Tab) -> None:
     tab.refusals = {404}
-    response = await page.goto(f"{server.url}/nonsense")
-    assert response
-    assert response.status == 404
-    await page.wait_for_selector("h1:text-is('Not found')")
+    for path in ("/r/no-such-race-1", "/replay/no-such-race-1", "/rules/no-such-game", "/nonsense"):
+        response = await page.goto(server.url + path)
+        assert response
+        assert response.status == 404
+        await page.wait_for_selector("h1:text-is('Not found')")
+        assert await page.locator("a:text-is('Home')").count() == 1
     assert not await find_violations(page)
     await page.click("main a:text-is('Home')")
     await page.wait_for_selector("button:text-is('Race a friend')")
+    status, body = server.get("/r/no-such-race-1", Accept="application/json")
+    assert status == 404
+    assert b'"code":"not-found"' in body
 
 
 @pytest.mark.parametrize("slug", ["corner-stones", "gallery"])

@@ -8,7 +8,7 @@ from playwright.async_api import Page, Route, WebSocketRoute
 
 from samedeal.replays.replay import FORMATS
 from samedeal.wire import messages as m
-from support.browser import IN_BROWSER, SOLO, start_race, take_seat
+from support.browser import IN_BROWSER, SOLO, take_seat, wait_for_deal
 from support.saved_replays import replay_file
 from support.servers import Server, racers
 
@@ -36,15 +36,15 @@ async def simulate_newer_server(page: Page, **fields: Any) -> None:
     await page.route_web_socket("**/ws/*", intercept)
 
 
-async def test_unknown_messages_fields_and_options_are_ignored(server: Server, page: Page) -> None:
-    await simulate_newer_server(page)
-    await start_race(page, server, server.create("corners", seed="1", **SOLO))
-
-
-async def test_unknown_spectators_option_is_shown_as_is(server: Server, page: Page) -> None:
+async def test_unknown_messages_and_fields_are_ignored_and_options_shown_as_they_are(
+    server: Server, page: Page
+) -> None:
     await simulate_newer_server(page)
     await take_seat(page, server, server.create("corners", seed="2"), "ada")
     await page.wait_for_selector(".terms dd:text-is('friends')", state="attached")
+    await page.goto(f"{server.url}/r/{server.create('corners', seed='1', **SOLO)}")
+    await page.click("button:text-is('Play')")
+    await wait_for_deal(page)
 
 
 async def test_unknown_stage_asks_for_a_reload(server: Server, page: Page) -> None:

@@ -1,7 +1,5 @@
 """Rules pages and practice deals in a browser."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.async_api import Browser, Page
 
@@ -15,17 +13,10 @@ from support.servers import Server, racers
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server for these tests only: nobody can practise a deal that others race on, as other tests do."""
-    with Server(data_dir=tmp_path_factory.mktemp("practice"), connections_per_address="0") as running:
-        yield running
-
-
 @pytest.mark.parametrize("slug", ["corners", "the-edge"])
-async def test_practice_leads_through_the_first_moves(slug: str, server: Server, page: Page) -> None:
+async def test_practice_leads_through_the_first_moves(slug: str, quiet: Server, page: Page) -> None:
     steps = PRACTICE[slug].steps
-    await page.goto(f"{server.url}/rules/{slug}")
+    await page.goto(f"{quiet.url}/rules/{slug}")
     await page.click("a:text-is('Learn it in a minute')")
     await page.wait_for_selector(".practice")
     for ply, step in enumerate(steps):
@@ -47,11 +38,11 @@ async def make_step(page: Page, move: str) -> None:
         await page.evaluate("document.querySelector('button[aria-label=\"Make this move\"]').click()")
 
 
-async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(server: Server, page: Page) -> None:
+async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(quiet: Server, page: Page) -> None:
     first, second, *_ = PRACTICE["corner-stones"].steps
     position = GAMES["corner-stones"].from_seed(PRACTICE["corner-stones"].seed).after(first.move)
     other = next(move for move in position.moves() if move != second.move)
-    await page.goto(f"{server.url}/rules/corner-stones")
+    await page.goto(f"{quiet.url}/rules/corner-stones")
     await page.click("a:text-is('Learn it in a minute')")
     await page.wait_for_selector(".practice:has-text('Step 1 of')")
     await make_step(page, first.move)
@@ -68,17 +59,17 @@ async def test_practice_holds_back_other_moves_and_survives_undo_and_reload(serv
     assert await page.locator(".clock").count() == 0
 
 
-async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server: Server, chromium: Browser) -> None:
-    race_id = server.create("corners", seed="try", max_racers=2, start_delay_ms=500)
-    async with open_page(chromium) as tab, racers(server, "bo") as (bo,):
+async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(quiet: Server, chromium: Browser) -> None:
+    race_id = quiet.create("corners", seed="try", max_racers=2, start_delay_ms=500)
+    async with open_page(chromium) as tab, racers(quiet, "bo") as (bo,):
         page = tab.page
         await bo.join(race_id)
-        await page.goto(f"{server.url}/r/{race_id}")
+        await page.goto(f"{quiet.url}/r/{race_id}")
         await page.click("button:text-is('Try it first')")
         await page.wait_for_selector(".practice:has-text('Step 1 of')")
         await make_step(page, PRACTICE["corners"].steps[0].move)
         await page.wait_for_selector(".practice:has-text('Step 2 of')")
-        assert page.url == f"{server.url}/r/{race_id}", "the address stays that of the race"
+        assert page.url == f"{quiet.url}/r/{race_id}", "the address stays that of the race"
         await check_layout(page)
         await page.click("button:text-is('Take a seat')")
         await give_name(page, "ada")
@@ -96,8 +87,8 @@ async def test_who_is_invited_can_try_the_game_and_take_a_seat_from_there(server
 
 
 @pytest.mark.parametrize("slug", ["corners", "gallery"])
-async def test_rules_begin_with_five_lines_and_pictures(slug: str, server: Server, page: Page) -> None:
-    await page.goto(f"{server.url}/rules/{slug}")
+async def test_rules_begin_with_five_lines_and_pictures(slug: str, quiet: Server, page: Page) -> None:
+    await page.goto(f"{quiet.url}/rules/{slug}")
     await page.wait_for_selector(".rules .table .card")
     assert await page.locator(".rules > ol > li").count() == 5
     assert await page.locator(".rules figure .table").count() == 2

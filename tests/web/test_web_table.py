@@ -1,4 +1,4 @@
-"""The table in a real browser: readable cards, a layout that stays still, several fingers, and slow responses."""
+"""The table in a real browser: its layout, several fingers, and slow responses."""
 
 import asyncio
 from itertools import pairwise
@@ -7,16 +7,14 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, WebSocketRoute
 
-from samedeal.games.catalogue import GAMES
 from samedeal.wire import messages as m
 from support.browser import (
     FINISHED,
     IN_BROWSER,
-    drag,
+    box_of,
     find_violations,
     join_race,
     open_page,
-    overflow,
     places_of,
     solo,
     start_after,
@@ -32,52 +30,6 @@ from support.servers import Server, racers
 from support.vectors import WINS
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
-SIZES = ((390, 844), (844, 390), (768, 1024), (1440, 900))
-
-FAULTS = """() => {
-    const faults = [];
-    const box = (element) => element.getBoundingClientRect();
-    const isVisible = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const { parentElement: element, data } = walker.currentNode;
-        const size = parseFloat(getComputedStyle(element).fontSize);
-        if (data.trim() && isVisible(element) && size > 0 && size < 12) faults.push(`${size} px: ${data}`);
-    }
-    const overlap = (one, other) => one.left < other.right - 0.5 && other.left < one.right - 0.5
-        && one.top < other.bottom - 0.5 && other.top < one.bottom - 0.5;
-    const badges = [...document.querySelectorAll(".table .count")].filter(isVisible);
-    for (const index of [...document.querySelectorAll(".table .index")].filter(isVisible)) {
-        const [card, rank, suit] = [index.closest(".card"), index.querySelector("b"), index.querySelector("svg")];
-        const name = `${card.dataset.card} on ${card.closest(".pile")?.dataset.place}`;
-        for (const badge of badges) if (overlap(box(index), box(badge))) faults.push(`${name}: covered by a badge`);
-        const size = (each) => parseFloat(getComputedStyle(each).fontSize);
-        const top = card.parentElement.querySelector(".open .index");
-        if (top && size(index) > size(top)) faults.push(`${name}: a larger index than that of the top card`);
-        const next = card.nextElementSibling?.matches(".card") ? box(card.nextElementSibling) : null;
-        for (const part of [rank, suit]) {
-            if (next && overlap(box(part), next)) faults.push(`${name}: covered by the next card`);
-            const [inner, outer] = [box(part), box(card)];
-            if (inner.left < outer.left - 1 || inner.right > outer.right + 1) faults.push(`${name}: clipped`);
-        }
-    }
-    const [table, piles] = [box(document.querySelector(".table")), [...document.querySelectorAll(".pile")].map(box)];
-    const left = Math.min(...piles.map((pile) => pile.left)) - table.left;
-    const right = table.right - Math.max(...piles.map((pile) => pile.right));
-    if (Math.max(left, right) > 24) faults.push(`felt wider than the cards: ${left}, ${right}`);
-    return faults;
-}"""
-BOXES = """() => [...document.querySelectorAll(".table, .pile, .keys button, .side li")].map((element, index) => {
-    const { left, top, width, height } = element.getBoundingClientRect();
-    return [element.dataset.place ?? index, ...[left, top, width, height].map(Math.round)];
-})"""
-PLACES = "(piles) => piles.map((pile) => pile.dataset.place)"
-DULL = ".pile:not(.lit, .picked):has(.card:not(.back))"
-
-
-async def boxes(page: Page) -> list[list[Any]]:
-    measured: list[list[Any]] = await page.evaluate(BOXES)
-    return measured
 
 
 async def open_table(page: Page, server: Server, slug: str) -> list[str]:
@@ -87,75 +39,11 @@ async def open_table(page: Page, server: Server, slug: str) -> list[str]:
     return moves
 
 
-@pytest.mark.parametrize("slug", sorted(GAMES))
-@window(reduced_motion="reduce")
-async def test_cards_are_readable_at_every_size(slug: str, server: Server, page: Page) -> None:
-    """No text is under 12 px, nothing covers an index, and the felt is no wider than its cards."""
-    moves = await open_table(page, server, slug)
-    done = 0
-    for goal in (0, 12):
-        await tap_moves(page, moves[done:goal], first=done)
-        await wait_for_ply(page, goal)
-        done = goal
-        if len(places_of(moves[goal])) > 1:
-            await tap(page, places_of(moves[goal])[0])
-        for width, height in SIZES:
-            await page.set_viewport_size({"width": width, "height": height})
-            assert await page.evaluate(FAULTS) == [], (goal, width)
-            assert await overflow(page) <= 0, (goal, width)
-        await page.set_viewport_size({"width": 390, "height": 844})
-        await page.keyboard.press("Escape")
-
-
-OTHER_NOTE = """() => {
-    const [refusal, usual] = document.querySelector(".note").children;
-    refusal.className = refusal.textContent = "";
-    usual.textContent = "A note that takes two lines. ".repeat(2);
-}"""
-
-
-@pytest.mark.parametrize("slug", sorted(GAMES))
-@window(reduced_motion="reduce")
-async def test_nothing_shifts_during_a_turn(slug: str, server: Server, page: Page) -> None:
-    """A selection, a refusal and another note leave the table and the buttons where they are."""
-    moves = await open_table(page, server, slug)
-    played = 0 if slug == "gallery" else 1  # some refusals need a taken place, others a legal move
-    await tap_moves(page, moves[:played])
-    await wait_for_ply(page, played)
-    for width, height in SIZES:
-        await page.set_viewport_size({"width": width, "height": height})
-        before = await boxes(page)
-        if len(places_of(moves[played])) > 1:
-            await tap(page, places_of(moves[played])[0])
-            assert await page.locator(".picked").count() == 1
-            assert await boxes(page) == before, width
-            await page.keyboard.press("Escape")
-        await attempt_illegal_move(page, slug)
-        assert await boxes(page) == before, width
-        await page.evaluate(OTHER_NOTE)
-        assert await boxes(page) == before, width
-
-
-async def attempt_illegal_move(page: Page, slug: str) -> None:
-    """Drag a card to a place that does not take it, or tap one that cannot be played, until the page says why."""
-    await page.wait_for_function("!document.querySelector('.waiting')")
-    lit = await page.eval_on_selector_all("button.pile.lit", PLACES)
-    if slug in ("corner-stones", "freecell"):
-        await tap(page, lit[-1])
-        await drag(page, lit[-1], (await page.eval_on_selector_all(DULL, PLACES))[0])
-    else:
-        dull = await page.eval_on_selector_all(DULL, PLACES)
-        await tap(page, next(place for place in dull if place[0] in "rabcdt"))
-    await page.wait_for_selector(".note .refused")
-    assert (await page.inner_text("#status")).strip() == await page.inner_text(".note .refused")
-
-
 async def test_buttons_are_at_the_bottom_of_phones(server: Server, page: Page) -> None:
     await open_table(page, server, "corners")
     for width, height in ((390, 844), (768, 1024)):
         await page.set_viewport_size({"width": width, "height": height})
-        box = await page.locator(".keys").bounding_box()
-        assert box
+        box = await box_of(page.locator(".keys"))
         assert height * 0.8 < box["y"] <= height - box["height"]
 
 
@@ -171,12 +59,11 @@ async def test_rivals_are_in_view_on_phones(rivals: int, server: Server, page: P
         await asyncio.gather(*(each.dealt() for each in others))
         await wait_for_deal(page)
         assert sorted(await page.locator(".strip i").all_inner_texts()) == sorted(["A", *"BCD"[:rivals]])
-        boxes = [await mark.bounding_box() for mark in await page.locator(".strip i").all()]
-        lefts = sorted(box["x"] for box in boxes if box)
+        boxes = [await box_of(mark) for mark in await page.locator(".strip i").all()]
+        lefts = sorted(box["x"] for box in boxes)
         assert all(later - earlier > 20 for earlier, later in pairwise(lefts)), "no mark covers another one"
-        table = await page.locator(".table").bounding_box()
-        assert table
-        assert all(box["y"] + box["height"] <= table["y"] for box in boxes if box)
+        table = await box_of(page.locator(".table"))
+        assert all(box["y"] + box["height"] <= table["y"] for box in boxes)
         await page.click(".strip")
         await page.wait_for_selector(".standings li:has-text('ada')")
 
@@ -253,14 +140,12 @@ async def test_card_goes_to_its_target_before_the_response(motion: Any, server: 
         await page.route_web_socket("**/ws/*", lambda socket: asyncio.ensure_future(withhold(socket)) and None)
         moves = await open_table(page, server, "corner-stones")
         source, target = places_of(moves[0])
-        home = await page.locator(f'[data-place="{source}"] .card').last.bounding_box()
-        end = await page.locator(f'[data-place="{target}"]').bounding_box()
+        home = await box_of(page.locator(f'[data-place="{source}"] .card').last)
+        end = await box_of(page.locator(f'[data-place="{target}"]'))
         await tap(page, source, target)
         await page.wait_for_selector(".card.moving")
         await page.evaluate(FINISHED)
-        ahead = await page.locator(".card.moving").bounding_box()
-        assert ahead
-        assert end
+        ahead = await box_of(page.locator(".card.moving"))
         assert end["x"] - 2 <= ahead["x"] <= end["x"] + end["width"]
         assert abs(ahead["y"] - end["y"]) < 3
         assert await page.get_attribute(".table", "data-ply") == "0"
@@ -338,21 +223,18 @@ async def test_cards_and_buttons_follow_the_preferences(server: Server, page: Pa
 @window(reduced_motion="reduce")
 async def test_long_names_do_not_hide_who_is_who(server: Server, page: Page) -> None:
     """Names have their own direction, and are cut before "(you)". The podium shows times and gaps."""
-    race_id = server.create("corners", seed=WINS["corners"]["seed"], start_delay_ms=0, spectators="open")
+    race_id, moves = solo(server, "corners", max_racers=2, spectators="open"), WINS["corners"]["moves"]
     async with racers(server, "שלום עולם ארוך מאוד") as (bo,):
         await bo.join(race_id)
-        await join_race(page, server, race_id, name="W" * 24)
         await bo.ask(m.Ready)
-        await wait_for_deal(page)
+        await start_after(page, server, race_id, moves[:-3], name="W" * 24)
         await page.click(".strip")
         you, row = page.locator(".standings .you"), page.locator(".standings li.own")
-        inner, outer = await you.bounding_box(), await row.bounding_box()
-        assert inner
-        assert outer
+        inner, outer = await box_of(you), await box_of(row)
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]
         assert await page.locator(".standings bdi[dir=auto]").count() == 2
         await page.keyboard.press("Escape")
-        await tap_moves(page, WINS["corners"]["moves"])
+        await tap_moves(page, moves[-3:], len(moves) - 3)
         await page.wait_for_selector("text=Waiting for the others")
         await bo.dealt()
         await bo.ask(m.Resign)
