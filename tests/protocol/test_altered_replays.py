@@ -110,16 +110,6 @@ def test_untouched_replays_hold_in_every_form() -> None:
         assert failures(texts[form], form, original(name)) == {}, name
 
 
-@pytest.mark.parametrize("fact", EXAMPLES)
-def test_every_fact_fails_at_its_entry(fact: str) -> None:
-    change, expected = EXAMPLES[fact]
-    content = json.loads(codec.encode(finished("corners"), "json"))
-    change(content)
-    facts = verify(read(json.dumps(content).encode()))
-    assert [found.name for found in facts] == list(FACTS)
-    assert failures(json.dumps(content).encode()) == expected
-
-
 def test_every_fact_but_the_deal_can_fail() -> None:
     """A wrong deal shows in the moves, or in the digests."""
     assert {fact for _, expected in EXAMPLES.values() for fact in expected} == FACTS.keys() - {"deal"}

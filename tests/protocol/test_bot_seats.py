@@ -27,15 +27,14 @@ from samedeal.race.server_bots import (
 from samedeal.wire.bot_player import RESIGN, choose
 from samedeal.wire.views import view
 from support.finished_races import SECRET, Logged, nonce
-from support.races_by_hand import closed, joined, opened, run_of, with_server_bot
+from support.races_by_hand import closed, joined, opened, run_of, seated, with_server_bot
 
 AWAY_MS = 30_000
 
 
 def with_bots(number: int = 1, **options: Any) -> Logged:
     """A race with one player and some bots, in which nobody else is ready."""
-    log = opened(**options)
-    log.say(joined(log, 1))
+    log = seated(**options)
     for _ in range(number):
         for event in add_bot_events(log.race):
             log.say(event)
@@ -161,8 +160,7 @@ def test_bots_follow_the_first_player_to_a_rematch_once() -> None:
     for number in (2, 3):
         log.say(Left(seat=number))
     assert follow_events(log.race, before, 7) == []
-    small = opened()
-    small.say(joined(small, 1))
+    small = seated()
     assert len(follow_events(small.race, before, 1)) == 2  # one bot joins and is ready
     assert follow_events(small.race, before, -1) == []
 

@@ -7,7 +7,7 @@ from samedeal.race.due import EMPTY_MS, NONCE_MS, REJOIN_MS, complete_by, due, d
 from samedeal.race.events import NEVER, Closed, Counting, Dealt, Left, Nonce, Readied, Resigned, Taken, Unreadied
 from samedeal.race.race import OPEN_MS, Race
 from support.finished_races import Logged, nonce
-from support.races_by_hand import counting, joined, opened, running
+from support.races_by_hand import counting, joined, opened, running, seated
 
 AWAY_MS, READY_MS = 30_000, 60_000
 
@@ -17,8 +17,7 @@ def seen(race: Race, at: int) -> dict[int, int]:
 
 
 def test_nothing_is_due_before_its_time() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     race = log.race
     at = due_at(race, seen={}, away_ms=AWAY_MS)
     assert at == race.at + AWAY_MS
@@ -27,9 +26,7 @@ def test_nothing_is_due_before_its_time() -> None:
 
 
 def test_absent_seats_are_released_one_after_another_and_present_ones_are_kept() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     now = log.race.at + 10 * AWAY_MS
     present = {2: now - 1}
     assert due_at(log.race, seen=present, away_ms=AWAY_MS) < now
@@ -40,8 +37,7 @@ def test_absent_seats_are_released_one_after_another_and_present_ones_are_kept()
 
 
 def test_a_seat_that_was_taken_again_is_held_from_then_on() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     log.say(Left(seat=1), AWAY_MS)
     log.say(joined(log, 1), 5)
     assert due_at(log.race, seen={1: 0}, away_ms=AWAY_MS) == log.race.at + AWAY_MS
@@ -100,8 +96,7 @@ def test_a_race_is_closed_when_all_have_stopped_or_the_time_is_up() -> None:
 
 @pytest.mark.parametrize("daily", [False, True])
 def test_a_race_that_never_started_is_cancelled(daily: bool) -> None:
-    log = opened(daily=daily)
-    log.say(joined(log, 1))
+    log = seated(daily=daily)
     at = log.race.expires_at
     assert daily or at == log.race.header.opened_at + OPEN_MS
     present = {1: at}
@@ -274,9 +269,7 @@ def test_bots_of_a_rematch_have_time_after_the_people() -> None:
 
 
 def test_the_ready_clock_starts_again_after_an_outage() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     for seat in (1, 2):
         log.say(Readied(seat=seat))
     race, back = log.race, log.race.at + 10 * READY_MS

@@ -20,7 +20,7 @@ from samedeal.race.race import Race
 from samedeal.replays.replay import Replay
 from samedeal.replays.signature import public_key
 from support.finished_races import SECRET, SIGNING_KEY, Logged, nonce, opened
-from support.races_by_hand import closed, counting, joined, running
+from support.races_by_hand import closed, counting, joined, running, seated
 
 DOCS = Path(__file__).parents[2] / "docs"
 OTHER_SECRET = bytes(range(100, 132))
@@ -115,8 +115,7 @@ def test_a_server_that_announces_the_countdown_with_an_old_receipt_is_found_out(
     """Seat 2 joins once the nonce of seat 1 is known. Seat 1 has a receipt only for its own entry."""
     deals = set()
     for other in map(nonce, range(50, 60)):
-        log = opened("corners")
-        log.say(joined(log, 1))
+        log = seated()
         promise = nonce_commitment(log.race.id, other)
         log.say(structs.replace(joined(log, 2), commitment=promise))
         for event in (Readied(seat=1), Readied(seat=2), Counting()):

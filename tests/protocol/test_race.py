@@ -27,7 +27,7 @@ from samedeal.race.race import OPEN_MS, Race
 from samedeal.race.run import RESTART, UNDO
 from support.finished_races import SECRET
 from support.race_steps import WRONG, every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
-from support.races_by_hand import at_random, closed, counting, joined, opened, run_of, running
+from support.races_by_hand import at_random, closed, counting, joined, opened, run_of, running, seated
 from support.vectors import WINS
 
 # Standings.
@@ -83,9 +83,7 @@ def test_gallery_is_ranked_by_its_best_score_even_when_no_one_wins() -> None:
 
 
 def test_standings_before_the_deal_show_who_is_ready() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     log.say(Readied(seat=2))
     log.say(Left(seat=3))
     assert [(racer.seat, racer.outcome, racer.place, racer.done) for racer in log.race.standings()] == [
@@ -131,8 +129,7 @@ def test_a_closed_race_accepts_no_events() -> None:
 
 
 def test_a_race_that_never_starts_expires_after_a_day() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert refused(log, Closed(secret=SECRET.hex()), OPEN_MS - 1) == "untimely"
     log.say(Closed(secret=SECRET.hex()), OPEN_MS)
     assert log.race.stage == "cancelled"

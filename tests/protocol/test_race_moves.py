@@ -25,7 +25,7 @@ from samedeal.replays import replay
 from samedeal.values import replace
 from support.finished_races import OPENED_AT, SECRET
 from support.race_steps import every_game, few, luck, play, play_to_the_end, refused, seed_that_ends, standing
-from support.races_by_hand import counting, joined, opened, run_of, running
+from support.races_by_hand import counting, joined, opened, run_of, running, seated
 from support.vectors import WINS
 
 # Moves.
@@ -85,9 +85,7 @@ def test_the_number_of_moves_per_racer_is_limited() -> None:
 
 
 def test_the_number_of_entries_per_seat_is_limited() -> None:
-    log = opened()
-    log.say(joined(log, 1))
-    log.say(joined(log, 2))
+    log = seated(2)
     log.race = replace(log.race, seats=(replace(log.race.seat(1), entries=MAX_SEAT_ENTRIES - 1), log.race.seat(2)))
     log.say(Readied(seat=1))
     for event in (Unreadied(seat=1), Taken(seat=1)):

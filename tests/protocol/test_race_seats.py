@@ -26,7 +26,7 @@ from samedeal.race.race import MAX_PLAYER_ENTRIES, MAX_SEATS, Race
 from samedeal.values import replace
 from support.finished_races import OPENED_AT, SECRET, nonce
 from support.race_steps import WRONG, every_game, play, refused, standing
-from support.races_by_hand import closed, counting, joined, opened, run_of, running
+from support.races_by_hand import closed, counting, joined, opened, run_of, running, seated
 
 # Before the first entry.
 
@@ -66,9 +66,7 @@ def test_seats_are_numbered_in_the_order_of_joining() -> None:
 
 
 def test_a_full_race_refuses_new_racers() -> None:
-    log = opened(max_racers=2)
-    log.say(joined(log, 1))
-    log.say(joined(log, 2))
+    log = seated(2, max_racers=2)
     assert refused(log, joined(log, 3)) == "race-full"
     log.say(Left(seat=1))
     log.say(joined(log, 3))
@@ -76,8 +74,7 @@ def test_a_full_race_refuses_new_racers() -> None:
 
 
 def test_a_player_has_one_seat() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert refused(log, structs.replace(joined(log, 2), player="player-1")) == "untimely"
 
 
@@ -97,8 +94,7 @@ def test_joining_after_the_countdown_started_is_refused() -> None:
 
 
 def test_a_player_who_left_can_return_to_the_same_seat() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     log.say(Left(seat=1))
     assert [seat.number for seat in log.race.roster] == []
     assert log.race.seat_of("player-1") is None
@@ -123,8 +119,7 @@ def test_the_number_of_seats_is_limited() -> None:
 
 
 def test_new_players_get_abandoned_seats_once_all_were_used() -> None:
-    log = opened(max_racers=2)
-    log.say(joined(log, 1))
+    log = seated(max_racers=2)
     for seat in range(2, MAX_SEATS + 1):
         log.say(joined(log, seat))
         log.say(Left(seat=seat))
@@ -148,8 +143,7 @@ def test_new_players_get_abandoned_seats_once_all_were_used() -> None:
 @pytest.mark.parametrize("number", [0, 2, 99])
 @pytest.mark.parametrize("event", [Left, Readied, Unreadied, Resigned, Taken])
 def test_events_for_an_unoccupied_seat_are_refused(event: Callable[..., AnyEvent], number: int) -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert refused(log, event(seat=number)) == "not-seated"
 
 
@@ -197,9 +191,7 @@ def test_one_racer_is_enough_in_a_race_for_one() -> None:
 
 
 def test_players_who_left_need_not_be_ready() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     log.say(Readied(seat=1))
     log.say(Readied(seat=3))
     log.say(Left(seat=2))
@@ -208,8 +200,7 @@ def test_players_who_left_need_not_be_ready() -> None:
 
 
 def test_a_nonce_is_opened_once_and_only_during_the_countdown() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert refused(log, Nonce(seat=1, nonce=nonce(1).hex())) == "untimely"
     log = counting()
     assert refused(log, Nonce(seat=1, nonce=WRONG)) == "nonce-mismatch"

@@ -36,7 +36,7 @@ from samedeal.wire.requests import (
 )
 from support.finished_races import SECRET, Logged, nonce
 from support.race_steps import play, refused
-from support.races_by_hand import closed, counting, joined, opened, run_of, running
+from support.races_by_hand import closed, counting, joined, opened, run_of, running, seated
 
 CONNECTION = "0123456789abcdef"
 RACE = "calm-otter-42"
@@ -64,8 +64,7 @@ def join(
 
 
 def test_ready_and_not_ready_each_take_effect_once() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert send(log, m.Ready(id=1, ready=False)) == []
     assert send(log, m.Ready(id=2)) == [Readied(seat=1)]
     assert send(log, m.Ready(id=3, ready=False)) == [Unreadied(seat=1)]
@@ -123,18 +122,12 @@ def test_moves_do_not_count_towards_the_limit_before_the_countdown() -> None:
 
 
 def test_what_a_player_repeats_is_limited_per_seat() -> None:
-    race = opened_with_player().race
+    race = seated().race
     full = replace(race, seats=(replace(race.seat(1), entries=OPEN_ENTRIES),))
     with pytest.raises(Refused, match="limit of log entries"):
         check_entries(full, Readied(seat=1))
     check_entries(replace(race, seats=(replace(full.seat(1), inherited=1),)), Readied(seat=1))
     check_entries(full, Left(seat=1))
-
-
-def opened_with_player() -> Logged:
-    log = opened()
-    log.say(joined(log, 1))
-    return log
 
 
 # Resigning and leaving.
@@ -154,9 +147,7 @@ def test_resigning_without_cards_is_passed_on_to_be_refused() -> None:
 
 
 def test_leaving_takes_effect_once() -> None:
-    log = opened()
-    for seat in (1, 2):
-        log.say(joined(log, seat))
+    log = seated(2)
     assert send(log, m.Leave(id=1)) == [Left(seat=1)]
     assert [seat.number for seat in log.race.roster] == [2]
 
@@ -167,8 +158,7 @@ def test_leaving_takes_effect_once() -> None:
     ids=lambda request: type(request).__name__,
 )
 def test_a_seat_that_was_left_makes_no_other_requests(request_: SeatRequest) -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     log.say(Left(seat=1))
     with pytest.raises(Refused) as refusal:
         seat_events(log.race, 1, request_)
@@ -179,8 +169,7 @@ def test_a_seat_that_was_left_makes_no_other_requests(request_: SeatRequest) -> 
 
 
 def test_a_new_player_takes_the_next_seat() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     request = m.Join(id=1, race=RACE, commitment=PROMISE, bot=True)
     events = join_events(log.race, request, player="ada", name="Ada", connection=CONNECTION, has_seat=False)
     assert events == [Joined(seat=2, player="ada", name="Ada", bot=True, commitment=PROMISE, by=CONNECTION)]
@@ -189,9 +178,7 @@ def test_a_new_player_takes_the_next_seat() -> None:
 
 
 def test_a_player_who_left_joins_the_same_seat_again() -> None:
-    log = opened()
-    for seat in (1, 2):
-        log.say(joined(log, seat))
+    log = seated(2)
     log.say(Left(seat=1))
     assert join(log) == [Joined(seat=1, player="player-1", name="Ada", commitment=PROMISE, by=CONNECTION)]
 
@@ -206,8 +193,7 @@ def test_another_connection_of_the_player_takes_the_seat_over() -> None:
 
 
 def test_a_player_can_change_the_commitment_only_before_the_countdown() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     log.say(Readied(seat=1))
     for has_seat in (False, True):
         events = join(log, commitment=OTHER_PROMISE, has_seat=has_seat)
@@ -243,9 +229,7 @@ def _log_all(log: Logged, events: Iterable[AnyEvent]) -> None:
 
 
 def test_the_host_starts_with_those_who_are_ready() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     for host in ("player-1", "elsewhere"):
         with pytest.raises(Refused, match="at least two"):
             start_events(log.race, host)
@@ -262,15 +246,12 @@ def test_the_host_starts_with_those_who_are_ready() -> None:
 
 
 def test_the_host_of_a_race_for_one_starts_alone() -> None:
-    log = opened(max_racers=1)
-    log.say(joined(log, 1))
+    log = seated(max_racers=1)
     assert start_events(log.race, "player-1") == [Readied(seat=1), Counting()]
 
 
 def test_the_host_removes_a_player_once() -> None:
-    log = opened()
-    for seat in (1, 2):
-        log.say(joined(log, seat))
+    log = seated(2)
     for seat, code in ((1, "not-allowed"), (3, "not-seated")):
         with pytest.raises(Refused) as caught:
             remove_events(log.race, seat, "player-1")
@@ -283,8 +264,7 @@ def test_the_host_removes_a_player_once() -> None:
 
 
 def test_the_server_takes_seats_before_the_countdown_and_resigns_for_racers_who_play() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     assert expulsion_events(log.race, "player-1", resigns=False) == [closing_event(log.race)] == [Left(seat=1)]
     assert expulsion_events(log.race, "elsewhere", resigns=True) == []
     log = running()
@@ -299,9 +279,7 @@ def test_the_server_takes_seats_before_the_countdown_and_resigns_for_racers_who_
 
 
 def test_latecomers_are_refused_with_the_reason() -> None:
-    log = opened()
-    for seat in (1, 2, 3):
-        log.say(joined(log, seat))
+    log = seated(3)
     for event in (Left(seat=3), Readied(seat=1), Readied(seat=2), Counting()):
         log.say(event)
     with pytest.raises(Refused, match="started without you"):

@@ -1,6 +1,7 @@
 """The rules of each game, by position, where random plays and recorded wins rarely or never lead.
 
-The usual rules are covered by the perft counts, the playthroughs, and the rules that every play keeps.
+The usual rules are covered by the playthroughs, the rules that every play keeps, and the agreement with the
+JavaScript verifier.
 """
 
 import pytest

@@ -6,6 +6,7 @@ with digests that fit. ``make agree`` compares 2,000 races.
 
 import os
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -26,6 +27,7 @@ RACES, SEED = int(os.environ.get("AGREE_RACES") or 40), os.environ.get("AGREE_SE
 BATCH = 100
 
 
+@cache
 def races(numbers: range) -> list[RandomRace]:
     return [random_race(Random(f"{SEED} {number}")) for number in numbers]
 

@@ -23,7 +23,7 @@ from samedeal.wire import views
 from samedeal.wire.messages import Progress, Rematch, View
 from support.finished_races import SECRET, Logged, nonce
 from support.positions import with_hidden
-from support.races_by_hand import closed, counting, joined, opened, raced, run_of, running
+from support.races_by_hand import closed, counting, opened, raced, run_of, running, seated
 from support.vectors import WINS
 
 FORMS: tuple[codec.Form, ...] = ("msgpack", "json")
@@ -70,8 +70,7 @@ def play(log: Logged, seat: int, *moves: str) -> None:
 
 
 def test_a_view_before_the_deal_has_a_seat_but_no_board() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     view = views.view(log.race, 1, log.race.at)
     assert (view.seat, view.board, view.boards, view.deal, view.clock_ms) == (1, None, None, None, None)
     assert (view.race, view.n, view.h, view.stage) == (log.race.id, 1, log.race.digest, "open")
@@ -155,8 +154,7 @@ def test_a_racer_who_is_done_has_no_moves() -> None:
 
 
 def test_a_viewer_without_a_seat_cannot_view_as_a_racer() -> None:
-    log = opened()
-    log.say(joined(log, 1))
+    log = seated()
     log.say(Left(seat=1))
     for number in (1, 2):
         with pytest.raises(Refused) as refusal:

@@ -61,6 +61,14 @@ def joined(log: Logged, seat: int, name: str | None = None) -> Joined:
     return Joined(seat=seat, player=f"player-{seat}", name=name or f"Name {seat}", commitment=promise)
 
 
+def seated(racers: int = 1, **race: Any) -> Logged:
+    """Return a race that racers have joined."""
+    log = opened(**race)
+    for seat in range(1, racers + 1):
+        log.say(joined(log, seat))
+    return log
+
+
 def counting(racers: int = 2, **race: Any) -> Logged:
     """Return a race in its countdown."""
     log = opened(**race)
