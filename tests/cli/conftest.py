@@ -13,6 +13,7 @@ from samedeal_cli.settings import state_dir
 from support.finished_races import finished
 from support.offline_cli import written
 from support.servers import Server
+from support.timed_server import TimedServer
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +50,30 @@ def file(tmp_path: Path) -> Path:
     return written(tmp_path / "race.json", finished("corners"))
 
 
+@pytest.fixture
+def on_live(monkeypatch: pytest.MonkeyPatch, live: Server) -> None:
+    """Let commands use the server `live`, and a wide terminal."""
+    monkeypatch.setenv("SAMEDEAL_SERVER", live.url)
+    monkeypatch.setenv("COLUMNS", "160")
+
+
 @pytest.fixture(scope="module")
 def live(store_url: str) -> Iterator[Server]:
     """A server."""
     with Server(store_url) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def timed(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
+    """A server whose clock tests set. It must not log a failure."""
+    with TimedServer(store_url, tmp_path_factory.mktemp("timed"), connections_per_address="0").start() as running:
+        yield running
+        assert running.failures() == []
+
+
+@pytest.fixture
+def on_timed(monkeypatch: pytest.MonkeyPatch, timed: TimedServer) -> None:
+    """Let commands use the server `timed`, and a wide terminal."""
+    monkeypatch.setenv("SAMEDEAL_SERVER", timed.url)
+    monkeypatch.setenv("COLUMNS", "160")

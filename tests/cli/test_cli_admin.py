@@ -1,4 +1,4 @@
-"""The command ``admin`` against a real server, on its socket and with its key."""
+"""The commands ``admin`` and ``report`` against a real server, on its socket and with its key."""
 
 import json
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import pytest
 
 from samedeal.wire import messages as m
 from samedeal_cli.failure import Declined
+from samedeal_cli.net import guests
 from samedeal_cli.net.transport import Transport
 from support.offline_cli import Result, run
 from support.servers import Racer, Server, racers
@@ -29,7 +30,8 @@ def server(store_url: str, data_dir: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> None:
+def _environment(monkeypatch: pytest.MonkeyPatch, server: Server, data_dir: Path) -> None:
+    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
     monkeypatch.setenv("SAMEDEAL_DATA_DIR", str(data_dir))
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -152,3 +154,43 @@ async def test_client_in_a_banned_network_shows_why(server: Server) -> None:
         assert (result.exit_code, "UTC: flood (banned)" in result.stderr) == (4, True)
     finally:
         done("unban", "127.0.0.1")
+
+
+def known(server: Server, racer: Racer) -> None:
+    """Store a racer's token as that of a name on this machine."""
+    guests.save(guests.Guest(server.url, racer.name, racer.player, racer.token or ""))
+
+
+async def test_reported_player_is_listed_settled_and_erased(server: Server) -> None:
+    race_id = server.create("corners")
+    async with racers(server, "zadie", "bo", "bo", "ada") as (zadie, bo, other, ada):
+        known(server, ada)
+        for racer in (zadie, bo, other):
+            await racer.join(race_id)
+        assert isinstance(await ada.ask(m.Ping), m.Pong)
+        result = run("report", race_id, "bo", "--as", "ada")
+        assert (result.exit_code, "bo was not found" in result.stderr) == (2, True)
+        assert "zadie, bo #2, bo #3" in result.stderr
+        result = run("report", race_id, "bo #3", "--as", "ada", "--reason", "name", "--text", "It imitates me.")
+        assert (result.exit_code, "will see your report about bo" in result.stderr) == (0, True), result.output
+        result = run("report", race_id, "zadie", "--as", "ada", "--reason", "conduct", "--json")
+        assert json.loads(result.stdout)["name"] == "zadie"
+        assert run("report", race_id, "zadie", "--as", "nobody").exit_code == 2
+
+        lines = run("admin", "reports").stdout.splitlines()
+        assert [line.split()[5] for line in lines] == ["conduct", "name"]
+        assert f"bo {other.player}" in lines[1]
+        assert f"by ada {ada.player}  It imitates me." in lines[1]
+        result = run("admin", "settle", lines[1].split()[0], "--reason", "warned")
+        assert (result.exit_code, "about bo in" in result.stderr) == (0, True), result.output
+        assert len(run("admin", "reports").stdout.splitlines()) == 1
+        assert run("admin", "settle", lines[1].split()[0]).exit_code != 0
+
+        result = run("admin", "erase", zadie.player, zadie.player, "--reason", "asked")
+        assert (result.exit_code, result.stdout) == (0, ""), result.output
+        assert f"{zadie.player} was erased: 1 device logged out, 0 replays withdrawn" in result.stderr
+        assert run("admin", "reports").stdout == ""
+        erased = json.loads(run("admin", "erase", zadie.player, "--json").stdout)
+        assert erased == {"erased": [{"player": zadie.player, "tokens": 0, "withdrawn": 0, "unreadable": 0}]}
+        assert run("admin", "erased").stdout.split() == [zadie.player]
+        assert run("admin", "erase", "zadie").exit_code != 0

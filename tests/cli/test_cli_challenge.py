@@ -3,7 +3,6 @@
 import json
 import os
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,13 +17,13 @@ from samedeal.scores.field import DealResult, FieldRow
 from samedeal.wire import messages as m
 from samedeal.wire.documents import ChallengePage
 from samedeal_cli.commands.home import _challenge_line
-from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, heat_request
 from samedeal_cli.net.saved_challenges import FILE, MOST, SAVED_MS, SavedChallenge, save_challenge, saved_challenges
 from samedeal_cli.settings import state_dir
 from support.faulty_proxy import Proxy
 from support.full_screen import shown
+from support.offline_cli import said
 from support.program import SAMEDEAL, ended, ran, started
 from support.servers import racers
 from support.terminals import at_a_terminal
@@ -32,43 +31,23 @@ from support.terminals import until as until_printed
 from support.timed_server import TimedServer
 from support.waiting import wait_until
 
-pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    with TimedServer(store_url, tmp_path_factory.mktemp("cli-challenge")).start() as running:
-        yield running
-        assert running.failures() == []
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, server: TimedServer) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-def said(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple[list[str], str]:
-    """Run a command, check its exit code, and return its output lines and standard error."""
-    assert main.exit_code(list(args)) == code
-    out, err = capsys.readouterr()
-    return out.splitlines(), err
+pytestmark = [pytest.mark.usefixtures("on_timed"), pytest.mark.tier(2)]
 
 
 def opened(*args: str) -> str:
     """Open a challenge as ada, on unfiltered deals, and return its id."""
-    link = ran("challenge", *args, "--filter", "any", "--limit", "2m", "--as", "ada").stdout.strip()
+    (link,), _ = said("challenge", *args, "--filter", "any", "--limit", "2m", "--as", "ada")
     return link.rpartition("/")[2]
 
 
-def raced(server: TimedServer, challenge: str, name: str, *args: str) -> str:
+def raced(timed: TimedServer, challenge: str, name: str, *args: str) -> str:
     """Play a deal of a challenge through a pipe, wait until the race counts, and return what was printed."""
     done = ran("play", challenge, "--as", name, "--line", *args, typed="resign\n")
-    guest = guests.find(server.url, name)
+    guest = guests.find(timed.url, name)
     assert guest
 
     def are_counted() -> bool:
-        page = Api(server.url).challenge(challenge, guest.token)
+        page = Api(timed.url).challenge(challenge, guest.token)
         return [result and result.race for result in page.yours] == [*page.counts]
 
     wait_until(are_counted)
@@ -79,87 +58,84 @@ def raced(server: TimedServer, challenge: str, name: str, *args: str) -> str:
 
 
 @pytest.mark.tier(1)
-def test_a_challenge_is_played_sealed_and_revealed(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_challenge_is_played_sealed_and_revealed(timed: TimedServer) -> None:
     options = ("--until", "1h", "--filter", "any", "--limit", "2m", "--as", "ada")
-    (link,), err = said(capsys, "challenge", "corners", *options)
+    (link,), err = said("challenge", "corners", *options)
     challenge = link.rpartition("/")[2]
-    assert link.startswith(f"{server.url}/c/")
+    assert link.startswith(f"{timed.url}/c/")
     assert "Corners: share the link with your friends. Open until " in err
     assert f" play {link}" in err
 
-    text = raced(server, challenge, "ada")
+    text = raced(timed, challenge, "ada")
     assert "Only your first race on this deal of Corners counts." in text
     assert f"deal 1 of challenge {'-'.join(challenge.split('-')[:3])}, time limit 2:00" in text
     assert "the deal and the replay are secret until " in text
     assert f" challenge {link}" in text
     assert "rematch" not in text
     assert "corners:" not in text
-    assert "You have already raced this deal of Corners, and only the first" in raced(server, challenge, "ada")
+    assert "You have already raced this deal of Corners, and only the first" in raced(timed, challenge, "ada")
 
-    lines, _ = said(capsys, "challenge", link, "--as", "bo")
+    lines, _ = said("challenge", link, "--as", "bo")
     assert lines[0] == "ada challenges you to Corners"
     assert lines[1].endswith(" left; 1 has played")
     assert lines[2] == "1. Corners  1 has played"
     assert lines[3].endswith(", or until you have played every deal.")
     assert f" play {link}" in lines[4]
-    lines, _ = said(capsys, "challenge", challenge, "--as", "ada")
+    lines, _ = said("challenge", challenge, "--as", "ada")
     assert "you: 0 of 48" in lines[2]
     assert lines[3].split()[:2] == ["1.", "ada"]
     assert not any(" play " in line for line in lines)
-    page = json.loads(said(capsys, "challenge", challenge, "--as", "bo", "--json")[0][0])
+    page = json.loads(said("challenge", challenge, "--as", "bo", "--json")[0][0])
     assert (page["by"], page["results"], page["played"], page["secret"]) == ("ada", None, [1], None)
 
-    server.advance(3 * HOUR_MS)
-    wait_until(lambda: Api(server.url).challenge(challenge).stage == "revealed")
-    lines, _ = said(capsys, "challenge", challenge)
+    timed.advance(3 * HOUR_MS)
+    wait_until(lambda: Api(timed.url).challenge(challenge).stage == "revealed")
+    lines, _ = said("challenge", challenge)
     assert lines[1].startswith("revealed, closed since ")
     assert " corners:" in lines[2]
-    assert "the challenge is over" in said(capsys, "play", challenge, "--as", "bo", code=4)[1]
-    server.advance(-3 * HOUR_MS)
+    assert "the challenge is over" in said("play", challenge, "--as", "bo", code=4)[1]
+    timed.advance(-3 * HOUR_MS)
 
 
-def test_a_tournament_is_played_deal_by_deal(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tournament_is_played_deal_by_deal(timed: TimedServer) -> None:
     challenge = opened("the-edge", "gallery", "--results-at-once", "--listed")
-    listed = said(capsys, "ls", "challenges", "--game", "gallery", "--limit", "1")[0][-1]
+    listed = said("ls", "challenges", "--game", "gallery", "--limit", "1")[0][-1]
     assert listed.split()[:4] == [challenge, "2", "deals", "ada"]
-    assert "deal 1 (The Edge) counts" in raced(server, challenge, "bo")
-    assert "deal 2 of challenge" in raced(server, challenge, "bo")
-    raced(server, challenge, "cy", "--deal", "2")
-    lines, _ = said(capsys, "challenge", challenge)
+    assert "deal 1 (The Edge) counts" in raced(timed, challenge, "bo")
+    assert "deal 2 of challenge" in raced(timed, challenge, "bo")
+    raced(timed, challenge, "cy", "--deal", "2")
+    lines, _ = said("challenge", challenge)
     assert lines[0] == "ada challenges you to 2 deals"
     assert [line.split()[1] for line in lines if "point" in line] == ["bo", "cy"]
     assert [line.split()[-3:] for line in lines[2:4]] == [["1", "has", "played"], ["2", "have", "played"]]
-    assert "the challenge has 2 deals" in said(capsys, "play", challenge, "--deal", "3", "--as", "cy", code=2)[1]
+    assert "the challenge has 2 deals" in said("play", challenge, "--deal", "3", "--as", "cy", code=2)[1]
 
 
-def test_play_returns_to_the_race_that_counts_and_others_join_it(
-    server: TimedServer, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_play_returns_to_the_race_that_counts_and_others_join_it(timed: TimedServer) -> None:
     challenge = opened("corners")
-    play = [*SAMEDEAL, "play", f"{server.url}/c/{challenge}", "--max", "2", "--as", "bo", "--line"]
+    play = [*SAMEDEAL, "play", f"{timed.url}/c/{challenge}", "--max", "2", "--as", "bo", "--line"]
     with at_a_terminal(os.environ | {"TERM": "dumb"}, play) as (process, terminal):
         until_printed(terminal, "Only your first race on this deal of Corners counts. Play it now? [Y/n]: ")
         os.write(terminal, b"\n")
         until_printed(terminal, "ready? (y)")
-        lines, _ = said(capsys, "challenge", challenge)
+        lines, _ = said("challenge", challenge)
         heat = next(line for line in lines if line.startswith("To race Corners with bo: ")).split()[-1]
         os.write(terminal, b"y\n")
         ran("join", heat, "--as", "cy", "--ready", typed="resign\n")
         until_printed(terminal, ": cy ")
         os.write(terminal, b"quit\n")
         assert process.wait(50) == 0
-    done = ran("join", f"{server.url}/c/{challenge}", "--as", "bo", typed="resign\n")
+    done = ran("join", f"{timed.url}/c/{challenge}", "--as", "bo", typed="resign\n")
     assert f"race {heat.rpartition('/')[2]}, running" in done.stdout
 
 
-def test_bots_race_in_challenges_and_wait_for_no_rematch(server: TimedServer) -> None:
+def test_bots_race_in_challenges_and_wait_for_no_rematch(timed: TimedServer) -> None:
     challenge = opened("the-edge")
-    opener = guests.find(server.url, "ada")
+    opener = guests.find(timed.url, "ada")
     assert opener
-    heat = Api(server.url).open_race(heat_request(challenge, 1, 2), opener.token).race
+    heat = Api(timed.url).open_race(heat_request(challenge, 1, 2), opener.token).race
     bots = [started(*SAMEDEAL, "bot", heat, "--speed", "1000", "--as", name) for name in ("robbie", "marvin")]
-    said = [ended(bot) for bot in bots]
-    assert all(f" in {heat}" in text for text in said)
+    assert all(f" in {heat}" in ended(bot) for bot in bots)
     assert [name for name, _ in offered("play", incomplete=challenge[:5])] == ["plain"]
 
 
@@ -177,16 +153,16 @@ def test_bots_race_in_challenges_and_wait_for_no_rematch(server: TimedServer) ->
         (["watch", "http://127.0.0.1:1/c/calm-otter-42"], "not a valid race"),
     ],
 )
-def test_conflicting_arguments_exit_with_2(args: list[str], named: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = said(capsys, *args, code=2)
+def test_conflicting_arguments_exit_with_2(args: list[str], named: str) -> None:
+    out, err = said(*args, code=2)
     assert (out, err.count("\n")) == ([], 1)
     assert named in err
 
 
-def test_a_deadline_can_be_a_local_time(server: TimedServer) -> None:
+def test_a_deadline_can_be_a_local_time(timed: TimedServer) -> None:
     at = int(time.time() // 60 * 60) + 86_400
     challenge = opened("corners", "--until", time.strftime("%Y-%m-%d %H:%M", time.localtime(at)), "--deals", "3")
-    header = Api(server.url).challenge(challenge).header
+    header = Api(timed.url).challenge(challenge).header
     assert abs(header.until - at * 1_000) < HOUR_MS
     assert len(header.deals) == 3
 
@@ -194,13 +170,13 @@ def test_a_deadline_can_be_a_local_time(server: TimedServer) -> None:
 # The full screen.
 
 
-async def test_a_heat_on_the_full_screen_over_a_slow_line(server: TimedServer) -> None:
+async def test_a_heat_on_the_full_screen_over_a_slow_line(timed: TimedServer) -> None:
     challenge = opened("corners", "gallery")
-    async with Proxy(server.url, round_trip_ms=200) as slow, racers(server, "bo") as (bo,):
+    async with Proxy(timed.url, round_trip_ms=200) as slow, racers(timed, "bo") as (bo,):
         body = {"challenge": challenge, "deal": 1, "options": {"max_racers": 2, "start_delay_ms": 0}}
-        opener = guests.find(server.url, "ada")
+        opener = guests.find(timed.url, "ada")
         assert opener
-        race = Api(server.url).open_race(body, opener.token).race
+        race = Api(timed.url).open_race(body, opener.token).race
         app = application(slow, race)
         async with app.run_test(size=(60, 20)) as pilot:
             await until(lambda: "Corners, deal 1 of challenge" in shown(app))
@@ -293,13 +269,13 @@ def test_few_challenges_are_kept_until_a_week_after_the_reveal() -> None:
     assert saved_challenges() == []
 
 
-async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_ones(server: TimedServer) -> None:
+async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_ones(timed: TimedServer) -> None:
     challenge = opened("corners")
     save_challenge(SavedChallenge("http://127.0.0.1:1", "gone-1", None, saved_challenges()[0].reveals_at))
-    app = app_with(server.url, "ada")
+    app = app_with(timed.url, "ada")
     async with app.run_test(size=(60, 20)) as pilot:
         await until(lambda: "ada: Corners · 47 h left · nobody has played" in shown(app))
         await pilot.press("c")
         await until(lambda: "2  Play a challenge by its link" in shown(app))
         await pilot.press("1")
-    assert app.home.chosen == ("play", "--as", "ada", "--", f"{server.url}/c/{challenge}")
+    assert app.home.chosen == ("play", "--as", "ada", "--", f"{timed.url}/c/{challenge}")

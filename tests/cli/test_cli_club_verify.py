@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from cli.test_cli_table_challenges import javascript, python, serving
+from cli.test_cli_table import javascript, python
 from samedeal import codec
 from samedeal.proof import receipts as proof
 from samedeal.race.club import Club, ClubCancelled, ClubFinished, Erased
@@ -25,6 +25,7 @@ from samedeal_cli.settings import state_dir
 from support import club_servers
 from support.challenges import raced
 from support.clubs import ID, IDS, LoggedClub, header, random_club
+from support.documents import serving
 from support.finished_races import SIGNING_KEY
 from support.forged_clubs import stated
 from support.node import needs_node
@@ -87,7 +88,7 @@ def receipts_of(header: Header) -> None:
 
 @needs_node
 def test_both_programs_print_the_same_bytes(tmp_path: Path) -> None:
-    for number in range(6):
+    for number in range(2):
         paths = files(tmp_path / f"{number}", club(number))
         for options in ([], ["--key", KEY], ["--no-verify"]):
             code, out, error = python(*options, *paths)
@@ -175,40 +176,29 @@ def test_a_club_is_downloaded_verified_and_saved(tmp_path: Path, member: None) -
     assert run("club", "verify", *paths, "--key", KEY, "--json").stdout == result.stdout
 
 
-def test_what_a_dishonest_server_leaves_out_is_named_by_the_receipts(member: None) -> None:
+def test_what_a_dishonest_server_leaves_out_or_changes_is_named(member: None) -> None:
     logged = club()
     left_out = next(each for each in logged.replays if each.header.club).header
     shorter = random_club(Random(20), lambda event: None if getattr(event, "race", None) == left_out.race else event)
-    with serving(served(shorter)) as (address, _):
-        guests.save(guests.Guest(address, "ada", "player-1", "token"))
-        assert run("club", "verify", f"{address}/g/{ID}").exit_code == 0
-        receipts_of(left_out)
-        result = run("club", "verify", f"{address}/g/{ID}")
-    assert result.exit_code == 5
-    assert f"{left_out.race} is not in the log of the club" in result.stdout
-
-
-def test_a_race_that_the_server_says_was_cancelled_is_named(member: None) -> None:
-    first = next(each.event for each in club().entries if isinstance(each.event, ClubFinished))
+    first = next(each.event for each in logged.entries if isinstance(each.event, ClubFinished))
     hidden = random_club(Random(20), lambda event: ClubCancelled(race=first.race) if event == first else event)
-    with serving(served(hidden)) as (address, _):
-        guests.save(guests.Guest(address, "ada", "player-1", "token"))
-        result = run("club", "verify", f"{address}/g/{ID}")
-    text = f"{first.race} was dealt, although the log says that it was cancelled"
-    assert (result.exit_code, text in result.stdout) == (5, True)
-
-
-def test_a_strength_that_the_server_changes_is_named(member: None) -> None:
-    logged = club()
-    paths = served(logged)
-    scores = json.loads(paths[f"/api/v1/clubs/{ID}/scores"])
+    rated = served(logged)
+    scores = json.loads(rated[f"/api/v1/clubs/{ID}/scores"])
     game, rows = next(iter(scores["ratings"].items()))
     rows[0]["strength"] *= 1 + 2**-52
-    paths[f"/api/v1/clubs/{ID}/scores"] = json.dumps(scores).encode()
-    with serving(paths) as (address, _):
-        guests.save(guests.Guest(address, "ada", "player-1", "token"))
-        result = run("club", "verify", f"{address}/g/{ID}")
-    assert (result.exit_code, f"the ratings in {game} do not follow from the log" in result.stdout) == (5, True)
+    rated[f"/api/v1/clubs/{ID}/scores"] = json.dumps(scores).encode()
+    for paths, says in (
+        (served(hidden), f"{first.race} was dealt, although the log says that it was cancelled"),
+        (rated, f"the ratings in {game} do not follow from the log"),
+        (served(shorter), ""),
+        (served(shorter), f"{left_out.race} is not in the log of the club"),
+    ):
+        with serving(paths) as (address, _):
+            guests.save(guests.Guest(address, "ada", "player-1", "token"))
+            result = run("club", "verify", f"{address}/g/{ID}")
+        assert (result.exit_code, says in result.stdout) == (5 if says else 0, True)
+        if not says:
+            receipts_of(left_out)
 
 
 async def test_a_club_on_a_server_is_verified_with_the_receipts_and_offline(store_url: str, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,171 +15,146 @@ from samedeal_cli.addresses import ClubName, club_name
 from samedeal_cli.commands.club import _lines, _names
 from samedeal_cli.commands.club_scores import score_lines
 from samedeal_cli.failure import Misused
-from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import program
 from support import club_servers
 from support.club_servers import members, once_finished
 from support.contests import guest
+from support.offline_cli import said
 from support.program import SAMEDEAL, ran, started
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 from support.waiting import LIMIT_S, wait_until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = [pytest.mark.usefixtures("on_live"), pytest.mark.tier(2)]
 
 
-@pytest.fixture(scope="module")
-def server(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-def said(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple[list[str], str]:
-    """Run a command, check its exit code, and return its output lines and standard error."""
-    assert main.exit_code(list(args)) == code
-    out, err = capsys.readouterr()
-    return out.splitlines(), err
-
-
-def club_of(server: Server, *names: str) -> tuple[ClubPage, list[tuple[str, str]]]:
+def club_of(live: Server, *names: str) -> tuple[ClubPage, list[tuple[str, str]]]:
     """Start a club whose members play on this machine. Return it with their tokens and ids."""
-    page, people = members(server, *names)
+    page, people = members(live, *names)
     for name, (token, player) in zip(names, people, strict=True):
-        guests.save(guests.Guest(server.url, name, player, token))
+        guests.save(guests.Guest(live.url, name, player, token))
     return page, people
 
 
-def has_racers(server: Server, club: str, token: str) -> bool:
+def has_racers(live: Server, club: str, token: str) -> bool:
     """Whether somebody has a seat in the newest race of a club."""
-    return any(listed.racers for listed in club_servers.page(server, club, token).races[:1])
+    return any(listed.racers for listed in club_servers.page(live, club, token).races[:1])
 
 
 @pytest.mark.tier(1)
-def test_a_club_is_founded_and_raced_in(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    (link,), err = said(capsys, "club", "new", "Friday patience", "--as", "ada", "--qr")
+def test_a_club_is_founded_and_raced_in(live: Server) -> None:
+    (link,), err = said("club", "new", "Friday patience", "--as", "ada", "--qr")
     page = link.partition("#")[0]
     club = page.rpartition("/")[2]
-    assert page.startswith(f"{server.url}/g/")
+    assert page.startswith(f"{live.url}/g/")
     assert "Friday patience: anybody with this link can join." in err
     assert "█▀" in err
 
-    token, player = guest(server, "bo")
-    guests.save(guests.Guest(server.url, "bo", player, token))
-    lines, _ = said(capsys, "club", link, "--as", "bo")
+    token, player = guest(live, "bo")
+    guests.save(guests.Guest(live.url, "bo", player, token))
+    lines, _ = said("club", link, "--as", "bo")
     assert lines[0] == "Friday patience, 1 member: ada"
     assert lines[1].endswith(f" club join {shlex.quote(link)}")
-    assert "You are a member of Friday patience." in said(capsys, "club", "join", link, "--as", "bo")[1]
-    assert said(capsys, "club", "--as", "bo")[0] == [f"{club}  Friday patience  2 members"]
+    assert "You are a member of Friday patience." in said("club", "join", link, "--as", "bo")[1]
+    assert said("club", "--as", "bo")[0] == [f"{club}  Friday patience  2 members"]
 
     options = ("--filter", "any", "--limit", "1m", "--start-delay", "0s", "--max", "2", "--as", "ada")
-    (opened,), _ = said(capsys, "new", "corners", "--club", "friday", *options)
+    (opened,), _ = said("new", "corners", "--club", "friday", *options)
     ada = started(*SAMEDEAL, "join", opened, "--as", "ada", "--ready", "--line")
     ran("join", opened, "--as", "bo", "--ready", "--line", typed="resign\n")
     raced, _ = ada.communicate("resign\n", timeout=LIMIT_S)
     assert "To see the club: " in raced
     assert raced.rstrip().endswith(f" club {page}")
 
-    invited_joined_opened_and_finished = 4
-    wait_until(lambda: club_servers.page(server, club, token).n == invited_joined_opened_and_finished)
-    lines, _ = said(capsys, "club", "FRIDAY PATIENCE", "--as", "bo")
+    wait_until(lambda: "ratings in Corners" in said("club", "FRIDAY PATIENCE", "--as", "bo")[0])
+    lines, _ = said("club", "FRIDAY PATIENCE", "--as", "bo")
     assert lines[:2] == ["Friday patience, 2 members: ada, bo", f"To invite others: {link}"]
-    assert "ratings in Corners" in lines
     assert sum(line.endswith("1 race  provisional") for line in lines) == 2
-    documents = json.loads(said(capsys, "club", page, "--as", "bo", "--json")[0][0])
+    documents = json.loads(said("club", page, "--as", "bo", "--json")[0][0])
     assert documents["club"]["name"] == "Friday patience"
     assert documents["scores"]["tables"][0]["rows"][0]["races"] == 1
 
 
-async def test_play_joins_the_open_race_of_a_club(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    club, ((token, _), _) = club_of(server, "ada", "bo")
+async def test_play_joins_the_open_race_of_a_club(live: Server) -> None:
+    club, ((token, _), _) = club_of(live, "ada", "bo")
     ada = started(*SAMEDEAL, "play", "golf", "--club", club.club, "--as", "ada", "--line")
-    wait_until(lambda: has_racers(server, club.club, token))
-    line = said(capsys, "club", "friday", "--as", "bo")[0][2]
+    wait_until(lambda: has_racers(live, club.club, token))
+    line = said("club", "friday", "--as", "bo")[0][2]
     assert line.startswith("To race Golf with ada: ")
-    assert line.endswith(f" join {server.url}/r/{club_servers.page(server, club.club, token).races[0].race}")
+    assert line.endswith(f" join {live.url}/r/{club_servers.page(live, club.club, token).races[0].race}")
     raced = ran("play", "--club", club.link, "--as", "bo", "--line", typed="resign\n").stdout
     assert "Golf" in raced
     out, _ = ada.communicate("resign\n", timeout=LIMIT_S)
     assert "bo" in out
-    scores = await once_finished(server, club.club, token, 1)
+    scores = await once_finished(live, club.club, token, 1)
     assert len(scores.tables[-1].rows) == 2
 
 
-def test_a_challenge_of_a_club_is_listed_until_it_is_revealed(
-    server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    club, _ = club_of(server, "ada", "bo")
-    (link,), _ = said(capsys, "challenge", "corners", "--filter", "any", "--club", "friday", "--as", "ada")
-    (line,) = said(capsys, "club", club.club, "--as", "bo")[0][2:]
+def test_a_challenge_of_a_club_is_listed_until_it_is_revealed(live: Server) -> None:
+    club, _ = club_of(live, "ada", "bo")
+    (link,), _ = said("challenge", "corners", "--filter", "any", "--club", "friday", "--as", "ada")
+    (line,) = said("club", club.club, "--as", "bo")[0][2:]
     assert line.startswith("ada challenges you to Corners until ")
     assert ", nobody has played: " in line
     assert line.endswith(f" play {link}")
     ran("play", link, "--as", "bo", "--line", typed="resign\n")
-    wait_until(lambda: said(capsys, "club", club.club, "--as", "bo")[0][2].endswith(f" challenge {link}"))
+    wait_until(lambda: said("club", club.club, "--as", "bo")[0][2].endswith(f" challenge {link}"))
 
 
-def test_the_owner_manages_a_club(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    club, (_, (_, bo), _) = club_of(server, "ada", "bo", "cy")
+def test_the_owner_manages_a_club(live: Server) -> None:
+    club, (_, (_, bo), _) = club_of(live, "ada", "bo", "cy")
     for args in (["rename", "friday", "x"], ["invite", "friday", "--new"], ["dissolve", "friday"]):
-        assert "(not-allowed)" in said(capsys, "club", *args, "--as", "bo", code=4)[1]
-    assert said(capsys, "club", "invite", "friday", "--as", "bo")[0] == [club.invitation]
-    assert "The club is now called Sunday" in said(capsys, "club", "rename", "friday", "Sunday", "--as", "ada")[1]
-    (link,), _ = said(capsys, "club", "invite", "sunday", "--new", "--as", "ada")
+        assert "(not-allowed)" in said("club", *args, "--as", "bo", code=4)[1]
+    assert said("club", "invite", "friday", "--as", "bo")[0] == [club.invitation]
+    assert "The club is now called Sunday" in said("club", "rename", "friday", "Sunday", "--as", "ada")[1]
+    (link,), _ = said("club", "invite", "sunday", "--new", "--as", "ada")
     assert link != club.invitation
-    assert "Nobody can join any more." in said(capsys, "club", "invite", "sunday", "--close", "--as", "ada")[1]
-    assert "Sunday has no invitation" in said(capsys, "club", "invite", "sunday", "--as", "bo", code=2)[1]
-    assert "cy is no longer a member of Sunday" in said(capsys, "club", "remove", "sunday", "cy", "--as", "ada")[1]
-    assert "unknown member 'dee'" in said(capsys, "club", "remove", "sunday", "dee", "--as", "ada", code=2)[1]
-    assert "nobody was not found" in said(capsys, "club", "leave", club.link, "--as", "nobody", code=2)[1]
-    (left,), _ = said(capsys, "club", "leave", "sunday", "--as", "bo", "--json")
+    assert "Nobody can join any more." in said("club", "invite", "sunday", "--close", "--as", "ada")[1]
+    assert "Sunday has no invitation" in said("club", "invite", "sunday", "--as", "bo", code=2)[1]
+    assert "cy is no longer a member of Sunday" in said("club", "remove", "sunday", "cy", "--as", "ada")[1]
+    assert "unknown member 'dee'" in said("club", "remove", "sunday", "dee", "--as", "ada", code=2)[1]
+    assert "nobody was not found" in said("club", "leave", club.link, "--as", "nobody", code=2)[1]
+    (left,), _ = said("club", "leave", "sunday", "--as", "bo", "--json")
     assert json.loads(left) == {"club": club.club, "player": bo}
-    assert said(capsys, "club", "--as", "bo") == (
+    assert said("club", "--as", "bo") == (
         [],
         f"You are not in any club yet. To start one: {program()} club new NAME\n",
     )
-    said(capsys, "club", "dissolve", club.link, "--as", "ada")
-    assert "The club has been dissolved." in said(capsys, "club", "sunday", "--as", "ada")[0]
-    assert "(untimely)" in said(capsys, "new", "golf", "--club", "sunday", "--as", "ada", code=4)[1]
+    said("club", "dissolve", club.link, "--as", "ada")
+    assert "The club has been dissolved." in said("club", "sunday", "--as", "ada")[0]
+    assert "(untimely)" in said("new", "golf", "--club", "sunday", "--as", "ada", code=4)[1]
 
 
-def test_a_person_is_asked_before_a_club_is_dissolved(server: Server) -> None:
-    club, ((token, _), _) = club_of(server, "ada", "bo")
+def test_a_person_is_asked_before_a_club_is_dissolved(live: Server) -> None:
+    club, ((token, _), _) = club_of(live, "ada", "bo")
     for answer, code, is_over in ((b"n\n", 130, False), (b"y\n", 0, True)):
         dissolve = [*SAMEDEAL, "club", "dissolve", "friday", "--as", "ada"]
         with at_a_terminal(os.environ | {"TERM": "dumb"}, dissolve) as (process, terminal):
             until(terminal, "Dissolve Friday patience? This cannot be undone. [y/N]: ")
             os.write(terminal, answer)
             assert process.wait(LIMIT_S) == code
-        assert club_servers.page(server, club.club, token).dissolved is is_over
+        assert club_servers.page(live, club.club, token).dissolved is is_over
 
 
-def test_clubs_with_the_same_name_are_told_apart_by_their_ids(
-    server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    one, ((token, _),) = club_of(server, "ada")
-    other = club_servers.found(server, token)
-    third = club_servers.found(server, token, "Friday patience 2")
-    err = said(capsys, "club", "friday patience", "--as", "ada", code=2)[1]
+def test_clubs_with_the_same_name_are_told_apart_by_their_ids(live: Server) -> None:
+    one, ((token, _),) = club_of(live, "ada")
+    other = club_servers.found(live, token)
+    third = club_servers.found(live, token, "Friday patience 2")
+    err = said("club", "friday patience", "--as", "ada", code=2)[1]
     assert f"ambiguous club 'friday patience': Friday patience {min(one.club, other.club)}" in err
     for club in (one, other, third):
-        assert said(capsys, "club", club.club, "--as", "ada")[0][0] == f"{club.name}, 1 member: ada"
-    assert said(capsys, "club", "friday patience 2", "--as", "ada")[0][1].endswith(third.invitation or "-")
+        assert said("club", club.club, "--as", "ada")[0][0] == f"{club.name}, 1 member: ada"
+    assert said("club", "friday patience 2", "--as", "ada")[0][1].endswith(third.invitation or "-")
 
 
-def test_refusals(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    club, _ = club_of(server, "ada")
-    token, player = guest(server, "eve")
-    guests.save(guests.Guest(server.url, "eve", player, token))
+def test_refusals(live: Server) -> None:
+    club, _ = club_of(live, "ada")
+    token, player = guest(live, "eve")
+    guests.save(guests.Guest(live.url, "eve", player, token))
     link = club.invitation or ""
     for args, code, named in (
-        (["club", "--as", "nobody"], 2, f"nobody is not in a club on {server.url}; to join one: "),
+        (["club", "--as", "nobody"], 2, f"nobody is not in a club on {live.url}; to join one: "),
         (["club", link, "--as", "nobody"], 2, "nobody is not in a club"),
         (["club", club.link, "--as", "eve"], 4, "Only members can see this club."),
         (["club", f"{club.link}#wrong", "--as", "eve"], 4, "(not-allowed)"),
@@ -188,16 +162,16 @@ def test_refusals(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         (["club", "join", club.link, "--as", "eve"], 2, "this is not an invitation"),
         (["club", "friday", "--as", "eve"], 2, "you are not in a club"),
         (["club", "freitag", "--as", "ada"], 2, "unknown club 'freitag'"),
-        (["club", f"{server.url}/r/calm-otter-42"], 2, "is not a valid club"),
+        (["club", f"{live.url}/r/calm-otter-42"], 2, "is not a valid club"),
         (["club", "invite", "friday", "--close", "--qr"], 2, "--close cannot be combined"),
         (["new", "golf", "--club", club.link, "--as", "eve"], 4, "(not-allowed)"),
         (["new", "golf", "--club", "friday", "--daily"], 2, "--daily cannot be combined with --club"),
         (["new", "golf", "--club", "friday", "--seed", "1", "--as", "ada"], 4, ""),
-        (["play", f"{server.url}/r/calm-otter-42", "--club", "friday"], 2, "cannot be combined with a link"),
-        (["challenge", f"{server.url}/c/calm-otter-42", "--club", "friday"], 2, "they are fixed"),
+        (["play", f"{live.url}/r/calm-otter-42", "--club", "friday"], 2, "cannot be combined with a link"),
+        (["challenge", f"{live.url}/c/calm-otter-42", "--club", "friday"], 2, "they are fixed"),
         (["club", "http://127.0.0.1:1/g/calm-fox-1", "--as", "ada"], 2, "ada is not in a club on http://127.0.0.1:1"),
     ):
-        out, err = said(capsys, *args, code=code)
+        out, err = said(*args, code=code)
         assert (out, err.count("\n")) == ([], 1)
         assert named in err
 

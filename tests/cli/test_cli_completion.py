@@ -12,6 +12,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from samedeal_cli.main import COMMANDS, main
+from support.offline_cli import printed
 from support.program import ran
 from support.servers import Server
 from support.terminals import at_a_terminal, until
@@ -21,32 +22,25 @@ pytestmark = pytest.mark.tier(2)
 ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "TERM": "dumb"}
 
 
-def completed(*words: str) -> list[str]:
-    """Bash's completions for the last word."""
-    script = (
-        'eval "$(samedeal completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }\n'
-        '_samedeal_completion samedeal; printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    run = subprocess.run(
-        ["bash", "--norc", "-c", script, "bash", *words], env=ENVIRONMENT, capture_output=True, text=True, timeout=50
-    )
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.stdout.split()
+def offered(*words: str, incomplete: str = "") -> list[tuple[str, str]]:
+    """Return the type and the value of every completion after these words."""
+    items = ShellComplete(main, {}, "samedeal", "_SAMEDEAL_COMPLETE").get_completions([*words], incomplete)
+    return [(item.type, item.value) for item in items]
 
 
 @pytest.mark.parametrize(
-    ("words", "offered"),
+    ("words", "values"),
     [
-        (["samedeal", ""], list(COMMANDS)),
-        (["samedeal", "re"], [name for name in COMMANDS if name.startswith("re")]),
-        (["samedeal", "new", "co"], ["corner-stones", "corners"]),
-        (["samedeal", "-q", "new", "corners", "--spec"], ["--spectators"]),
-        (["samedeal", "new", "corners", "--spectators", ""], ["progress", "after", "open"]),
-        (["samedeal", "config", "set", "theme", "d"], ["dark"]),
+        ([""], list(COMMANDS)),
+        (["re"], [name for name in COMMANDS if name.startswith("re")]),
+        (["new", "co"], ["corner-stones", "corners"]),
+        (["-q", "new", "corners", "--spec"], ["--spectators"]),
+        (["new", "corners", "--spectators", ""], ["progress", "after", "open"]),
+        (["config", "set", "theme", "d"], ["dark"]),
     ],
 )
-def test_bash_completions(words: list[str], offered: list[str]) -> None:
-    assert completed(*words) == offered
+def test_words_are_completed(words: list[str], values: list[str]) -> None:
+    assert offered(*words[:-1], incomplete=words[-1]) == [("plain", value) for value in values]
 
 
 def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -66,8 +60,7 @@ def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("command", ["verify", "replay", "export", "table a", "race", "practice", "solve"])
 def test_files_are_completed_where_a_replay_is_expected(command: str) -> None:
     """Shells complete the names, if an item has the type ``file``."""
-    offered = ShellComplete(main, {}, "samedeal", "_SAMEDEAL_COMPLETE").get_completions(command.split(), "fri")
-    assert [(item.type, item.value) for item in offered] == [("file", "fri")]
+    assert offered(*command.split(), incomplete="fri") == [("file", "fri")]
 
 
 def test_bash_completes_a_word_and_a_file(tmp_path: Path) -> None:
@@ -84,29 +77,18 @@ def test_bash_completes_a_word_and_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_has_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code(["completion", shell]) == 0
-    script = capsys.readouterr().out
+def test_every_shell_has_a_script(shell: str) -> None:
+    script, _ = printed("completion", shell)
     assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
     if path := shutil.which(shell):
         assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=50).returncode == 0
 
 
-def test_completion_without_argument_uses_the_current_shell(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_completion_without_argument_uses_the_current_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
-    assert main.exit_code(["completion"]) == 0
-    assert "complete --no-files --command samedeal" in capsys.readouterr().out
+    assert "complete --no-files --command samedeal" in printed("completion")[0]
     monkeypatch.setenv("SHELL", "/bin/ksh")
-    assert main.exit_code(["completion"]) == 2
-    assert capsys.readouterr().err == "samedeal: name a shell: bash, zsh, fish\n"
-
-
-def offered(*words: str, incomplete: str = "") -> list[tuple[str, str]]:
-    """Return the type and the value of every completion after these words."""
-    items = ShellComplete(main, {}, "samedeal", "_SAMEDEAL_COMPLETE").get_completions([*words], incomplete)
-    return [(item.type, item.value) for item in items]
+    assert printed("completion", code=2)[1] == "samedeal: name a shell: bash, zsh, fish\n"
 
 
 def test_races_are_completed(live: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,43 +2,22 @@
 
 import json
 import os
-from collections.abc import Iterator
 
 import pytest
 
 from samedeal import commitments
 from samedeal.day import Day
 from samedeal.games.catalogue import GAMES
-from samedeal_cli.main import main
 from support.logged_server import request
+from support.offline_cli import said
 from support.program import SAMEDEAL, ran
 from support.terminals import at_a_terminal, until
 from support.timed_server import TimedServer
 from support.waiting import wait_until
 
-pytestmark = pytest.mark.tier(2)
+pytestmark = [pytest.mark.usefixtures("on_timed"), pytest.mark.tier(2)]
 
 GAME = "corner-stones"
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TimedServer]:
-    with TimedServer(store_url, tmp_path_factory.mktemp("cli-daily"), connections_per_address="0").start() as running:
-        yield running
-        assert running.failures() == []
-
-
-@pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, server: TimedServer) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
-    monkeypatch.setenv("COLUMNS", "160")
-
-
-def said(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, list[str], str]:
-    """Run a command and return its exit code, output lines and standard error."""
-    code = main.exit_code(list(args))
-    out, err = capsys.readouterr()
-    return code, out.splitlines(), err
 
 
 def played(*args: str, typed: str) -> list[str]:
@@ -48,28 +27,25 @@ def played(*args: str, typed: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def until_kept(server: TimedServer, day: Day, count: int) -> None:
+def until_kept(timed: TimedServer, day: Day, count: int) -> None:
     """Wait for a number of results of a day, which appear shortly after a race."""
     path = f"/api/v1/daily/{day.date}/{GAME}"
-    wait_until(lambda: len(request(server, "GET", path).json["results"]) >= count)
+    wait_until(lambda: len(request(timed, "GET", path).json["results"]) >= count)
 
 
-def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
-    server: TimedServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    day = server.noon("2027-04-01")
+def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(timed: TimedServer) -> None:
+    day = timed.noon("2027-04-01")
     lines = played("solo", GAME, "--daily", "--as", "ada", typed="resign\n")
     assert any(line.startswith("daily deal of 2027-04-01, time limit 15:00") for line in lines)
     assert "the race is over; the deal and the replay are secret until 2027-04-02 02:00 UTC" in lines
     assert not any(f"{GAME}:" in line for line in lines)
     (solo,) = [line.split()[-1].rpartition("/")[2] for line in lines if line.startswith("To verify it then: ")]
 
-    code, (link,), _ = said(capsys, "new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
-    assert code == 0
+    (link,), _ = said("new", GAME, "--daily", "--max", "1", "--start-delay", "0s")
     listed = link.rpartition("/")[2]
-    assert "0/1    ada   daily" in said(capsys, "ls", "races", "--game", GAME)[1][1]
+    assert "0/1    ada   daily" in said("ls", "races", "--game", GAME)[0][1]
     played("join", listed, "--as", "bo", "--ready", typed="resign\n")
-    until_kept(server, day, 2)
+    until_kept(timed, day, 2)
     for name, question in (
         (
             "ada",
@@ -84,8 +60,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
             os.write(terminal, b"n\n")
             assert process.wait(50) == 130
 
-    code, shown, err = said(capsys, "daily", GAME)
-    assert code == 0
+    shown, err = said("daily", GAME)
     assert f" solo {GAME} --daily; with friends: " in err
     assert shown[0] == "Corner Stones · 2027-04-01 · open until 2027-04-02 00:00 UTC"
     assert shown[2] == "sealed      until 2027-04-02 02:00 UTC"
@@ -96,51 +71,49 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(
     commitment = shown[1].split()[1]
 
     for race in (solo, listed):
-        for command in (["verify", race], ["export", race], ["replay", race], ["verify", f"{server.url}/r/{race}"]):
-            code, out, err = said(capsys, *command)
-            assert (code, out) == (4, [])
+        for command in (["verify", race], ["export", race], ["replay", race], ["verify", f"{timed.url}/r/{race}"]):
+            out, err = said(*command, code=4)
+            assert out == []
             assert err == (
                 f"samedeal: The replay of {race} is available from 2027-04-02 02:00 UTC."
                 " Until then, others can play the same deal (replay-sealed)\n"
             )
 
-    server.set_clock(day.ends_at + 3 * 3_600_000)
-    code, out, _ = said(capsys, "verify", listed)
-    assert (code, out[-1].partition(":")[0]) == (0, "verified (key known)")
-    code, out, _ = said(capsys, "export", listed, "--format", "txt")
+    timed.set_clock(day.ends_at + 3 * 3_600_000)
+    out, _ = said("verify", listed)
+    assert out[-1].partition(":")[0] == "verified (key known)"
+    out, _ = said("export", listed, "--format", "txt")
     deal = next(line for line in out if line.startswith("Deal  "))
     assert deal.endswith("(daily of 2027-04-01)")
-    code, shown, _ = said(capsys, "daily", GAME, "--date", "2027-04-01")
+    shown, _ = said("daily", GAME, "--date", "2027-04-01")
     assert shown[:2] == ["Corner Stones · 2027-04-01 · closed and revealed", f"commitment  {commitment}"]
     assert deal.split()[1] == shown[3].split()[1]
     secret = bytes.fromhex(shown[2].split()[1])
     assert commitments.daily_commitment(GAME, "2027-04-01", secret) == commitment
 
 
-def test_daily_shows_all_games(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.noon("2027-04-05")
-    code, today, _ = said(capsys, "daily", "--ascii")
-    assert code == 0
+def test_daily_shows_all_games(timed: TimedServer) -> None:
+    timed.noon("2027-04-05")
+    today, _ = said("daily", "--ascii")
     assert [line.partition(" - ")[0] for line in today if "2027-04-05 - open until" in line] == [
         game.title for game in GAMES.values()
     ]
     assert today.count("no results yet") == len(GAMES)
     assert not any(line.startswith("commitment") for line in today)
-    code, coming, _ = said(capsys, "daily", "--date", "2027-04-06")
+    coming, _ = said("daily", "--date", "2027-04-06")
     assert [line for line in coming if "2027-04-06" in line and " · " in line] == [
         f"{game.title} · 2027-04-06 · opens 2027-04-06 00:00 UTC" for game in GAMES.values()
     ]
     assert "no results yet" not in coming
 
 
-def test_json_contains_the_server_response(server: TimedServer, capsys: pytest.CaptureFixture[str]) -> None:
-    server.noon("2027-04-05")
+def test_json_contains_the_server_response(timed: TimedServer) -> None:
+    timed.noon("2027-04-05")
     for args, games in ((["daily"], list(GAMES)), (["daily", "gallery", "--date", "2027-04-07"], ["gallery"])):
-        code, (text,), _ = said(capsys, *args, "--json")
+        (text,), _ = said(*args, "--json")
         deals = json.loads(text)["daily"]
-        assert code == 0
         assert [each["game"] for each in deals] == games
-        assert deals == [request(server, "GET", f"/api/v1/daily/{each['date']}/{each['game']}").json for each in deals]
+        assert deals == [request(timed, "GET", f"/api/v1/daily/{each['date']}/{each['game']}").json for each in deals]
 
 
 @pytest.mark.parametrize(
@@ -157,10 +130,7 @@ def test_json_contains_the_server_response(server: TimedServer, capsys: pytest.C
         (["daily", "whist"], "whist"),
     ],
 )
-def test_daily_with_conflicting_options_exits_with_2(
-    args: list[str], named: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = said(capsys, *args)
-    assert (code, out) == (2, [])
+def test_daily_with_conflicting_options_exits_with_2(args: list[str], named: str) -> None:
+    out, err = said(*args, code=2)
+    assert (out, err.count("\n")) == ([], 1)
     assert named in err
-    assert err.count("\n") == 1

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,15 +18,8 @@ from support.terminals import at_a_terminal, until
 pytestmark = pytest.mark.tier(2)
 
 
-@pytest.fixture(scope="module")
-def server(store_url: str) -> Iterator[Server]:
-    with Server(store_url) as running:
-        yield running
-
-
 @pytest.fixture(autouse=True)
-def _environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
+def _name(on_live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAMEDEAL_NAME", "ada")
 
 
@@ -45,12 +37,12 @@ class Device:
         self._monkeypatch.setenv("XDG_STATE_HOME", str(self.folder))
         return guests.stored()
 
-    async def play_first_race(self, server: Server, name: str = "ada") -> Guest:
+    async def play_first_race(self, live: Server, name: str = "ada") -> Guest:
         """Create a guest and store it, as a race does."""
         self._monkeypatch.setenv("XDG_STATE_HOME", str(self.folder))
-        async with racers(server, name) as (racer,):
+        async with racers(live, name) as (racer,):
             assert racer.token
-            guests.save(guest := Guest(server.url, name, racer.player, racer.token))
+            guests.save(guest := Guest(live.url, name, racer.player, racer.token))
             return guest
 
 
@@ -70,12 +62,12 @@ def code_of(device: Device, *arguments: str) -> str:
     return result.stdout.strip()
 
 
-async def is_known(server: Server, token: str) -> bool:
+async def is_known(live: Server, token: str) -> bool:
     """Return whether a token identifies a guest."""
     racer = Racer("ada")
     racer.token = token
     try:
-        await racer.connect(server)
+        await racer.connect(live)
     except AssertionError:
         return False
     finally:
@@ -83,36 +75,36 @@ async def is_known(server: Server, token: str) -> bool:
     return True
 
 
-async def test_code_moves_the_name_to_another_device(server: Server, laptop: Device, desktop: Device) -> None:
-    guest = await laptop.play_first_race(server)
+async def test_code_moves_the_name_to_another_device(live: Server, laptop: Device, desktop: Device) -> None:
+    guest = await laptop.play_first_race(live)
     result = laptop.run("pass")
     code = result.stdout.strip()
     assert result.stdout == f"{code}\n"
-    link = f"{server.url}/login#{code}"
+    link = f"{live.url}/login#{code}"
     assert result.stderr.splitlines() == [
         f"On the other device, run samedeal login and enter the code, or open {link}",
         "Only this machine can open that link; for other devices, use samedeal serve --lan",
     ]
     result = desktop.run("login", code)
-    assert (result.exit_code, result.output) == (0, f"You are ada at {server.url}\n")
+    assert (result.exit_code, result.output) == (0, f"You are ada at {live.url}\n")
     (new,) = desktop.guests()
     assert (new.server, new.name, new.player) == (guest.server, guest.name, guest.player)
     assert new.token != guest.token
-    assert await is_known(server, new.token)
-    assert await is_known(server, guest.token)
+    assert await is_known(live, new.token)
+    assert await is_known(live, guest.token)
     (file,) = (desktop.folder / "samedeal/guests").iterdir()
     assert file.stat().st_mode & 0o077 == 0
 
 
 async def test_link_names_the_server(
-    server: Server, laptop: Device, desktop: Device, monkeypatch: pytest.MonkeyPatch
+    live: Server, laptop: Device, desktop: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guest = await laptop.play_first_race(server)
+    guest = await laptop.play_first_race(live)
     link = json.loads(laptop.run("pass", "--json").stdout)["link"]
     monkeypatch.setenv("SAMEDEAL_SERVER", "http://127.0.0.1:1")
     result = desktop.run("login", link, "--json")
-    assert json.loads(result.stdout) == {"server": server.url, "name": "ada", "player": guest.player}
-    assert [guest.server for guest in desktop.guests()] == [server.url]
+    assert json.loads(result.stdout) == {"server": live.url, "name": "ada", "player": guest.player}
+    assert [guest.server for guest in desktop.guests()] == [live.url]
 
 
 @pytest.mark.parametrize(
@@ -137,16 +129,16 @@ def test_other_links_are_refused(typed: str, desktop: Device) -> None:
     assert "is not" in result.stderr
 
 
-async def test_code_is_read_from_standard_input(server: Server, laptop: Device, desktop: Device) -> None:
-    await laptop.play_first_race(server)
+async def test_code_is_read_from_standard_input(live: Server, laptop: Device, desktop: Device) -> None:
+    await laptop.play_first_race(live)
     assert desktop.run("login").exit_code == 2
     assert desktop.run("login", stdin="a/b\n").exit_code == 2
     assert desktop.run("login", stdin=f"{code_of(laptop)}\n").exit_code == 0
     assert [guest.name for guest in desktop.guests()] == ["ada"]
 
 
-async def test_code_is_asked_for_on_a_terminal(server: Server, laptop: Device, tmp_path: Path) -> None:
-    await laptop.play_first_race(server)
+async def test_code_is_asked_for_on_a_terminal(live: Server, laptop: Device, tmp_path: Path) -> None:
+    await laptop.play_first_race(live)
     environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "desktop")}
     with at_a_terminal(environment, [*SAMEDEAL, "login"]) as (process, terminal):
         until(terminal, "Code: ")
@@ -155,15 +147,15 @@ async def test_code_is_asked_for_on_a_terminal(server: Server, laptop: Device, t
         assert process.wait(50) == 0
 
 
-async def test_qr_code_is_the_link(server: Server, laptop: Device) -> None:
-    await laptop.play_first_race(server)
+async def test_qr_code_is_the_link(live: Server, laptop: Device) -> None:
+    await laptop.play_first_race(live)
     result = laptop.run("pass", "--qr")
-    assert "\n".join(qr_lines(f"{server.url}/login#{result.stdout.strip()}")) in result.stderr
+    assert "\n".join(qr_lines(f"{live.url}/login#{result.stdout.strip()}")) in result.stderr
 
 
-async def test_login_does_not_replace_a_name_without_force(server: Server, laptop: Device, desktop: Device) -> None:
-    guest, other = await laptop.play_first_race(server), await desktop.play_first_race(server)
-    bot = await desktop.play_first_race(server, "bot")
+async def test_login_does_not_replace_a_name_without_force(live: Server, laptop: Device, desktop: Device) -> None:
+    guest, other = await laptop.play_first_race(live), await desktop.play_first_race(live)
+    bot = await desktop.play_first_race(live, "bot")
     code = code_of(laptop)
     result = desktop.run("login", code)
     assert result.exit_code == 2
@@ -174,11 +166,11 @@ async def test_login_does_not_replace_a_name_without_force(server: Server, lapto
     assert result.exit_code == 0
     assert f"The player {other.player}, who had the same name, is logged out on this device" in result.stderr
     assert {guest.player for guest in desktop.guests()} == {guest.player, bot.player}
-    assert not await is_known(server, other.token)
+    assert not await is_known(live, other.token)
 
 
-async def test_login_says_how_to_play_under_another_name(server: Server, laptop: Device, desktop: Device) -> None:
-    await laptop.play_first_race(server, "Zoë O’Neil")
+async def test_login_says_how_to_play_under_another_name(live: Server, laptop: Device, desktop: Device) -> None:
+    await laptop.play_first_race(live, "Zoë O’Neil")
     result = desktop.run("login", code_of(laptop, "--as", "Zoë O’Neil"))
     assert (
         "Play with --as 'Zoë O’Neil', or make it your default: samedeal config set name 'Zoë O’Neil'" in result.stderr
@@ -186,9 +178,9 @@ async def test_login_says_how_to_play_under_another_name(server: Server, laptop:
 
 
 async def test_pass_uses_the_token_of_the_environment(
-    server: Server, laptop: Device, desktop: Device, monkeypatch: pytest.MonkeyPatch
+    live: Server, laptop: Device, desktop: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guest = await laptop.play_first_race(server, "bo")
+    guest = await laptop.play_first_race(live, "bo")
     result = desktop.run("pass")
     assert (result.exit_code, result.stderr.startswith("samedeal: ada was not found for ")) == (2, True)
     monkeypatch.setenv("SAMEDEAL_TOKEN", guest.token)
@@ -198,22 +190,22 @@ async def test_pass_uses_the_token_of_the_environment(
     assert [guest.player for guest in desktop.guests()] == [guest.player]
 
 
-async def test_logout_revokes_the_token_of_this_device(server: Server, laptop: Device, desktop: Device) -> None:
-    guest = await laptop.play_first_race(server)
+async def test_logout_revokes_the_token_of_this_device(live: Server, laptop: Device, desktop: Device) -> None:
+    guest = await laptop.play_first_race(live)
     assert desktop.run("login", code_of(laptop)).exit_code == 0
     (on_desktop,) = desktop.guests()
     result = laptop.run("logout")
-    assert (result.exit_code, result.output) == (0, f"Logged out ada at {server.url}\n")
+    assert (result.exit_code, result.output) == (0, f"Logged out ada at {live.url}\n")
     assert laptop.guests() == []
-    assert not await is_known(server, guest.token)
-    assert await is_known(server, on_desktop.token)
+    assert not await is_known(live, guest.token)
+    assert await is_known(live, on_desktop.token)
     assert laptop.run("logout").exit_code == 2
 
 
 async def test_token_that_is_not_revoked_is_kept_without_force(
-    server: Server, laptop: Device, monkeypatch: pytest.MonkeyPatch
+    live: Server, laptop: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guest = await laptop.play_first_race(server)
+    guest = await laptop.play_first_race(live)
     closed = Guest("http://127.0.0.1:1", "ada", guest.player, guest.token)
     guests.save(closed)
     monkeypatch.setenv("SAMEDEAL_SERVER", closed.server)

@@ -4,11 +4,7 @@ import asyncio
 import json
 import os
 import re
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,28 +13,28 @@ import pytest
 
 from samedeal.version import VERSION
 from samedeal_cli.config_file import config_file
-from samedeal_cli.main import main
 from samedeal_cli.net import guests
 from samedeal_cli.settings import state_dir
+from support.documents import serving
 from support.faulty_proxy import Proxy
+from support.offline_cli import outcome, printed, said
 from support.program import SAMEDEAL
 from support.servers import Server
 from support.terminals import at_a_terminal, until
 
 pytestmark = pytest.mark.tier(2)
 
-Capsys = pytest.CaptureFixture[str]
 NOBODY = "http://127.0.0.1:1"
 
 
-def asked(capsys: Capsys, *args: str) -> tuple[int, dict[str, Any]]:
-    code = main.exit_code(["doctor", "--json", *args])
-    return code, json.loads(capsys.readouterr().out)
+def asked(*args: str) -> tuple[int, dict[str, Any]]:
+    code, out, _ = outcome("doctor", "--json", *args)
+    return code, json.loads(out)
 
 
-def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_cli.settings.DEFAULT_SERVER", NOBODY)
-    code, document = asked(capsys)
+    code, document = asked()
     assert (code, document["wrong"]) == (0, [])
     assert document["program"]["samedeal"] == VERSION
     assert document["libraries"]["click"] == metadata.version("click")
@@ -49,22 +45,22 @@ def test_doctor_without_a_server_finds_no_problem(monkeypatch: pytest.MonkeyPatc
     assert document["server"] == {"address": NOBODY, "reached": False}
 
 
-def test_doctor_lists_each_library_once(capsys: Capsys) -> None:
-    main.exit_code(["doctor", "--server", NOBODY])
-    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+def test_doctor_lists_each_library_once() -> None:
+    lines, _ = said("doctor", "--server", NOBODY, code=3)
+    names = [line.split()[0] for line in lines if line.startswith("  ")]
     assert names.count("hiredis") == 1, "the extras fast and all both have it"
 
 
-def test_doctor_reports_an_unreachable_configured_server(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_doctor_reports_an_unreachable_configured_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for args in (("--server", NOBODY), ()):
-        code, document = asked(capsys, *args)
+        code, document = asked(*args)
         assert code == 3
         assert document["wrong"] == [f"{NOBODY} cannot be reached: Connection refused"]
         monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
 
 
-def test_doctor_checks_http_and_websocket(live: Server, capsys: Capsys) -> None:
-    code, document = asked(capsys, "--server", live.url)
+def test_doctor_checks_http_and_websocket(live: Server) -> None:
+    code, document = asked("--server", live.url)
     assert (code, document["wrong"]) == (0, [])
     checks = document["server"]
     assert (checks["address"], checks["reached"], checks["ready"]) == (live.url, True, True)
@@ -74,13 +70,13 @@ def test_doctor_checks_http_and_websocket(live: Server, capsys: Capsys) -> None:
     assert abs(checks["clock_ahead_ms"]) < 60_000
 
 
-async def test_doctor_reports_a_server_without_its_store(store_url: str, capsys: Capsys) -> None:
+async def test_doctor_reports_a_server_without_its_store(store_url: str) -> None:
     async with Proxy(store_url) as proxy:
         server = Server(proxy.url)
         try:
             await asyncio.to_thread(server.start)
             proxy.cut()
-            code, document = await asyncio.to_thread(asked, capsys, "--server", server.url)
+            code, document = await asyncio.to_thread(asked, "--server", server.url)
         finally:
             await asyncio.to_thread(server.__exit__)
     assert code == 1
@@ -88,36 +84,11 @@ async def test_doctor_reports_a_server_without_its_store(store_url: str, capsys:
     assert document["wrong"][0].startswith("The store cannot be reached")
 
 
-class Half(BaseHTTPRequestHandler):
-    """A server without WebSockets whose clock is an hour ahead."""
-
-    def do_GET(self) -> None:
-        if self.path == "/ws":
-            return self.send_error(403)
-        self.send_response(200)
-        self.end_headers()
-        if self.path == "/.well-known/samedeal":
-            now = round(time.time() * 1000) + 3_600_000
-            self.wfile.write(json.dumps({"server": "samedeal/9.8.7", "time": now, "more": []}).encode())
-        return None
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def half() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Half) as server:
-        threading.Thread(target=server.serve_forever).start()
-        try:
-            yield f"127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-
-
-def test_doctor_shows_server_info_and_reports_a_failing_websocket(capsys: Capsys) -> None:
-    with half() as address:
-        code, document = asked(capsys, "--server", address)
+def test_doctor_shows_server_info_and_reports_a_failing_websocket() -> None:
+    hour_ahead = json.dumps({"server": "samedeal/9.8.7", "time": round(time.time() * 1000) + 3_600_000, "more": []})
+    without_websockets = {"/healthz": b"ok", "/readyz": b"ok", "/.well-known/samedeal": hour_ahead.encode()}
+    with serving(without_websockets) as (address, _):
+        code, document = asked("--server", address)
     assert code == 1
     assert document["server"]["program"] == "samedeal/9.8.7"
     assert abs(document["server"]["clock_ahead_ms"] - 3_600_000) < 60_000
@@ -125,13 +96,12 @@ def test_doctor_shows_server_info_and_reports_a_failing_websocket(capsys: Capsys
     assert document["wrong"][0].startswith("cannot open a WebSocket (is there a proxy in between?)")
 
 
-def test_doctor_shows_no_secrets(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+def test_doctor_shows_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     guests.save(guests.Guest(NOBODY, "ada", "p1", "sd_kept"))
     for name in ("SAMEDEAL_TOKEN", "SAMEDEAL_MASTER_KEY", "REDIS_URL"):
         monkeypatch.setenv(name, "sd_told")
     monkeypatch.setenv("HOME", str(state_dir().parent.parent))
-    assert main.exit_code(["doctor", "--server", "http://ada:hunter2@127.0.0.1:1"]) == 3
-    out, err = capsys.readouterr()
+    out, err = printed("doctor", "--server", "http://ada:hunter2@127.0.0.1:1", code=3)
     assert "http://127.0.0.1:1 cannot be reached" in out
     assert not re.search(r"sd_|hunter2", out + err)
     assert "SAMEDEAL_TOKEN   is set" in out
@@ -139,11 +109,10 @@ def test_doctor_shows_no_secrets(monkeypatch: pytest.MonkeyPatch, capsys: Capsys
     assert "known players    1" in out
 
 
-def test_doctor_reports_config_errors(capsys: Capsys) -> None:
+def test_doctor_reports_config_errors() -> None:
     config_file().parent.mkdir(parents=True)
     config_file().write_text('theme = "pink"\n')
-    assert main.exit_code(["doctor"]) == 1
-    out, err = capsys.readouterr()
+    out, err = printed("doctor", code=1)
     assert out.splitlines()[-2:] == [
         "problems",
         f"  {config_file()}: theme must be one of terminal, dark, light, contrast, not 'pink'",
@@ -151,13 +120,11 @@ def test_doctor_reports_config_errors(capsys: Capsys) -> None:
     assert err.splitlines()[-1] == "samedeal: 1 problem found"
 
 
-def test_doctor_reports_a_missing_state_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capsys
-) -> None:
+def test_doctor_reports_a_missing_state_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("SAMEDEAL_SERVER", NOBODY)
-    code, document = asked(capsys)
+    code, document = asked()
     assert code == 3
     assert document["paths"]["state"] is None
     assert document["wrong"][0].endswith("file/samedeal is not writable")

@@ -4,22 +4,18 @@ import json
 import os
 import re
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api, LoginCode
-from samedeal_cli.screen.race_view import draw_screen
-from samedeal_cli.state.actions import footer
-from samedeal_cli.state.race_actions import working_actions
 from support import waiting
-from support.example_states import header, lobby
 from support.program import SAMEDEAL, ran
 from support.servers import Server, begin_together, racers, resign_all
 from support.terminals import at_a_terminal, until
 
+NOBODY = "http://127.0.0.1:1"
 QUESTION = f"Your name [{guests.account_name()}]: "
 WAYS = [
     pytest.param(("join", "RACE", "--line"), id="join"),
@@ -102,6 +98,20 @@ async def test_after_logging_in_every_command_uses_that_name(
         assert "mia" in done.stdout + done.stderr, done.stderr
 
 
+@pytest.mark.tier(2)
+@pytest.mark.parametrize("known", ["option", "environment", "token", "guest", "quiet", "json"])
+def test_user_with_a_name_is_not_asked(known: str, tmp_path: Path) -> None:
+    if known == "guest":
+        guests.save(guests.Guest(NOBODY, "ada", "0" * 16, "sd_x"))
+    variables = {"environment": {"SAMEDEAL_NAME": "ada"}, "token": {"SAMEDEAL_TOKEN": "sd_x"}}.get(known, {})
+    options = {"option": ["--as", "ada"], "quiet": ["-q"], "json": ["--json"]}.get(known, [])
+    command = [*SAMEDEAL, "--server", NOBODY, "again", "calm-otter-42", *options]
+    with at_a_terminal(os.environ | {"TERM": "xterm"} | variables, command) as (process, terminal):
+        assert "Your name" not in until(terminal, "no server is running")
+        assert process.wait(50) == 3
+    assert not (tmp_path / "config" / "samedeal" / "config.toml").exists()
+
+
 def test_a_refused_account_name_is_named_with_the_option_for_another_one(
     newcomer: dict[str, str], live: Server
 ) -> None:
@@ -170,15 +180,3 @@ async def test_a_player_who_comes_too_late_is_told_how_to_watch(newcomer: dict[s
         await mia.join(race)
         done = ran("join", race, "--line", code=4, environment=newcomer)
         assert re.search(rf"All seats are taken\. To watch the race: .* watch {live.url}/r/{race}", done.stderr)
-
-
-def test_the_lobby_says_that_it_is_a_match() -> None:
-    state = replace(lobby("corners"), header=header("corners", best_of=3))
-    assert any("best of 3" in line for line in draw_screen(state, 60, 20).text())
-
-
-def test_the_lobby_offers_the_rules() -> None:
-    state = lobby("corners")
-    entries = footer([action.entry(state) for action in working_actions(state)], 80)
-    shown = [*draw_screen(state, 80, 24).text(), *(entry.label for entry in entries)]
-    assert any("rules" in line for line in shown)

@@ -203,9 +203,8 @@ async def test_v_opens_the_replay_and_q_returns_to_the_results(live: Server) -> 
 
 @pytest.fixture
 def terminal(live: Server, tmp_path: Path) -> Iterator[Terminal]:
-    terminal = Terminal(environment_at(live, tmp_path))
-    yield terminal
-    terminal.close()
+    with Terminal(environment_at(live, tmp_path)) as terminal:
+        yield terminal
 
 
 @tmux_only

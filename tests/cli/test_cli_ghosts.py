@@ -74,14 +74,11 @@ async def test_full_screen_shows_ghosts_below_the_racers(live: Server) -> None:
         await until(lambda: app.state.stage == "running")
 
 
-@pytest.mark.parametrize("named_by", ["link", "file"])
-async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path, named_by: str) -> None:
-    source = await raced(live)
+async def test_race_command_plays_against_a_replay(live: Server, tmp_path: Path) -> None:
     file = tmp_path / "race.json"
-    file.write_bytes(live.get(f"/api/v1/replays/{source}.json")[1])
-    replay = {"id": source, "link": f"{live.url}/r/{source}", "file": f"{file}"}[named_by]
+    file.write_bytes(live.get(f"/api/v1/replays/{await raced(live)}.json")[1])
     environment = os.environ | {"SAMEDEAL_SERVER": live.url}
-    command = [*SAMEDEAL, "race", replay, "--as", "cy", "--line"]
+    command = [*SAMEDEAL, "race", f"{file}", "--as", "cy", "--line"]
     with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
         assert process.stdin
         assert process.stdout

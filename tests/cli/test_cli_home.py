@@ -228,8 +228,7 @@ def evening(terminal: Terminal, *steps: str) -> None:
 
 @tmux_only
 def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Server, tmp_path: Path) -> None:
-    terminal = Terminal({**environment_at(live, tmp_path), "SAMEDEAL_NAME": ""})
-    try:
+    with Terminal({**environment_at(live, tmp_path), "SAMEDEAL_NAME": ""}) as terminal:
         terminal.type(SAMEDEAL)
         evening(terminal, "p  Play now", "Enter=Your name [", "! resign", "y yes")
         evening(terminal, "n  Rematch", "! resign", "y yes")
@@ -239,14 +238,15 @@ def test_an_evening_from_the_home_screen_needs_only_keys_that_are_shown(live: Se
         evening(terminal, "q quit", f"d=You have raced 1 of {len(GAMES)} today.", "Escape=Golf (raced)", "r  Results")
         terminal.until("3 races, 0 wins, 0 deals solved")
         evening(terminal, "Escape=Esc", "q quit")
-    finally:
-        terminal.close()
 
 
 @tmux_only
+@pytest.mark.tier(3)
 def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, tmp_path: Path) -> None:
-    terminal, friend = Terminal(environment_at(live, tmp_path), 60, 20), Terminal(environment_at(live, tmp_path / "bo"))
-    try:
+    with (
+        Terminal(environment_at(live, tmp_path), 60, 20) as terminal,
+        Terminal(environment_at(live, tmp_path / "bo")) as friend,
+    ):
         terminal.type(SAMEDEAL)
         evening(terminal, "f  Friends", "1  Open a race of Golf, two minutes", "b=+ bot", "1  any", "r  Ready")
         terminal.until("! resign")
@@ -262,23 +262,17 @@ def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, t
         friend.until("watching")
         evening(terminal, "! resign", "y yes", "q quit", "q quit")
         friend.until("the race is over")
-    finally:
-        terminal.close()
-        friend.close()
 
 
 @tmux_only
 def test_a_failure_can_be_read_before_the_home_screen_returns(live: Server, tmp_path: Path) -> None:
-    terminal = Terminal(environment_at(live, tmp_path))
-    try:
+    with Terminal(environment_at(live, tmp_path)) as terminal:
         terminal.type(SAMEDEAL)
         evening(terminal, "f  Friends", "2  Join a race by its link or id")
         terminal.until("Enter accept")
         terminal.type("no-such-race")
         terminal.until("This race was not found on")
         evening(terminal, "Enter=Press any key", "t  Practice", "3  Corners", "! leave", "q quit")
-    finally:
-        terminal.close()
 
 
 def test_without_a_server_the_first_race_starts_a_temporary_one(monkeypatch: pytest.MonkeyPatch) -> None:

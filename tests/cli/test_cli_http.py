@@ -14,10 +14,10 @@ import pytest
 from samedeal.replays.replay import MAX_BYTES
 from samedeal_cli.addresses import may_redirect
 from samedeal_cli.failure import BadAnswer, Declined, Failure, Unreachable
-from samedeal_cli.main import main
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import DOCUMENT_BYTES, PROBLEM_BYTES, Api
 from samedeal_cli.net.transport import Transport
+from support.offline_cli import printed
 from support.scripted_server import RACE
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
@@ -99,12 +99,11 @@ GAMES = b'{"games": []}'
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirect_to_another_port_is_not_followed(status: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_redirect_to_another_port_is_not_followed(status: int) -> None:
     with site(document(GAMES)) as other, site(redirect(f"{other.url}/api/v1/games", status)) as first:
         with pytest.raises(BadAnswer, match=f"the redirect to {other.url}/api/v1/games is not allowed"):
             Api(first.url).games()
-        assert main.exit_code(["ls", "races", "--server", first.url]) == 3
-        assert "the redirect to" in capsys.readouterr().err
+        assert "the redirect to" in printed("ls", "races", "--server", first.url, code=3)[1]
         assert other.asked == []
 
 
@@ -220,14 +219,13 @@ def failures(server: str) -> list[str]:
     ],
 )
 def test_both_transports_name_the_proxy_and_its_variable(
-    variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    variable: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, value)
     http, websocket = failures(REMOTE)
     assert says in http
     assert websocket == http
-    assert main.exit_code(["doctor", "--server", REMOTE]) == 3
-    assert says in capsys.readouterr().out
+    assert says in printed("doctor", "--server", REMOTE, code=3)[0]
     monkeypatch.setenv("no_proxy", "127.0.0.3")
     assert failures(REMOTE) == [f"{REMOTE} cannot be reached: Connection refused"] * 2
 

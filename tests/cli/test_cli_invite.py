@@ -13,8 +13,8 @@ import segno
 
 from samedeal_cli.failure import Failure
 from samedeal_cli.local_server import lan_address
-from samedeal_cli.main import main
 from samedeal_cli.render.qr_code import qr_lines
+from support.offline_cli import printed
 from support.program import SAMEDEAL
 from support.servers import Server
 
@@ -64,10 +64,9 @@ def test_coloured_qr_code_is_dark_on_light() -> None:
         assert line.replace("\x1b[107m  ", "##").replace("\x1b[40m  ", "  ").removesuffix("\x1b[0m") == bare
 
 
-def test_new_writes_link_to_stdout_and_qr_code_to_stderr(store_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_new_writes_link_to_stdout_and_qr_code_to_stderr(store_url: str) -> None:
     with Server(store_url, public_url="http://192.168.1.20:8640") as server:
-        assert main.exit_code(["new", "corners", "--qr", "--server", server.url]) == 0
-    out, err = capsys.readouterr()
+        out, err = printed("new", "corners", "--qr", "--server", server.url)
     link = out.removesuffix("\n")
     assert re.fullmatch(r"http://192\.168\.1\.20:8640/r/[a-z0-9-]+", link)
     assert err.splitlines()[1:] == qr_lines(link)
@@ -146,27 +145,20 @@ def test_demo_lan_shows_its_link() -> None:
         (("--port", "0"), "--lan needs a fixed port"),
     ],
 )
-def test_lan_with_conflicting_options_exits_with_2(
-    args: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.exit_code(["serve", "--lan", *args]) == 2
-    assert says in capsys.readouterr().err
+def test_lan_with_conflicting_options_exits_with_2(args: tuple[str, ...], says: str) -> None:
+    assert says in printed("serve", "--lan", *args, code=2)[1]
 
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
-def test_lan_without_a_network_fails(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lan_without_a_network_fails(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_cli.local_server.own_addresses", lambda: ("127.0.1.1",))
-    assert main.exit_code([command, "--lan"]) == 1
-    assert capsys.readouterr().err.startswith("samedeal: this machine has no network address")
+    assert printed(command, "--lan", code=1)[1].startswith("samedeal: this machine has no network address")
 
 
-def test_serve_suggests_a_free_port_if_its_port_is_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_suggests_a_free_port_if_its_port_is_in_use() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert main.exit_code(["serve", "--port", str(port)]) == 1
-    err = capsys.readouterr().err
+        _, err = printed("serve", "--port", str(port), code=1)
     assert re.fullmatch(rf"samedeal: port {port} is in use; try: samedeal serve --port \d+\n", err)

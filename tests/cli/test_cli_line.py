@@ -19,6 +19,7 @@ from samedeal_cli.line.line_mode import LineMode
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.render.phrases import card_name
 from samedeal_cli.settings import Settings
+from support import example_states
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 CORNERS = GAMES["corners"]
@@ -26,20 +27,7 @@ GAME = structs.replace(GameDescription.of(CORNERS), options={})
 
 
 def standing(seat: int, name: str, outcome: str, home: int = 0, place: int = 1) -> Standing:
-    done = outcome in ("won", "resigned")
-    return Standing(
-        place=place,
-        seat=seat,
-        name=name,
-        bot=False,
-        outcome=outcome,
-        done=done,
-        home=home,
-        goal=48,
-        progress=home / 48,
-        attempts=1,
-        ms=home * 1000,
-    )
+    return example_states.standing(seat, name, outcome, home, place=place, bot=False, attempts=1, ms=home * 1000)
 
 
 class Session:
@@ -302,7 +290,9 @@ async def test_rejoining_player_is_told_that_the_race_is_running(session: Sessio
 async def test_late_spectator_sees_standings_and_no_seat_notice(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen = structs.replace(view("running"), seat=None, board=None, standings=(standing(1, "bo", "playing", 13),))
+    seen = structs.replace(
+        view("running"), seat=None, board=None, standings=(standing(1, "bo", "playing", 13),), watching=2
+    )
 
     async def script(peer: Peer) -> None:
         watch = await peer.welcome()
@@ -317,7 +307,7 @@ async def test_late_spectator_sees_standings_and_no_seat_notice(
         mode = LineMode(connection, GAME, Settings(), boards="words", interactive=False, width=80)
         await asyncio.wait_for(mode.run(ready=None), 10)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2:4] == ["you are watching", "1 of 1: bo, 13 of 48, playing, after 13.0 s"]
+    assert lines[2:5] == ["you are watching", "1 of 1: bo, 13 of 48, playing, after 13.0 s", "2 watching"]
     assert "the server is restarting; reconnecting" in lines
     assert lines[lines.index("the race is over; the deal was") + 1] == "corners:1.0"
     assert not any("your seat" in line for line in lines)

@@ -12,6 +12,7 @@ import pytest
 
 from samedeal_cli.commands import races as races_command
 from samedeal_cli.main import main
+from support.offline_cli import printed, said
 from support.program import SAMEDEAL, ran, started
 from support.servers import Server
 from support.terminals import at_a_terminal, until
@@ -69,14 +70,12 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
 
 
 def test_new_warns_that_a_local_link_works_on_this_machine_only(
-    environment: dict[str, str], store_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    environment: dict[str, str], store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SAMEDEAL_SERVER", environment["SAMEDEAL_SERVER"])
-    assert main.exit_code(["new", "corners", "--json"]) == 0
-    assert capsys.readouterr().err.startswith("Only this machine can open that link")
+    assert printed("new", "corners", "--json")[1].startswith("Only this machine can open that link")
     with Server(store_url, public_url="http://192.168.1.20:8640") as public:
-        assert main.exit_code(["new", "corners", "--server", public.url]) == 0
-    out, err = capsys.readouterr()
+        out, err = printed("new", "corners", "--server", public.url)
     assert out.startswith("http://192.168.1.20:8640/r/")
     assert "Only this machine" not in err
 
@@ -147,18 +146,14 @@ def test_ls_lists_open_races(
     assert row[-2:] in (["s", "ago"], ["min", "ago"])
     assert {row[1] for row in rows} == {"the-edge"}
     monkeypatch.setattr(races_command, "EMPTY_S", 0)
-    assert main.exit_code(["ls", "races"]) == 0
-    assert race not in capsys.readouterr().out
+    assert race not in printed("ls", "races")[0]
     assert main.exit_code(["ls", "replays"]) == 0
     capsys.readouterr()
-    assert main.exit_code(["ls", "--limit", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines, _ = said("ls", "--limit", "1")
     assert lines[0] == "open and running:"
     assert "finished:" in lines
-    assert main.exit_code(["ls", "--json"]) == 0
-    assert set(msgspec.json.decode(capsys.readouterr().out)) == {"races", "challenges", "replays"}
-    assert main.exit_code(["games"]) == 0
-    assert "kings-in-the-corners" in capsys.readouterr().out
+    assert set(msgspec.json.decode(printed("ls", "--json")[0])) == {"races", "challenges", "replays"}
+    assert "kings-in-the-corners" in printed("games")[0]
 
 
 NAMED = {"SAMEDEAL_NAME": "ada"}

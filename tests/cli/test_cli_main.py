@@ -12,7 +12,6 @@ import pytest
 import samedeal_cli
 from samedeal import codec
 from samedeal.games.catalogue import GAMES
-from samedeal.race.standings import Standing
 from samedeal.wire.documents import RaceSummary, ReplayList
 from samedeal_cli.failure import EXIT_CODES
 from samedeal_cli.main import COMMANDS, GROUPS, main
@@ -20,14 +19,15 @@ from samedeal_cli.net import guests
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.settings import Settings, demo_file, state_dir, state_path
+from support.example_states import standing
+from support.offline_cli import outcome, printed, said
 
 NOBODY = "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_help_has_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code([name, "--help"]) == 0
-    out, err = capsys.readouterr()
+def test_every_command_help_has_examples(name: str) -> None:
+    out, err = printed(name, "--help")
     assert out.startswith(f"Usage: samedeal {name}")
     assert f"samedeal {name}" in out.partition("--help")[2]
     assert err == ""
@@ -61,10 +61,9 @@ def test_the_client_never_imports_the_server() -> None:
         ["ls", "replays", "--json"],
     ],
 )
-def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code([*args, "--server", NOBODY]) == 3
-    out, err = capsys.readouterr()
-    assert out == ""
+def test_unreachable_server_exits_with_3(args: list[str]) -> None:
+    code, out, err = outcome(*args, "--server", NOBODY)
+    assert (code, out) == (3, "")
     hint = "start one with samedeal serve, or try samedeal demo"
     assert err == f"samedeal: no server is running at {NOBODY}: {hint}\n"
 
@@ -78,12 +77,9 @@ def test_unreachable_server_exits_with_3(args: list[str], capsys: pytest.Capture
         (["completion", "bash"], "it writes a script"),
     ],
 )
-def test_command_without_json_output_refuses_json(
-    args: list[str], instead: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_without_json_output_refuses_json(args: list[str], instead: str) -> None:
     for words in ([*args, "--json"], ["--json", *args]):
-        assert main.exit_code(words) == 2
-        assert capsys.readouterr() == ("", f"samedeal: {args[0]} has no JSON output; {instead}\n")
+        assert outcome(*words) == (2, "", f"samedeal: {args[0]} has no JSON output; {instead}\n")
 
 
 @pytest.mark.parametrize("command", ["serve", "demo", "backup"])
@@ -149,12 +145,9 @@ def test_every_invalid_setting_of_a_server_has_its_own_line(
         (["ls", "replays", "--stage", "open"], "--stage cannot be combined with replays, only with races"),
     ],
 )
-def test_invalid_command_line_exits_with_2_and_one_line(
-    args: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.exit_code(args) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
+def test_invalid_command_line_exits_with_2_and_one_line(args: list[str], says: str) -> None:
+    code, out, err = outcome(*args)
+    assert (code, out) == (2, "")
     assert err.startswith("samedeal: ")
     assert err.count("\n") == 1
     assert says in err
@@ -173,63 +166,49 @@ def test_invalid_command_line_exits_with_2_and_one_line(
         (["conf", "get", "auto"], ["config", "get", "auto_drop"]),
     ],
 )
-def test_unambiguous_parts_of_names_suffice(
-    args: list[str], full: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.exit_code(full) == 0
-    expected = capsys.readouterr().out
-    assert main.exit_code(args) == 0
-    assert capsys.readouterr().out == expected
+def test_unambiguous_parts_of_names_suffice(args: list[str], full: list[str]) -> None:
+    expected, _ = printed(*full)
+    assert printed(*args)[0] == expected
 
 
-def test_global_options_are_accepted_before_and_after_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_global_options_are_accepted_before_and_after_the_command() -> None:
     for args in (["--json", "-q", "--server", NOBODY, "games"], ["games", "--json", "-q", "--server", NOBODY]):
-        assert main.exit_code(args) == 0
-        out, err = capsys.readouterr()
+        out, err = printed(*args)
         assert len(json.loads(out)["games"]) == len(GAMES)
         assert err == ""
 
 
-def test_games_without_a_server_lists_known_games(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code(["games", "--server", NOBODY]) == 0
-    out, err = capsys.readouterr()
+def test_games_without_a_server_lists_known_games() -> None:
+    out, err = printed("games", "--server", NOBODY)
     row = "corners               Corners               48 cards, 6 min; variant refill=stock|waste"
     assert out.splitlines()[2] == row
     assert "listing the games of this program" in err
 
 
-def test_rules_show_the_table_and_the_moves(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.exit_code(["rules", "corners"]) == 0
-    out = capsys.readouterr().out
+def test_rules_show_the_table_and_the_moves() -> None:
+    out, _ = printed("rules", "corners")
     assert out.startswith("Corners: build each foundation up in suit")
     moves = "Moves: r1 to r5 or w plays a card, draw draws one, and redeal turns the waste over."
     assert moves in " ".join(out.split())
     assert all(move in out for move in ("undo", "restart"))
-    assert main.exit_code(["rules", "the-edge", "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = json.loads(printed("rules", "the-edge", "--json")[0])
     assert document["slug"] == "the-edge"
     assert document["text"].startswith("The Edge: fill the grid")
     assert "draw" in document["moves"][0]
 
 
 @pytest.mark.parametrize("slug", GAMES)
-def test_rules_are_wrapped_to_the_terminal(
-    slug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rules_are_wrapped_to_the_terminal(slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for columns, width in (("60", 60), ("300", 100)):
         monkeypatch.setenv("COLUMNS", columns)
-        assert main.exit_code(["rules", slug]) == 0
-        out = capsys.readouterr().out
+        out, _ = printed("rules", slug)
         assert width - 20 < max(map(len, out.splitlines())) <= width
         assert f"    {GAMES[slug].layout.strip().splitlines()[0]}\n" in out
 
 
-def test_list_on_a_narrow_terminal_has_one_fact_per_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_list_on_a_narrow_terminal_has_one_fact_per_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    assert main.exit_code(["games", "-q", "--server", NOBODY]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines, _ = said("games", "-q", "--server", NOBODY)
     assert lines[6:9] == ["corners", "  Corners", "  48 cards, 6 min; variant refill=stock|waste"]
     assert max(map(len, lines)) <= 60
 
@@ -258,10 +237,9 @@ def test_sigterm_exits_with_143(tmp_path: Path) -> None:
     assert (run.returncode, run.stdout, run.stderr) == (143, "", "")
 
 
-def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unexpected_error_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guests, "stored", lambda: 1 / 0)
-    assert main.exit_code(["whoami"]) == 1
-    err = capsys.readouterr().err
+    _, err = printed("whoami", code=1)
     assert err == "samedeal: unexpected ZeroDivisionError: division by zero (for a traceback, set PYTHONDEVMODE=1)\n"
 
 
@@ -288,25 +266,12 @@ def test_account_without_a_home_directory_can_use_the_program() -> None:
         assert (run.returncode, run.stdout[: len(says)], run.stderr) == (0, says, "")
 
 
-def test_ls_writes_ascii_only_on_request(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    best = Standing(
-        place=1,
-        seat=1,
-        name="日本",
-        bot=False,
-        outcome="lost",
-        done=True,
-        home=4,
-        goal=48,
-        progress=0,
-        attempts=1,
-        ms=1,
-    )
+def test_ls_writes_ascii_only_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    best = standing(1, "日本", "lost", 4)
     found = codec.encode(ReplayList((RaceSummary("calm-otter-42", "corners", None, 0, (best,)),), None), "json")
     monkeypatch.setattr(Api, "fetch", lambda *_, **__: found)
     for options, name in (([], "日本"), (["--ascii"], "??")):
-        assert main.exit_code(["ls", "replays", *options]) == 0
-        assert f"1 {name} 4 of 48" in capsys.readouterr().out
+        assert f"1 {name} 4 of 48" in printed("ls", "replays", *options)[0]
 
 
 def test_guests_are_stored_privately() -> None:
@@ -385,5 +350,4 @@ def test_unwritable_state_directory_is_replaced_with_one_notice(
     assert capsys.readouterr().err == (
         f"samedeal: {state_path()}: Not a directory; names, seats and receipts are lost when this command ends\n"
     )
-    assert main.exit_code(["whoami"]) == 0
-    assert "ada" in capsys.readouterr().out
+    assert "ada" in printed("whoami")[0]

@@ -12,7 +12,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import HeadStart
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal
-from samedeal.wire.messages import Again, HeadStartFor, Host, Rematch
+from samedeal.wire.messages import Again, HeadStartFor, Host
 from samedeal_cli.screen.race_screen import RaceScreen
 from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.screen.running_view import instruction
@@ -235,34 +235,6 @@ def test_results_say_that_a_time_is_a_new_best(best_ms: int, solved: int, is_bes
         player="b", name="bo", bot=False, races=3, wins=1, solved=2, streak=0, longest_streak=0, games=(game,)
     )
     assert ("New best!" in text(replace(won(), scores=scores, confetti=0))) == is_best
-
-
-async def test_the_app_follows_the_host_to_a_race_in_place_of_the_lobby() -> None:
-    before, after = Story("corners"), Story("the-edge")
-    after.header = structs.replace(after.header, race="new-race")
-    connections = {
-        RACE: ScriptedConnection(before.header, PLAYERS[1], before.lobby()),
-        "new-race": ScriptedConnection(after.header, PLAYERS[1], structs.replace(after.lobby(), race="new-race")),
-    }
-    connections[RACE].race_id, entered = RACE, list[tuple[str, bool]]()
-
-    def connect(race: str, watching: bool) -> Any:
-        entered.append((race, watching))
-        return connections[race]
-
-    api = ScriptedApi(documents(before.header) | documents(after.header))
-    app = RaceApp(RaceScreen(RaceState(RACE, SERVER, LINK), connect, api, Settings()))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: app.state.game and app.state.view)
-        replaced = Rematch(race="new-race", game="the-edge", by="ada")
-        connections[RACE].send(before.view("cancelled", (), host=None, seat=None, next=replaced))
-        await until(lambda: app.state.race_id == "new-race" and app.state.header == after.header)
-        assert entered == [(RACE, False), ("new-race", False)]
-        assert app.state.link == f"http://{SERVER}/r/new-race"
-        await until(lambda: "The host has changed the game or its options." in shown(app))
-        await until(lambda: "r  Ready" in shown(app))
-        await pilot.press("q")
-    assert app.failure is None
 
 
 def test_the_host_chooses_what_to_change_before_the_countdown() -> None:

@@ -13,11 +13,11 @@ from samedeal.replays.replay import FORMATS
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Opened
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
-from samedeal_cli.main import main
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.net.receipts import files, in_file
 from samedeal_cli.settings import state_dir
+from support.offline_cli import printed
 from support.scripted_server import HEADER, RACE, Peer, server, view
 
 pytestmark = pytest.mark.tier(2)
@@ -110,12 +110,9 @@ def test_unknown_fields_of_http_responses_are_ignored() -> None:
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
 @pytest.mark.parametrize("form", ["json", "ndjson", "msgpack"])
-def test_replay_in_a_newer_format_names_the_format(
-    command: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replay_in_a_newer_format_names_the_format(command: str, form: str, tmp_path: Path) -> None:
     saved = Path(__file__).parents[1] / "saved" / "replays-1" / f"sealed.{form}"
     file = tmp_path / f"race.{form}"
     file.write_bytes(saved.read_bytes().replace(b"samedeal.replay/1", b"samedeal.replay/5"))
-    assert main.exit_code([command, str(file)]) == 5
-    err = capsys.readouterr().err
+    _, err = printed(command, str(file), code=5)
     assert f"in the format samedeal.replay/5; this version of samedeal reads {', '.join(FORMATS.values())}." in err

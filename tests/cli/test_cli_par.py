@@ -1,4 +1,4 @@
-"""``samedeal par`` against a real server, in all output formats."""
+"""``samedeal par`` against a real live, in all output formats."""
 
 import asyncio
 import json
@@ -8,13 +8,11 @@ import re
 import select
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from conftest import kept_store
 from samedeal.computer.bots import play
 from samedeal.computer.par import compared, par
 from samedeal.games.catalogue import GAMES
@@ -34,32 +32,24 @@ pytestmark = pytest.mark.tier(2)
 STRIP = re.compile(r"[S+=-]{10,}")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    for url in kept_store(tmp_path_factory.mktemp("store")):
-        with Server(url).start() as running:
-            yield running
-
-
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:
-    monkeypatch.setenv("SAMEDEAL_SERVER", server.url)
+def _narrow(on_live: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.fixture(scope="module")
-def race(server: Server) -> str:
+def race(live: Server) -> str:
     """A finished race of The Edge between two players of the same name."""
 
     async def raced() -> str:
-        id_ = server.create("the-edge", seed="cli 1", start_delay_ms=0)
-        async with racers(server, "ada", "ada") as both:
+        id_ = live.create("the-edge", seed="cli 1", start_delay_ms=0)
+        async with racers(live, "ada", "ada") as both:
             await asyncio.gather(*(racer.begin(id_) for racer in both))
             for _ in range(8):
                 await both[0].move((both[0].board.moves or [""])[0])
             for racer in both:
                 await racer.ask(m.Resign)
-        await server.replay(id_)
+        await live.replay(id_)
         return id_
 
     return asyncio.run(raced())
@@ -72,11 +62,11 @@ def run(*arguments: object) -> Result:
 # Words and squares.
 
 
-def test_par_compares_each_player_in_words_and_letters(race: str, server: Server) -> None:
+def test_par_compares_each_player_in_words_and_letters(race: str, live: Server) -> None:
     result = run(race)
     assert (result.exit_code, result.stderr) == (0, "")
     expected = par(GAMES["the-edge"], "cli 1")
-    standings = json.loads(server.get(f"/api/v1/replays/{race}.json")[1])["standings"]
+    standings = json.loads(live.get(f"/api/v1/replays/{race}.json")[1])["standings"]
     lines = result.stdout.splitlines()
     assert lines[:2] == ["The Edge: the-edge-bot/1 played this deal 60 times", "the-edge:cli 1"]
     assert lines[2].startswith(f"cards of 52: minimum {expected.minimum}, median {expected.median:g}, mean ")
@@ -110,9 +100,9 @@ def test_par_for_screen_readers_shows_words_only(race: str) -> None:
     assert text.count("worse than all") == 2
 
 
-def test_par_of_one_seat(race: str, server: Server) -> None:
+def test_par_of_one_seat(race: str, live: Server) -> None:
     assert run(race, "--seat", 2).stdout.count("worse than all") == 1
-    link = run(f"{server.url}/r/{race}", "--seat", 2, "--server", "http://127.0.0.1:9")
+    link = run(f"{live.url}/r/{race}", "--seat", 2, "--server", "http://127.0.0.1:9")
     assert "ada, " in link.stdout, "alone nobody has to be told apart, and the link names the server"
     missing = run(race, "--seat", 9)
     assert (missing.exit_code, missing.stdout) == (4, "")
@@ -138,10 +128,10 @@ def test_par_of_a_deal_shows_figures_only(seed: str) -> None:
 # JSON, pictures and replays.
 
 
-def test_par_json_is_the_server_response(race: str, server: Server) -> None:
+def test_par_json_is_the_server_response(race: str, live: Server) -> None:
     assert run(race).exit_code == 0
     result = run(race, "--json")
-    assert result.stdout_bytes == server.get(f"/api/v1/races/{race}/par")[1] + b"\n"
+    assert result.stdout_bytes == live.get(f"/api/v1/races/{race}/par")[1] + b"\n"
     assert result.stderr == ""
 
 
@@ -196,11 +186,11 @@ def test_invalid_command_line_exits_with_2_and_one_line(arguments: list[str], sa
     assert says in result.stderr
 
 
-def test_refusal_shows_its_code(server: Server) -> None:
+def test_refusal_shows_its_code(live: Server) -> None:
     assert run("no-such-race").stderr.endswith("(not-found)\n")
     assert run("corners:1", "--play", 60).stderr.endswith("numbered from 0 to 59 (not-found)\n")
-    live = server.create("corners", seed="live")
-    for target in (live, "corners:live"):
+    open_race = live.create("corners", seed="live")
+    for target in (open_race, "corners:live"):
         result = run(target)
         assert (result.exit_code, result.stdout) == (4, "")
         assert result.stderr.endswith("(deal-sealed)\n")
@@ -209,10 +199,10 @@ def test_refusal_shows_its_code(server: Server) -> None:
 # Progress.
 
 
-def waiting(server: Server, *arguments: str) -> tuple[str, str]:
+def waiting(live: Server, *arguments: str) -> tuple[str, str]:
     """Run a command with a terminal as standard error. Returns standard output and the terminal's text."""
     ours, theirs = pty.openpty()
-    command = [*SAMEDEAL, "--server", server.url, "par", *arguments]
+    command = [*SAMEDEAL, "--server", live.url, "par", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
         os.close(theirs)
         terminal, end = b"", time.monotonic() + 50
@@ -228,17 +218,17 @@ def waiting(server: Server, *arguments: str) -> tuple[str, str]:
     return written, terminal.decode()
 
 
-def test_par_shows_a_progress_bar_on_a_terminal(server: Server) -> None:
-    written, terminal = waiting(server, "gallery:bar")
+def test_par_shows_a_progress_bar_on_a_terminal(live: Server) -> None:
+    written, terminal = waiting(live, "gallery:bar")
     assert written.startswith("Gallery: gallery-bot/2 played this deal 200 times\n")
     assert "computing par  [" in terminal
     assert "100%" in terminal
     assert terminal.endswith("\x1b[?25h\r\n"), "the cursor is back"
-    assert waiting(server, "gallery:bar") == (written, ""), "now it is known"
+    assert waiting(live, "gallery:bar") == (written, ""), "now it is known"
 
 
 @pytest.mark.parametrize("flag", ["--quiet", "--json"])
-def test_par_without_a_terminal_shows_no_progress_bar(server: Server, flag: str) -> None:
-    written, terminal = waiting(server, f"the-edge:no bar {flag}", flag)
+def test_par_without_a_terminal_shows_no_progress_bar(live: Server, flag: str) -> None:
+    written, terminal = waiting(live, f"the-edge:no bar {flag}", flag)
     assert written
     assert terminal == ""

@@ -7,7 +7,6 @@ from msgspec import structs
 
 from cli.test_cli_text_table import after, shown
 from samedeal.games.catalogue import GAMES
-from samedeal.race.standings import Standing
 from samedeal.share.phrases import achieved
 from samedeal_cli.render.phrases import (
     card_name,
@@ -20,6 +19,7 @@ from samedeal_cli.render.phrases import (
     standing_sentence,
     with_unique_names,
 )
+from support import example_states
 
 
 def said(slug: str, move: str, steps: int = 0) -> str:
@@ -68,19 +68,7 @@ def test_change_sentence_describes_restart_and_undo() -> None:
 
 
 def test_standing_sentence_unique_names_and_clock() -> None:
-    standing = Standing(
-        place=1,
-        seat=4,
-        name="bo",
-        bot=True,
-        outcome="playing",
-        done=False,
-        home=24,
-        goal=48,
-        progress=0.5,
-        attempts=2,
-        ms=83_400,
-    )
+    standing = example_states.standing(4, "bo", "playing", 24, place=1, bot=True, attempts=2, ms=83_400)
     assert standing_sentence(standing, 3) == "1 of 3: bo (bot), 24 of 48, playing, attempt 2, after 1:23.4"
     assert standing_sentence(standing, 3, game="gallery").startswith("1 of 3: bo (bot), score 24, playing")
     assert standing_sentence(standing, 3, "expert").startswith("1 of 3: bo (expert bot), 24 of 48")

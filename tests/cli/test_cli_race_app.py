@@ -172,9 +172,8 @@ def environment(live: Server, tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def terminal(environment: dict[str, str]) -> Iterator[Terminal]:
-    terminal = Terminal(environment)
-    yield terminal
-    terminal.close()
+    with Terminal(environment) as terminal:
+        yield terminal
 
 
 @tmux_only
@@ -247,13 +246,10 @@ def test_line_mode_replaces_an_impossible_full_screen(terminal: Terminal, live: 
 @tmux_only
 def test_a_terminal_that_is_too_small_gets_line_mode_and_the_reason(live: Server, environment: dict[str, str]) -> None:
     race = live.create("corners", seed="42")
-    small = Terminal(environment, 59, 19)
-    try:
+    with Terminal(environment, 59, 19) as small:
         small.type(f"{SAMEDEAL} join {race}")
         # Where the line wraps depends on the prompt.
         small.until(r"(?s)no full screen: it needs 60x\s*20.*Corners, race")
-    finally:
-        small.close()
 
 
 @tmux_only

@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from samedeal.proof.receipts import DigestReceipt, HeaderReceipt, NonceReceipt, Receipts
-from samedeal.race.events import Header
 from samedeal.wire import messages as m
 from samedeal_cli.failure import Failure, Unreachable
 from samedeal_cli.net import receipts as module
@@ -66,21 +65,15 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
     assert [n for _, n in kinds[1:]] == [1, 5, 6]
 
 
-@pytest.mark.parametrize(
-    ("header", "error"),
-    [
-        (structs.replace(HEADER, race="../elsewhere"), Unreachable),
-        (structs.replace(HEADER, race="another"), Unreachable),
-    ],
-)
-async def test_header_of_another_race_is_rejected(header: Header, error: type[Failure], state: Path) -> None:
+@pytest.mark.parametrize("race", ["../elsewhere", "another"])
+async def test_header_of_another_race_is_rejected(race: str, state: Path) -> None:
     async def script(peer: Peer) -> None:
         join = await peer.welcome()
-        await peer.say(structs.replace(view(), re=join.id, header=header))
+        await peer.say(structs.replace(view(), re=join.id, header=structs.replace(HEADER, race=race)))
         await peer.hear()
 
     async with server(script) as (url, _):
-        with pytest.raises(error):
+        with pytest.raises(Unreachable):
             async with Connection(url, RACE, name="ada", keep_in=state):
                 pass
     assert not list(state.parent.rglob("*.ndjson"))

@@ -1,10 +1,7 @@
 """``samedeal verify`` checks a replay against stored receipts and the server's keys."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from msgspec import structs
 from samedeal import codec
 from samedeal.replays.signature import public_key
 from samedeal_cli.net.receipts import in_file
+from support.documents import serving
 from support.finished_races import SIGNING_KEY, finished
 from support.offline_cli import outcome as run
 from support.offline_cli import written
@@ -66,15 +64,6 @@ def test_verify_detects_a_race_opened_again(state: Path, tmp_path: Path) -> None
     assert code == 5
     assert "the receipts are for a race with another header (stored here; skip them with --no-receipts)" in fact(out)
     assert run("verify", file, "--no-receipts")[0] == 0
-    # Players of both races have receipts of both. That is fine, unless a nonce was revealed before the countdown.
-    keep(state, told(again, 9, 12, seat=None))
-    assert run("verify", file)[0] == 0
-    keep(state, told(again, 9, 12))
-    code, out, _ = run("verify", file)
-    assert (code, "the nonce was sent before the start of the countdown (entry 9) was received" in fact(out)) == (
-        5,
-        True,
-    )
 
 
 def test_verify_accepts_receipt_files_of_others(tmp_path: Path, state: Path) -> None:
@@ -120,10 +109,7 @@ DIGEST = b'["digest",1,"' + b"0" * 64 + b'"]\n'
     [
         (lambda _: b"", "contains no receipts"),
         (lambda _: b"\xff\x00 no receipts", "contains no receipts"),
-        (lambda data: data + b"\xff\xfe\n", "Line 4 is not a valid receipt"),
         (lambda data: data + b'["\x1b[2J",1]\n', "Line 4 is not a valid receipt"),
-        (lambda data: data + b"1" * 70_000, "at most 1048576 lines of 65536 bytes"),
-        (lambda data: DIGEST + data, "Receipts must start with a header, but line 1 comes before the first one"),
         (lambda data: data + DIGEST * 220_000, "larger than the 16777216 bytes"),
     ],
 )
@@ -187,25 +173,6 @@ def test_receipts_are_listed_and_printed(state: Path, tmp_path: Path) -> None:
 # Keys.
 
 
-@contextmanager
-def site(pages: dict[str, bytes]) -> Iterator[str]:
-    """A web server for these pages."""
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if self.path in pages else 404)
-            self.end_headers()
-            self.wfile.write(pages.get(self.path, b"{}"))
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as serving:
-        threading.Thread(target=serving.serve_forever).start()
-        yield f"http://127.0.0.1:{serving.server_port}"
-        serving.shutdown()
-
-
 def test_verify_compares_the_key_with_given_keys(tmp_path: Path) -> None:
     file = written(tmp_path / "race.json", finished("corners"))
     key = public_key(SIGNING_KEY)
@@ -227,7 +194,7 @@ def test_verify_compares_the_key_with_given_keys(tmp_path: Path) -> None:
 def test_verify_compares_the_key_with_published_keys(current: bool) -> None:
     replay, key = finished("corners"), public_key(SIGNING_KEY)
     pages = {"/api/v1/replays/calm-otter-42.msgpack": codec.encode(replay, "msgpack")}
-    with site(pages) as url:
+    with serving(pages) as (url, _):
         link = f"{url}/r/calm-otter-42"
         code, out, _ = run("verify", link)
         assert (code, f"{key}; {url} publishes no key" in fact(out, "signature")) == (0, True)

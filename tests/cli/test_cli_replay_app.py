@@ -1,22 +1,14 @@
 """The replay app: keys, clicks, time and verification."""
 
 import os
-import pty
-import select
-import struct
-import sys
-import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from fcntl import ioctl
 from pathlib import Path
 
-import pyte
 import pytest
 from textual.pilot import Pilot
 
-from samedeal import codec
 from samedeal.proof.outcomes import Outcome
 from samedeal_cli.render.themes import look
 from samedeal_cli.screen.app import FullScreen
@@ -26,7 +18,8 @@ from samedeal_cli.state.recording import Recording
 from samedeal_cli.state.replay_state import Player
 from support.finished_races import finished
 from support.full_screen import shown
-from support.program import SAMEDEAL
+from support.offline_cli import written
+from support.tmux import SAMEDEAL, Terminal, tmux_only
 
 pytestmark = pytest.mark.tier(2)
 
@@ -137,62 +130,30 @@ async def test_resizing_redraws_the_screen() -> None:
         await until(pilot, lambda: "needs 60x20" in lines(app)[0])
 
 
-class Terminal:
-    """A process on a new terminal, and its screen."""
-
-    def __init__(self, *words: str, width: int = 80, height: int = 24) -> None:
-        self.screen = pyte.Screen(width, height)
-        self._stream = pyte.ByteStream(self.screen)
-        self.pid, self._fd = pty.fork()
-        if self.pid == 0:
-            ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-            environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": ""}
-            os.execve(sys.executable, [*SAMEDEAL, *words], environment)
-
-    def type(self, keys: str) -> None:
-        os.write(self._fd, keys.encode())
-
-    def until(self, text: str) -> str:
-        """Wait until a text is shown, and return the screen."""
-        end = time.monotonic() + TIMEOUT_S
-        while text not in (shown := "\n".join(self.screen.display)):
-            assert time.monotonic() < end, shown
-            self._read()
-        return shown
-
-    def ended(self) -> int:
-        """Wait for the end, and return the exit code."""
-        while self._read():
-            pass
-        os.close(self._fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-    def _read(self) -> bool:
-        if select.select([self._fd], [], [], 0.1)[0]:
-            try:
-                self._stream.feed(os.read(self._fd, 65_536))
-            except OSError:  # the other side is closed
-                return False
-        return True
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal in a folder with the file of a race."""
+    written(tmp_path / "race.json", finished("corners"))
+    with Terminal({**os.environ, "TERM": "xterm-256color"}, height=40) as terminal:
+        terminal.type(f"cd {tmp_path}")
+        yield terminal
 
 
-def test_the_command_opens_the_player_and_restores_the_terminal(tmp_path: Path) -> None:
-    file = tmp_path / "race.json"
-    file.write_bytes(codec.encode(finished("corners"), "json"))
-    terminal = Terminal("replay", str(file), "--at", "m2")
+@tmux_only
+def test_the_command_opens_the_player_and_restores_the_terminal(terminal: Terminal) -> None:
+    terminal.type(f"{SAMEDEAL} replay race.json --at m2; echo ended $?")
     shown = terminal.until(" VERIFIED, KEY UNKNOWN")
     assert " 2/30 " in shown
     assert "‖ paused, 4×" in shown
-    terminal.type("\x1b[C")
+    terminal.keys("Right")
     terminal.until(" 3/30 ")
-    terminal.type("q")
-    assert terminal.ended() == 0
-    assert not terminal.screen.cursor.hidden
+    terminal.keys("q")
+    terminal.until("ended 0")
+    assert terminal.has_cursor()
 
 
-def test_line_mode_prints_the_race_on_a_terminal(tmp_path: Path) -> None:
-    file = tmp_path / "race.json"
-    file.write_bytes(codec.encode(finished("corners"), "json"))
-    terminal = Terminal("replay", str(file), "--line", "--at", "2", height=40)
+@tmux_only
+def test_line_mode_prints_the_race_on_a_terminal(terminal: Terminal) -> None:
+    terminal.type(f"{SAMEDEAL} replay race.json --line --at 2; echo ended $?")
     terminal.until("ada · move 2, 0:03.6 · r2")
-    assert terminal.ended() == 0
+    terminal.until("ended 0")

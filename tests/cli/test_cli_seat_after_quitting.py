@@ -1,6 +1,5 @@
 """What clients say about the seat of a player who quits, and what the server does."""
 
-import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,7 +13,6 @@ from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_state import RaceState
 from samedeal_cli.state.race_update import update
-from support.browser import join_race, launch_browser, needs_browser, open_page
 from support.example_states import entered, header, info, lobby, now, racing
 from support.hostile_server import raw
 from support.program import ran
@@ -64,10 +62,6 @@ def test_seat_is_reserved_during_the_race(server: Server) -> None:
     assert seats(server, race) == 1
 
 
-def test_server_publishes_how_long_a_seat_is_held(server: Server) -> None:
-    assert Api(server.url).away_s() == AWAY_S
-
-
 @pytest.mark.parametrize("body", [b'{"limits": {}}', b"{}", b"[", b'{"limits": {"away_seconds": "x"}}'])
 def test_missing_hold_time_is_no_error(body: bytes) -> None:
     with raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)) as url:
@@ -102,22 +96,3 @@ def test_full_screen_explains_the_seat_at_each_stage() -> None:
     for state in (counting, racing("corners")):
         lost = drawn(replace(state, connection_error="the connection broke"))
         assert "Your seat is reserved, the clock runs." in lost
-
-
-@needs_browser
-@pytest.mark.asyncio
-async def test_page_explains_the_seat_at_each_stage(store_url: str) -> None:
-    async with launch_browser() as chromium, open_page(chromium) as watched:
-        for options, says in (
-            (OPEN, "Your seat is held for 12 s"),
-            (RUNNING, "The clock keeps running. Your seat is reserved"),
-        ):
-            with Server(store_url, away_s="12") as server:
-                race = server.create("corners", seed="42", **options)
-                await join_race(watched.page, server, race)
-                if options is RUNNING:
-                    await watched.page.wait_for_selector(".table .pile")
-                else:
-                    await watched.page.wait_for_selector("#ready")
-                await asyncio.to_thread(server.kill)
-                await watched.page.wait_for_selector(f"text={says}")

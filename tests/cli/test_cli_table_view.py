@@ -126,12 +126,3 @@ def test_the_longest_column_of_klondike_is_readable_and_the_waste_shows_three_ca
     assert [card for card in map(card_text, run) if card not in text] == []
     assert "waste 7♣ 9♣ 10♦ (4)" in text
     assert text.count("▒▒▒") == 11 or ("▒▒6" in text and text.count("▒▒▒") == 5)
-
-
-def test_tables_can_be_ascii() -> None:
-    for slug in GAMES:
-        canvas, _ = drawn(slug, 78, 21)
-        before = [len(line) for line in canvas.text()]
-        canvas.in_ascii()
-        assert "".join(canvas.text()).isascii()
-        assert [len(line) for line in canvas.text()] == before

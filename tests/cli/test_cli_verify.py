@@ -181,11 +181,6 @@ def test_endless_input_is_refused(start: int) -> None:
     assert poured < (2**23 if start else 2**27)
 
 
-def test_missing_file_exits_with_2() -> None:
-    assert run("verify", "nowhere.json").exit_code == 2
-    assert run("verify", "no/where").exit_code == 2
-
-
 def test_race_id_is_fetched_from_the_server() -> None:
     assert run("verify", "calm-otter-42").exit_code == 3
     result = run("verify", "http://127.0.0.1:9/r/calm-otter-42")
@@ -249,20 +244,19 @@ def test_other_commands_report_a_file_that_is_not_a_replay(command: str, other_f
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])
-def test_directory_exits_with_2(command: str, tmp_path: Path) -> None:
+def test_missing_files_and_directories_exit_with_2(command: str, tmp_path: Path) -> None:
     assert outcome(command, str(tmp_path)) == (2, "", f"samedeal: {tmp_path} is a directory, not a replay\n")
+    for missing in ("nowhere.json", "no/where"):
+        assert run(command, missing).exit_code == 2
 
 
-def test_empty_file_is_reported(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.json"
-    empty.touch()
-    says = "This is not a replay: the file is empty"
-    assert outcome("verify", str(empty)) == (5, "", f"samedeal: {empty}: {says}\n")
-
-
-def test_object_without_replay_fields_is_reported(tmp_path: Path) -> None:
-    file = tmp_path / "package.json"
-    file.write_bytes(b'\n {"name": "same-deal"}')
-    code, _, err = outcome("verify", str(file))
-    assert code == 5
-    assert "This is not a replay: Object contains unknown field `name`" in err
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(b"", "the file is empty\n"), (b'\n {"name": "same-deal"}', "Object contains unknown field `name`")],
+    ids=["empty", "object"],
+)
+def test_file_without_the_fields_of_a_replay_is_reported(content: bytes, says: str, file: Path) -> None:
+    file.write_bytes(content)
+    code, out, err = outcome("verify", file)
+    assert (code, out) == (5, "")
+    assert err.startswith(f"samedeal: {file}: This is not a replay: {says}")

@@ -1,7 +1,5 @@
 """How many watch a race, in the headings of the full screen and in line mode."""
 
-import os
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -14,8 +12,7 @@ from samedeal_cli.screen.race_view import draw_screen
 from samedeal_cli.state.race_state import RaceState
 from support.example_states import lobby, racing, view
 from support.full_screen import shown
-from support.program import SAMEDEAL
-from support.servers import Racer, Server, racers
+from support.servers import Server, racers
 
 pytestmark = pytest.mark.tier(2)
 
@@ -60,25 +57,3 @@ async def test_the_full_screen_follows_the_number(live: Server) -> None:
         await eve.close()
         await until(lambda: "watching" not in shown(app))
         await pilot.press("exclamation_mark", "y")
-
-
-async def test_standings_in_line_mode_end_with_the_number(live: Server) -> None:
-    race_id = live.create("corners", seed="1")
-    eve = await Racer("eve").connect(live)
-    await eve.ask(m.Watch, race=race_id)
-    environment = os.environ | {"SAMEDEAL_SERVER": live.url}
-    command = [*SAMEDEAL, "join", race_id, "--as", "cy", "--line", "--no-ready"]
-    with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True, bufsize=1) as process:
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write("standings\n")
-        said = [""]
-        for line in process.stdout:
-            said.append(line)
-            if line == "1 watching\n":
-                break
-            if "cy" in line and "1 of" in line:
-                process.stdin.write("standings\n")
-        process.stdin.close()
-    await eve.close()
-    assert "cy" in said[-2]

@@ -42,3 +42,16 @@ def outcome(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
     """Run a command and return its exit code, standard output and standard error."""
     result = run(*arguments, stdin=stdin)
     return result.exit_code, result.stdout, result.stderr
+
+
+def printed(*arguments: object, code: int = 0) -> tuple[str, str]:
+    """Run a command, check its exit code, and return its standard output and standard error."""
+    result = run(*arguments)
+    assert result.exit_code == code, result.output
+    return result.stdout, result.stderr
+
+
+def said(*arguments: object, code: int = 0) -> tuple[list[str], str]:
+    """Run a command, check its exit code, and return its output lines and standard error."""
+    out, err = printed(*arguments, code=code)
+    return out.splitlines(), err

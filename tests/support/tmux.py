@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from pathlib import Path
+from typing import Self
 from uuid import uuid4
 
 import pytest
@@ -48,6 +49,9 @@ class Terminal:
     def colors(self) -> str:
         return self._run("capture-pane", "-p", "-e", "-t", "it")
 
+    def has_cursor(self) -> bool:
+        return self._run("display-message", "-p", "-t", "it", "#{cursor_flag}") == "1\n"
+
     def resize(self, width: int, height: int) -> None:
         self._run("resize-window", "-t", "it", "-x", str(width), "-y", str(height))
 
@@ -57,6 +61,12 @@ class Terminal:
             assert time.monotonic() < end, f"no {wanted!r} on\n{screen}"
             time.sleep(0.1)
         return screen
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)
