@@ -9,13 +9,12 @@ import pytest
 from cli.test_cli_race_app import application, until
 from samedeal.race.ghosts import Ghost
 from samedeal.values import replace
-from samedeal.wire import messages as m
 from samedeal_cli.net.http_api import Api, ghost_request
 from samedeal_cli.render.phrases import ghost_sentence
 from samedeal_cli.state.race_news import ghost_news
 from support.full_screen import shown
 from support.program import SAMEDEAL
-from support.servers import Server, racers
+from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = pytest.mark.tier(2)
 
@@ -27,14 +26,9 @@ GHOST = Ghost(
 async def raced(server: Server) -> str:
     race_id = server.create("corners", seed="225", max_racers=2, start_delay_ms=0)
     async with racers(server, "ada", "bo") as players:
-        for player in players:
-            await player.join(race_id)
-            await player.ask(m.Ready)
-        for player in players:
-            await player.dealt()
-        await players[0].ask(m.Move, move="r2", ply=0)
-        for player in players:
-            await player.ask(m.Resign)
+        await begin_together(race_id, players)
+        await players[0].move("r2")
+        await resign_all(players)
     await server.replay(race_id)
     return race_id
 

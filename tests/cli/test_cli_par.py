@@ -20,12 +20,11 @@ from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import read
 from samedeal.share.par_chart import verdict
-from samedeal.wire import messages as m
 from samedeal_cli.main import main
 from support import offline_cli
 from support.offline_cli import Result
 from support.program import SAMEDEAL
-from support.servers import Server, racers
+from support.servers import Server, begin_together, racers, resign_all
 
 pytestmark = pytest.mark.tier(2)
 
@@ -44,11 +43,10 @@ def race(live: Server) -> str:
     async def raced() -> str:
         id_ = live.create("the-edge", seed="cli 1", start_delay_ms=0)
         async with racers(live, "ada", "ada") as both:
-            await asyncio.gather(*(racer.begin(id_) for racer in both))
+            await begin_together(id_, both)
             for _ in range(8):
                 await both[0].move((both[0].board.moves or [""])[0])
-            for racer in both:
-                await racer.ask(m.Resign)
+            await resign_all(both)
         await live.replay(id_)
         return id_
 

@@ -79,8 +79,7 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, page: Page) 
         await bo.ask(m.Resign)
         await resign(page)
         await page.wait_for_selector("button:text-is('Rematch')")
-        answer = await bo.ask(m.Again)
-        assert isinstance(answer, m.View)
+        answer = viewed(await bo.ask(m.Again))
         assert answer.next
         await page.reload()
         await page.wait_for_selector("text=bo wants a rematch.")
@@ -101,13 +100,11 @@ async def test_results_of_a_friend_count_down_to_the_rematch_and_to_the_next_one
             await racer.join(race_id)
         await join_race(page, server, race_id, "cy")
         await asyncio.gather(ada.begin(race_id), bo.begin(race_id))
-        for racer in (ada, bo):
-            await racer.ask(m.Resign)
+        await resign_all((ada, bo))
         await resign(page)
         for join in ("Watch", "Join"):
             await ada.until(lambda view: view.stage == "over")
-            answer = await ada.ask(m.Again)
-            assert isinstance(answer, m.View)
+            answer = viewed(await ada.ask(m.Again))
             assert answer.next
             race_id = answer.next.race
             for racer in (ada, bo):
@@ -125,8 +122,7 @@ async def test_results_of_a_friend_count_down_to_the_rematch_and_to_the_next_one
             await page.click("button:text-is('Watch the rematch')")
             await asyncio.gather(ada.dealt(), bo.dealt())
             await page.wait_for_selector("text=You are watching")  # so that the next rematch waits for cy
-            for racer in (ada, bo):
-                await racer.ask(m.Resign)
+            await resign_all((ada, bo))
         await page.click("button:text-is('Join the rematch')")
         await asyncio.gather(ada.dealt(), bo.dealt())
         assert len(ada.view.standings if ada.view else ()) == 3
