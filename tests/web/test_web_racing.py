@@ -8,11 +8,9 @@ from support.browser import (
     IN_BROWSER,
     SOLO,
     Tab,
-    arrow_key_targets,
     box_of,
     drag,
     find_violations,
-    move_focus,
     open_drawer,
     open_row,
     places_of,
@@ -51,6 +49,50 @@ async def test_race_can_be_won_by_tapping(slug: str, server: Server, page: Page,
     assert not tab.foreign_urls(server)
     replay = await server.replay(race_id)
     assert replay.standings[0].outcome == "won"
+
+
+async def arrow_key_targets(page: Page) -> dict[str, dict[str, str]]:
+    """Return the pile that each arrow key leads to, for each pile."""
+    targets: dict[str, dict[str, str]] = await page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".pile")].map((pile) => [pile.dataset.place,
+            Object.fromEntries(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].map((key) => {
+                pile.focus();
+                pile.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+                return [key, document.activeElement.dataset.place];
+            }))]))"""
+    )
+    return targets
+
+
+def shortest_path(targets: dict[str, dict[str, str]], start: str, end: str) -> list[str]:
+    """Return the shortest sequence of arrow keys from one pile to another."""
+    reached: dict[str, list[str]] = {start: []}
+    for place in (order := [start]):
+        for key, following in targets[place].items():
+            if following not in reached:
+                reached[following] = [*reached[place], key]
+                order.append(following)
+    return reached[end]
+
+
+async def move_focus(page: Page, place: str, targets: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Move the focus to a pile with the arrow keys.
+
+    `targets` are the results of `arrow_key_targets`. They change when piles grow, so this returns the current ones.
+    """
+    for _ in range(5):
+        here: str | None = await page.evaluate("document.activeElement.dataset.place ?? null")
+        if here == place:
+            return targets
+        if here is None:
+            await page.focus(".pile[tabindex='0']")
+            continue
+        for key in shortest_path(targets, here, place):
+            await page.keyboard.press(key)
+        if await page.evaluate("document.activeElement.dataset.place") != place:
+            targets = await arrow_key_targets(page)
+            await page.focus(f'[data-place="{here}"]')
+    raise AssertionError(f"{place} cannot be reached by arrow keys")
 
 
 @pytest.mark.parametrize("slug", ["corners", "gallery", "the-edge"])
