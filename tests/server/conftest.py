@@ -1,13 +1,41 @@
-"""The servers of many tests: a pair for all, and those of a module, which chooses their SETTINGS and STORE."""
+"""The servers of many tests: a pair for all, and those of a module, which chooses their SETTINGS and STORE.
 
-from collections.abc import Iterator
+And parts of a server in the process of the test, over the emptied store.
+"""
+
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from redis import Redis
 
 from conftest import kept_store
+from samedeal_server.store.connection import Store
 from support.logged_server import LoggedServer
 from support.servers import Server
+from support.stores import Process, process
 from support.timed_server import TimedServer
+
+
+@pytest.fixture
+def redis(redis_url: str) -> Iterator[Redis]:
+    """A client of the emptied store."""
+    with Redis.from_url(redis_url) as redis:
+        yield redis
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[Store]:
+    """The server's connection to the emptied store."""
+    store = Store(redis_url)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def parts(redis_url: str) -> AsyncIterator[Process]:
+    """The parts of a server without background tasks."""
+    async with process(redis_url) as parts:
+        yield parts
 
 
 @pytest.fixture(scope="module")

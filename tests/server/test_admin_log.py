@@ -12,9 +12,7 @@ from samedeal_server.store.admin_log import DAYS, ID, Action, AdminLog, Logged, 
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 from support.faulty_proxy import Proxy
-from support.stores import KEY, redis
-
-__all__ = ["redis"]
+from support.stores import KEY
 
 LOG, HEAD = AdminLog.key(ID, "log"), AdminLog.key(ID, "head")
 EVERYTHING = LogPage(limit=1000)

@@ -28,7 +28,7 @@ from support.par_requests import computed, finished_race, progress_of, settled
 from support.rooms import opened
 from support.servers import Server, racers
 from support.sixth_game import sixth_game
-from support.stores import process, run, that, until
+from support.stores import Process, run, that, until
 
 pytestmark = pytest.mark.tier(3)
 
@@ -135,14 +135,13 @@ async def test_a_game_without_a_solver_has_no_analysis(server: LoggedServer) -> 
     assert post(server, at_deal("aces-up:1", "board")).json["ply"] == 0
 
 
-async def test_an_analysis_is_computed_once(redis_url: str) -> None:
+async def test_an_analysis_is_computed_once(redis_url: str, redis: Redis) -> None:
     with Server(redis_url) as server:
         race_id = await finished_race(server, "the-edge", "once")
         first, _ = await computed(server, f"/api/v1/races/{race_id}/analysis")
         assert first.json["deal"] == "the-edge:once"
-        with Redis.from_url(redis_url) as redis:
-            stored: Any = redis.get(f"analysis:{{{race_id}}}")
-            redis.set(f"analysis:{{{race_id}}}", stored.replace(b"the-edge:once", b"the-edge:kept"))
+        stored: Any = redis.get(f"analysis:{{{race_id}}}")
+        redis.set(f"analysis:{{{race_id}}}", stored.replace(b"the-edge:once", b"the-edge:kept"))
         again = request(server, "GET", f"/api/v1/races/{race_id}/analysis")
         assert (again.status, again.json["deal"]) == (200, "the-edge:kept")
 
@@ -229,41 +228,38 @@ async def test_nothing_is_said_about_a_deal_while_a_race_on_it_is_live(server: L
 # Limits.
 
 
-async def test_a_question_that_takes_too_long_is_refused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_question_that_takes_too_long_is_refused(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     async def exceed(*args: object) -> bytes:
         raise LimitExceeded("it took too long")
 
     monkeypatch.setattr(Jobs, "run_now", exceed)
-    async with process(redis_url) as parts:
-        results = StoredResults(parts.store)
-        question = Question("advice:slow", "advice", b"", None)
-        assert await progress_of(results.result(question)) == JobProgress(0)
-        await until(lambda: not results._done)
-        with pytest.raises(Refused, match="more computing") as refused:
-            await results.result(question)
-        assert refused.value.code == "too-large"
-        await results.stop()
+    results = StoredResults(parts.store)
+    question = Question("advice:slow", "advice", b"", None)
+    assert await progress_of(results.result(question)) == JobProgress(0)
+    await until(lambda: not results._done)
+    with pytest.raises(Refused, match="more computing") as refused:
+        await results.result(question)
+    assert refused.value.code == "too-large"
+    await results.stop()
 
 
 # The search that begins with the deal.
 
 
-async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        results = StoredResults(parts.store)
-        service = AnalysisService(results, parts.registry, replay_days=None)
-        for slug in (*SLOW, "corners"):
-            await run(await opened(parts, slug, seed=QUICK.get(slug, "t2")))
-        with Redis.from_url(redis_url) as redis:
-            before = set(redis.scan_iter())
-            await service.prepare()
-            assert set(redis.scan_iter()) == before, "nothing about a live race is stored"
-        prepared = dict(service._prepared)
-        assert {slug for slug, _, _ in prepared} == set(SLOW)
-        assert all(solution and solution.nodes for solution in prepared.values())
-        await service.prepare()
-        assert service._prepared == prepared
-        await asyncio.gather(service.stop(), results.stop())
+async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(redis: Redis, parts: Process) -> None:
+    results = StoredResults(parts.store)
+    service = AnalysisService(results, parts.registry, replay_days=None)
+    for slug in (*SLOW, "corners"):
+        await run(await opened(parts, slug, seed=QUICK.get(slug, "t2")))
+    before = set(redis.scan_iter())
+    await service.prepare()
+    assert set(redis.scan_iter()) == before, "nothing about a live race is stored"
+    prepared = dict(service._prepared)
+    assert {slug for slug, _, _ in prepared} == set(SLOW)
+    assert all(solution and solution.nodes for solution in prepared.values())
+    await service.prepare()
+    assert service._prepared == prepared
+    await asyncio.gather(service.stop(), results.stop())
 
 
 async def test_operators_can_turn_off_searches_during_races(redis_url: str) -> None:
@@ -276,20 +272,19 @@ async def test_operators_can_turn_off_searches_during_races(redis_url: str) -> N
             assert computing(off.process.pid) == []
 
 
-async def test_a_prepared_solution_is_used(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        results = StoredResults(parts.store)
-        service = AnalysisService(results, parts.registry, replay_days=None)
-        room = await opened(parts, "gallery", seed="t3")
-        await run(room)
-        await service.prepare()
-        (deal,) = service._prepared
-        service._prepared[deal] = Solution("open", 12_345)
-        for seat in (1, 2):
-            await room.submit(that(Resigned(seat=seat)))
-        await until(lambda: room.is_archived)
-        replay = await parts.archive.render_input(room.race.id, parts.clock.now())
-        assert replay
-        analysis = await settled(lambda: service.of_race(room.race.id, replay))
-        assert analysis.positions == 12_345
-        await asyncio.gather(service.stop(), results.stop())
+async def test_a_prepared_solution_is_used(parts: Process) -> None:
+    results = StoredResults(parts.store)
+    service = AnalysisService(results, parts.registry, replay_days=None)
+    room = await opened(parts, "gallery", seed="t3")
+    await run(room)
+    await service.prepare()
+    (deal,) = service._prepared
+    service._prepared[deal] = Solution("open", 12_345)
+    for seat in (1, 2):
+        await room.submit(that(Resigned(seat=seat)))
+    await until(lambda: room.is_archived)
+    replay = await parts.archive.render_input(room.race.id, parts.clock.now())
+    assert replay
+    analysis = await settled(lambda: service.of_race(room.race.id, replay))
+    assert analysis.positions == 12_345
+    await asyncio.gather(service.stop(), results.stop())

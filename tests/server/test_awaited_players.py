@@ -22,7 +22,7 @@ from support.races_by_hand import joined, opened, running
 from support.rooms import finished
 from support.servers import Racer, Server, racers, resign_all
 from support.sessions import refused, viewed
-from support.stores import Heard, calls, process, stored_races
+from support.stores import Heard, Process, calls, stored_races
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -107,38 +107,35 @@ def test_players_of_the_last_race_get_a_seat_whoever_else_watches() -> None:
     assert free == [1, 1, 0, -2]
 
 
-async def test_players_who_are_connected_to_another_process_are_forgotten_in_time(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await finished(parts)
-        header = structs.replace(room.race.header, follows=room.race.id)
-        rooms, races = {room.race.id: room}, stored_races(parts)
-        attendance = Attendance(rooms, races.announcements, parts.clock)
-        lobbies = RematchLobbies(rooms, parts.registry.room, attendance, races)
-        awaited_players = await lobbies.rejoining(header, None)
-        assert NEVER not in awaited_players.until().values()
-        attending = Attending("another process", players=("player-2",))
-        attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now()))
-        assert awaited_players.until()["player-2"] == NEVER
-        attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now() - LIFETIME_MS))
-        assert awaited_players.until()["player-2"] < NEVER
-        await attendance.update()
-        assert attendance._elsewhere == {}
-        unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"), None)
-        assert unknown.until() == {}
+async def test_players_who_are_connected_to_another_process_are_forgotten_in_time(parts: Process) -> None:
+    room = await finished(parts)
+    header = structs.replace(room.race.header, follows=room.race.id)
+    rooms, races = {room.race.id: room}, stored_races(parts)
+    attendance = Attendance(rooms, races.announcements, parts.clock)
+    lobbies = RematchLobbies(rooms, parts.registry.room, attendance, races)
+    awaited_players = await lobbies.rejoining(header, None)
+    assert NEVER not in awaited_players.until().values()
+    attending = Attending("another process", players=("player-2",))
+    attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now()))
+    assert awaited_players.until()["player-2"] == NEVER
+    attendance.receive(Announcement(room.race.id, attending=attending, sent_at=parts.clock.now() - LIFETIME_MS))
+    assert awaited_players.until()["player-2"] < NEVER
+    await attendance.update()
+    assert attendance._elsewhere == {}
+    unknown = await lobbies.rejoining(structs.replace(header, follows="expired-race"), None)
+    assert unknown.until() == {}
 
 
-async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        rooms = {room.race.id: room for room in [await finished(parts) for _ in range(3)]}
-        for room in rooms.values():
-            room.rematch = m.Rematch(race="calm-otter-42", game="corners", by="Name 1")
-            room.broadcast.add(Heard(), "player-1")
-        races = stored_races(parts)
-        with Redis.from_url(redis_url) as redis:
-            redis.config_resetstat()
-            await Attendance(rooms, races.announcements, parts.clock).update()
-            assert (calls(redis, "xadd"), calls(redis, "xtrim")) == (3, 1)
-        assert {each.race for each in await races.announcements.follow() if each.attending} == rooms.keys()
+async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redis: Redis, parts: Process) -> None:
+    rooms = {room.race.id: room for room in [await finished(parts) for _ in range(3)]}
+    for room in rooms.values():
+        room.rematch = m.Rematch(race="calm-otter-42", game="corners", by="Name 1")
+        room.broadcast.add(Heard(), "player-1")
+    races = stored_races(parts)
+    redis.config_resetstat()
+    await Attendance(rooms, races.announcements, parts.clock).update()
+    assert (calls(redis, "xadd"), calls(redis, "xtrim")) == (3, 1)
+    assert {each.race for each in await races.announcements.follow() if each.attending} == rooms.keys()
 
 
 # Real servers.

@@ -11,10 +11,9 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Moved, Readied, Resigned
 from samedeal_server.live.room import Room
 from samedeal_server.net import metrics
-from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store, Word
 from support.rooms import opened
-from support.stores import Heard, Process, process, run, seat_for, that, until
+from support.stores import Heard, Movable, Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -40,7 +39,7 @@ async def stepped(redis_url: str) -> AsyncIterator[SteppedStore]:
 
 def server(stepped: SteppedStore, *, started: bool = False) -> AbstractAsyncContextManager[Process]:
     """Return a process that takes its time from a store whose clock can be set."""
-    return process(stepped.url, clock=lambda _: Clock(stepped), started=started)
+    return process(stepped.url, clock=lambda _: Movable(stepped), started=started)
 
 
 async def step(parts: Process, stepped: SteppedStore, by_s: int) -> None:

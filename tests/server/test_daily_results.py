@@ -14,7 +14,7 @@ from samedeal_server.live.dailies import Dailies
 from samedeal_server.live.fields import Page
 from support.archived_races import race_of
 from support.stores import KEY as STORE_KEY
-from support.stores import calls, contents, process, seat_for, that, until
+from support.stores import Process, calls, contents, process, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -98,7 +98,7 @@ def ranked(races: list[FieldRace]) -> list[tuple[int, str, str | None]]:
     return [(row.place, row.name, race) for row, race in zip(field.table(), links, strict=True)]
 
 
-async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> None:
+async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str, redis: Redis) -> None:
     async with process(redis_url, replay_days=3) as parts:
         room = await parts.registry.create(
             GAMES["gallery"], {}, None, Options(limit_ms=60_000, start_delay_ms=0, max_racers=1), daily=True
@@ -108,66 +108,65 @@ async def test_archiving_a_daily_race_again_changes_nothing(redis_url: str) -> N
         await until(lambda: room.race.stage == "running")
         await room.submit(that(Resigned(seat=1)))
         await until(lambda: room.is_archived)
-        with Redis.from_url(redis_url) as redis:
-            before = contents(redis)
-            await parts.archive.add(room.race, await parts.log.read(room.race.id))
-            assert contents(redis) == before
-            (field_key,) = redis.keys("field:*")
-            assert 0 < redis.ttl(field_key) <= 5 * 86_400
+        before = contents(redis)
+        await parts.archive.add(room.race, await parts.log.read(room.race.id))
+        assert contents(redis) == before
+        (field_key,) = redis.keys("field:*")
+        assert 0 < redis.ttl(field_key) <= 5 * 86_400
         ((_, stored),) = [each async for each in parts.archive.fields.races(room.race.header.commitment)]
         assert stored
         assert (stored.race, stored.deal, stored.started_at) == (room.race.id, room.race.deal, room.race.started_at)
         assert [player for player, _ in stored.racers] == ["player-1"]
 
 
-async def test_updating_results_reads_new_races_only(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_updating_results_reads_new_races_only(
+    redis: Redis, parts: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 0.0)
     game, options = GAMES["corner-stones"], Options(limit_ms=60_000, start_delay_ms=0, max_racers=1)
-    async with process(redis_url) as parts:
-        dailies = Dailies(parts.registry.fields, parts.clock, parts.registry.deal_finder, STORE_KEY)
+    dailies = Dailies(parts.registry.fields, parts.clock, parts.registry.deal_finder, STORE_KEY)
 
-        async def raced(player: int) -> str:
-            room = await parts.registry.create(game, {}, None, options, daily=True)
-            await room.submit(seat_for(player))
-            await room.submit(that(Readied(seat=1)))
-            await until(lambda: room.race.stage == "running")
-            await room.submit(that(Resigned(seat=1)))
-            await until(lambda: room.is_archived)
-            return room.race.id
+    async def raced(player: int) -> str:
+        room = await parts.registry.create(game, {}, None, options, daily=True)
+        await room.submit(seat_for(player))
+        await room.submit(that(Readied(seat=1)))
+        await until(lambda: room.race.stage == "running")
+        await room.submit(that(Resigned(seat=1)))
+        await until(lambda: room.is_archived)
+        return room.race.id
 
-        async def commands() -> tuple[list[str], dict[str, int]]:
-            with Redis.from_url(redis_url) as redis:
-                redis.config_resetstat()
-                current = await dailies.get(game, dailies.today)
-                counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
-            return [result.name for result in current.results], counts
+    async def commands() -> tuple[list[str], dict[str, int]]:
+        redis.config_resetstat()
+        current = await dailies.get(game, dailies.today)
+        counts = {name: calls(redis, name) for name in ("hlen", "hkeys", "hmget", "hvals")}
+        return [result.name for result in current.results], counts
 
-        for player in (1, 2):
-            await raced(player)
-        first = await commands()
-        assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
-        assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
-        parts.archive.fields.hidden = hidden = {await raced(3)}
-        assert (await commands())[0] == ["Name 1", "Name 2"]
-        assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
-        hidden.clear()
-        assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
-        monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 3600.0)
-        assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
-        page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
-        assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
-        last = await dailies.get(game, dailies.today, Page(skip=2, limit=5))
-        assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
+    for player in (1, 2):
+        await raced(player)
+    first = await commands()
+    assert first == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 1, "hmget": 1, "hvals": 0})
+    assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
+    parts.archive.fields.hidden = hidden = {await raced(3)}
+    assert (await commands())[0] == ["Name 1", "Name 2"]
+    assert await commands() == (["Name 1", "Name 2"], {"hlen": 1, "hkeys": 0, "hmget": 0, "hvals": 0})
+    hidden.clear()
+    assert (await commands())[0] == ["Name 1", "Name 2", "Name 3"]
+    monkeypatch.setattr("samedeal_server.live.fields.FRESH_S", 3600.0)
+    assert await commands() == (["Name 1", "Name 2", "Name 3"], {"hlen": 0, "hkeys": 0, "hmget": 0, "hvals": 0})
+    page = await dailies.get(game, dailies.today, Page(skip=1, limit=1))
+    assert ([result.name for result in page.results], page.players, page.next) == (["Name 2"], 3, 2)
+    last = await dailies.get(game, dailies.today, Page(skip=2, limit=5))
+    assert ([result.name for result in last.results], last.players, last.next) == (["Name 3"], 3, None)
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"\x01", b"\x02", b"\x63"])
-async def test_a_result_that_cannot_be_read_does_not_keep_others_from_counting(data: bytes, redis_url: str) -> None:
+async def test_a_result_that_cannot_be_read_does_not_keep_others_from_counting(
+    data: bytes, redis: Redis, parts: Process
+) -> None:
     log = race_of("calm-otter-1", 1, 2, daily=True)
     commitment = log.race.header.commitment
-    async with process(redis_url) as parts:
-        await parts.archive.add(log.race, log.entries)
-        with Redis.from_url(redis_url) as redis:
-            redis.hset(f"field:{{{commitment}}}", "calm-otter-2", data)
-            found = {race_id: each async for race_id, each in parts.archive.fields.races(commitment)}
-            assert found == {"calm-otter-1": FieldRace.of(log.race), "calm-otter-2": None}
-            assert redis.hget(f"field:{{{commitment}}}", "calm-otter-2") == data
+    await parts.archive.add(log.race, log.entries)
+    redis.hset(f"field:{{{commitment}}}", "calm-otter-2", data)
+    found = {race_id: each async for race_id, each in parts.archive.fields.races(commitment)}
+    assert found == {"calm-otter-1": FieldRace.of(log.race), "calm-otter-2": None}
+    assert redis.hget(f"field:{{{commitment}}}", "calm-otter-2") == data

@@ -1,7 +1,6 @@
 """Erasing a player: the name leaves the store, and the replays of all the player's races are withdrawn."""
 
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -27,18 +26,11 @@ from samedeal_server.store.revocations import Revocations
 from support.archived_races import archive, guest, race_of
 from support.finished_races import SECRET
 from support.races_by_hand import opened
-from support.stores import Process, holds, process, redis, seat_for, until
+from support.stores import Process, holds, process, seat_for, until
 
-__all__ = ["redis"]
 pytestmark = pytest.mark.tier(2)
 
 ADA, BO = guest(1).player, guest(2).player
-
-
-@pytest.fixture
-async def parts(redis_url: str) -> AsyncIterator[Process]:
-    async with process(redis_url) as parts:
-        yield parts
 
 
 def erasure_of(parts: Process) -> Erasure:

@@ -19,7 +19,7 @@ from samedeal_server.store.successors import Successor
 from support.archived_races import archive, guest
 from support.logged_server import request
 from support.servers import Racer, Server, racers
-from support.stores import process
+from support.stores import Process
 
 pytestmark = pytest.mark.tier(2)
 
@@ -91,38 +91,35 @@ def test_unknown_race_has_no_evening(server: Server) -> None:
     assert (answer.status, answer.json["code"]) == (404, "not-found")
 
 
-async def test_a_client_pays_for_the_races_of_an_evening_that_are_not_in_memory(redis_url: str) -> None:
+async def test_a_client_pays_for_the_races_of_an_evening_that_are_not_in_memory(parts: Process) -> None:
     ids = tuple(f"race-{number}" for number in range(round(1 / READ_TOKENS) + 1))
-    async with process(redis_url) as parts:
-        for number, race_id in enumerate(ids):
-            await archive(parts, race_id, 1, 2, at=number, follows=ids[number - 1] if number else None)
-        parts.registry._requests = RequestLimit(Settings(requests_per_second=0.001, request_burst=1))
-        evenings = Evenings(parts.registry)
-        with pytest.raises(Refused, match="Too many requests"):
-            await evenings.get(ids[-1], "203.0.113.1")
-        for client in ("198.51.100.1", "203.0.113.1"):
-            assert (await evenings.get(ids[-1], client)).races == ids
+    for number, race_id in enumerate(ids):
+        await archive(parts, race_id, 1, 2, at=number, follows=ids[number - 1] if number else None)
+    parts.registry._requests = RequestLimit(Settings(requests_per_second=0.001, request_burst=1))
+    evenings = Evenings(parts.registry)
+    with pytest.raises(Refused, match="Too many requests"):
+        await evenings.get(ids[-1], "203.0.113.1")
+    for client in ("198.51.100.1", "203.0.113.1"):
+        assert (await evenings.get(ids[-1], client)).races == ids
 
 
-async def test_an_evening_reads_a_hundred_races_each_way_and_none_of_them_twice(redis_url: str) -> None:
+async def test_an_evening_reads_a_hundred_races_each_way_and_none_of_them_twice(redis: Redis, parts: Process) -> None:
     ids = [f"race-{number}" for number in range(MAX_RACES + 2)]
-    async with process(redis_url) as parts:
-        for number, race_id in enumerate(ids):
-            before = ids[number - 1] if number else None
-            await archive(parts, race_id, 1, 2, at=number, follows=before)
-            replay = await parts.archive.replay(race_id)
-            if replay and before:
-                await parts.archive.successors.put(before, Successor(replay.header, "ada", "player-1"), replacing=None)
-        rematches = Rematches(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
-        evenings = rematches.evenings
-        assert (await evenings.get(ids[0])).races == tuple(ids[:-1])
-        assert (await evenings.get(ids[-1])).races == tuple(ids[2:])
-        with Redis.from_url(redis_url) as redis:
-            redis.config_resetstat()
-            assert (await evenings.get(ids[1])).races == tuple(ids)
-            assert {"cmdstat_getrange", "cmdstat_hget"}.isdisjoint(redis.info("commandstats"))
-        with pytest.raises(Refused, match="newer") as refused:
-            await rematches.ask(ids[0], guest(1), "192.0.2.1")
-        assert refused.value.code == "untimely"
-        room, is_new = await rematches.ask(ids[2], guest(1), "192.0.2.1")
-        assert (room.race.header.follows, is_new) == (ids[-1], True)
+    for number, race_id in enumerate(ids):
+        before = ids[number - 1] if number else None
+        await archive(parts, race_id, 1, 2, at=number, follows=before)
+        replay = await parts.archive.replay(race_id)
+        if replay and before:
+            await parts.archive.successors.put(before, Successor(replay.header, "ada", "player-1"), replacing=None)
+    rematches = Rematches(parts.registry, Quotas(parts.registry.opener, RateLimits(Settings()), Settings()))
+    evenings = rematches.evenings
+    assert (await evenings.get(ids[0])).races == tuple(ids[:-1])
+    assert (await evenings.get(ids[-1])).races == tuple(ids[2:])
+    redis.config_resetstat()
+    assert (await evenings.get(ids[1])).races == tuple(ids)
+    assert {"cmdstat_getrange", "cmdstat_hget"}.isdisjoint(redis.info("commandstats"))
+    with pytest.raises(Refused, match="newer") as refused:
+        await rematches.ask(ids[0], guest(1), "192.0.2.1")
+    assert refused.value.code == "untimely"
+    room, is_new = await rematches.ask(ids[2], guest(1), "192.0.2.1")
+    assert (room.race.header.follows, is_new) == (ids[-1], True)

@@ -19,7 +19,7 @@ from support.http_api import UNKNOWN, finish_race, problem
 from support.logged_server import Line, LoggedServer, request
 from support.rooms import opened
 from support.servers import Server, racers
-from support.stores import process, seat_for, until
+from support.stores import Process, process, seat_for, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -148,40 +148,37 @@ async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> No
         assert [error.code for error in results if isinstance(error, Refused)] == ["too-many"]
 
 
-async def test_a_quiet_stream_is_kept_alive(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quiet_stream_is_kept_alive(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "KEEP_ALIVE_S", 0.01)
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        lines = _Spectator(room, parts.registry).lines()
-        assert b'"view"' in await anext(lines)
-        assert [await anext(lines) for _ in range(3)] == [b"\n"] * 3
-        await lines.aclose()
+    room = await opened(parts)
+    lines = _Spectator(room, parts.registry).lines()
+    assert b'"view"' in await anext(lines)
+    assert [await anext(lines) for _ in range(3)] == [b"\n"] * 3
+    await lines.aclose()
 
 
-async def test_a_client_that_disconnects_leaves_no_tasks(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        lines = _Spectator(room, parts.registry).lines()
-        await anext(lines)
-        before = asyncio.all_tasks()
-        waiting = asyncio.ensure_future(anext(lines))
-        await asyncio.sleep(0)  # it starts to wait
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        await until(lambda: asyncio.all_tasks() <= before)
+async def test_a_client_that_disconnects_leaves_no_tasks(parts: Process) -> None:
+    room = await opened(parts)
+    lines = _Spectator(room, parts.registry).lines()
+    await anext(lines)
+    before = asyncio.all_tasks()
+    waiting = asyncio.ensure_future(anext(lines))
+    await asyncio.sleep(0)  # it starts to wait
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await until(lambda: asyncio.all_tasks() <= before)
 
 
-async def test_a_slow_reader_gets_only_the_newest_state(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        spectator = _Spectator(room, parts.registry)
-        lines = spectator.lines()
-        await anext(lines)
-        for player in range(1, 8):
-            await room.submit(seat_for(player))
-        view = decoding.decode_from_server(await anext(lines), "json")
-        assert isinstance(view, m.View)
-        assert (view.n, len(view.standings)) == (room.race.n, 7)
-        assert room.broadcast.has_listeners
-        spectator.leave()
-        assert not room.broadcast.has_listeners
+async def test_a_slow_reader_gets_only_the_newest_state(parts: Process) -> None:
+    room = await opened(parts)
+    spectator = _Spectator(room, parts.registry)
+    lines = spectator.lines()
+    await anext(lines)
+    for player in range(1, 8):
+        await room.submit(seat_for(player))
+    view = decoding.decode_from_server(await anext(lines), "json")
+    assert isinstance(view, m.View)
+    assert (view.n, len(view.standings)) == (room.race.n, 7)
+    assert room.broadcast.has_listeners
+    spectator.leave()
+    assert not room.broadcast.has_listeners

@@ -13,12 +13,10 @@ from samedeal_server.store.archive import Search
 from samedeal_server.store.chained_logs import LINGER_S
 from samedeal_server.work import finished_race
 from support.finished_races import finished as played
-from support.rooms import Later, finished, listed, opened
-from support.stores import process, redis, seat_for, that, until
+from support.rooms import LATER_MS, finished, listed, opened
+from support.stores import process, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis"]
 
 
 async def test_a_finished_race_is_archived_as_a_replay_that_verifies(redis_url: str, redis: Redis) -> None:
@@ -47,7 +45,7 @@ async def test_a_cancelled_race_is_archived_but_not_listed(redis_url: str) -> No
     async with process(redis_url) as before:
         room = await opened(before)
         await room.submit(seat_for(1))
-    async with process(redis_url, clock=Later) as after:
+    async with process(redis_url, ahead_ms=LATER_MS) as after:
         again = await after.registry.room(room.race.id)
         await until(lambda: again.is_archived)
         assert again.race.stage == "cancelled"

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from samedeal_server.live.ghosts import MAX_DAILY_GHOSTS
 from samedeal_server.live.opening import deal_of_races
 from samedeal_server.live.room import Room
 from samedeal_server.store import stored_replays
-from samedeal_server.store.clock import Clock
 from samedeal_server.work.process import Task
 from support.archived_races import archive
 from support.finished_races import OPENED_AT, SECRET
@@ -35,19 +33,6 @@ pytestmark = pytest.mark.tier(2)
 RETRY_S = 4_321.0
 
 
-class Movable(Clock):
-    ahead_ms = 0
-
-    def now(self) -> int:
-        return super().now() + self.ahead_ms
-
-
-@pytest.fixture
-async def parts(redis_url: str) -> AsyncIterator[Process]:
-    async with process(redis_url, clock=Movable) as parts:
-        yield parts
-
-
 async def race_against(parts: Process, *sources: str, racers: int = 1) -> Room:
     """Open a race with ghosts and wait until they are loaded."""
     deal = await deal_of_races(parts.archive, sources, parts.clock.now(), unlisted=True)
@@ -59,7 +44,6 @@ async def race_against(parts: Process, *sources: str, racers: int = 1) -> Room:
 
 def ghosts_at(parts: Process, room: Room, ms: int) -> dict[str, Ghost]:
     """Return the ghosts by name, with the clock at a time after the deal."""
-    assert isinstance(parts.clock, Movable)
     assert room.race.started_at
     parts.clock.ahead_ms += room.race.started_at + ms - parts.clock.now()
     return {ghost.name: ghost for ghost in room.view(1).ghosts}
@@ -110,7 +94,7 @@ async def test_ghosts_reappear_after_a_restart_and_in_other_processes(parts: Pro
     room = await race_against(parts, "calm-otter-1")
     await run(room, 1)
     shown = ghosts_at(parts, room, 30_000)
-    async with process(redis_url, clock=Movable) as other:
+    async with process(redis_url) as other:
         same = await other.registry.room(room.race.id)
         await until(lambda: same.view(1).ghosts)
         assert ghosts_at(other, same, 30_000) == shown
@@ -150,14 +134,15 @@ async def test_one_room_at_a_time_loads_its_ghosts_again(parts: Process, monkeyp
     await asyncio.gather(*races)
 
 
-async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(parts: Process, redis_url: str) -> None:
+async def test_race_continues_without_the_ghosts_of_an_expired_or_damaged_race(
+    parts: Process, redis_url: str, redis: Redis
+) -> None:
     for number in (1, 2, 3):
         await archive(parts, f"calm-otter-{number}", number + 10)
     room = await race_against(parts, "calm-otter-1", "calm-otter-2", "calm-otter-3")
     await run(room, 1)
-    with Redis.from_url(redis_url) as redis:
-        redis.delete(stored_replays.key("calm-otter-1"))
-        redis.set(stored_replays.key("calm-otter-3"), b"damaged")
+    redis.delete(stored_replays.key("calm-otter-1"))
+    redis.set(stored_replays.key("calm-otter-3"), b"damaged")
     async with process(redis_url) as other:
         same = await other.registry.room(room.race.id)
         await until(lambda: same.view(1).ghosts)

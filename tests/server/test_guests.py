@@ -9,11 +9,9 @@ from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.guest_tokens import UNUSED_DAYS, Guests
 from support.faulty_proxy import Proxy
-from support.stores import contents, holds, redis, store
+from support.stores import contents, holds
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis", "store"]
 
 
 async def test_a_token_identifies_its_guest(store: Store) -> None:

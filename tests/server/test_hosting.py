@@ -24,7 +24,7 @@ from samedeal_server.store.successors import Successor
 from support.rooms import agrees, finished
 from support.servers import Racer, Server, racers
 from support.sessions import refused, viewed
-from support.stores import process, seat_for
+from support.stores import Process, process, seat_for
 
 pytestmark = pytest.mark.tier(2)
 
@@ -180,19 +180,19 @@ async def test_a_rematch_that_another_process_opens_keeps_its_host(redis_url: st
         assert await parts.log.field(header.race, "host", Guest) == host
 
 
-async def test_the_host_survives_a_restart_and_a_store_that_lost_the_race(redis_url: str) -> None:
+async def test_the_host_survives_a_restart_and_a_store_that_lost_the_race(
+    redis_url: str, redis: Redis, parts: Process
+) -> None:
     host = Guest("0" * 16, "Ada")
-    async with process(redis_url) as parts:
-        room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
-        await room.submit(seat_for(1))
-        async with process(redis_url) as other:
-            assert (await other.registry.room(room.race.id)).host == host
-        with Redis.from_url(redis_url) as redis:
-            redis.flushall()
-        room._needs_resync = True
-        await room.submit(seat_for(2))
-        assert await parts.log.field(room.race.id, "host", Guest) == host
-        assert [type(entry.event) for entry in await agrees(room, parts.log)] == [Joined, Joined]
+    room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+    await room.submit(seat_for(1))
+    async with process(redis_url) as other:
+        assert (await other.registry.room(room.race.id)).host == host
+    redis.flushall()
+    room._needs_resync = True
+    await room.submit(seat_for(2))
+    assert await parts.log.field(room.race.id, "host", Guest) == host
+    assert [type(entry.event) for entry in await agrees(room, parts.log)] == [Joined, Joined]
 
 
 async def test_a_player_is_barred_before_the_seat_is_released(one: Server) -> None:
@@ -208,27 +208,26 @@ async def test_a_player_is_barred_before_the_seat_is_released(one: Server) -> No
 
 
 async def test_a_player_cannot_return_with_a_join_that_waits_while_the_host_removes_them(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+    parts: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with process(redis_url) as parts:
-        host, guest, live = Guest("player-1", "Ada"), Guest("player-2", "Bo"), parts.registry.live
-        room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
-        for player in (1, 2):
-            await room.submit(seat_for(player))
-        is_barred, removals = live.is_barred, list[asyncio.Task[None]]()
+    host, guest, live = Guest("player-1", "Ada"), Guest("player-2", "Bo"), parts.registry.live
+    room = await parts.registry.create(GAMES["corners"], {}, None, Options(limit_ms=60_000), host=host)
+    for player in (1, 2):
+        await room.submit(seat_for(player))
+    is_barred, removals = live.is_barred, list[asyncio.Task[None]]()
 
-        async def before_the_removal(race_id: str, player: str) -> bool:
-            barred = await is_barred(race_id, player)
-            if not removals:
-                queued = len(room._commands.queue)
-                removal = submit_as_host(room, host, m.Remove(id=1, seat=2), live, "")
-                removals.append(asyncio.create_task(removal))
-                while len(room._commands.queue) == queued:  # noqa: ASYNC110 - only until the command waits in the queue
-                    await asyncio.sleep(0)
-            return barred
+    async def before_the_removal(race_id: str, player: str) -> bool:
+        barred = await is_barred(race_id, player)
+        if not removals:
+            queued = len(room._commands.queue)
+            removal = submit_as_host(room, host, m.Remove(id=1, seat=2), live, "")
+            removals.append(asyncio.create_task(removal))
+            while len(room._commands.queue) == queued:  # noqa: ASYNC110 - only until the command waits in the queue
+                await asyncio.sleep(0)
+        return barred
 
-        monkeypatch.setattr(live, "is_barred", before_the_removal)
-        with pytest.raises(Refused, match="The host has removed you"):
-            await submit_join(room, guest, seat_for(2), live)
-        assert removals[0].done()
-        assert [seat.name for seat in room.race.roster] == ["Name 1"]
+    monkeypatch.setattr(live, "is_barred", before_the_removal)
+    with pytest.raises(Refused, match="The host has removed you"):
+        await submit_join(room, guest, seat_for(2), live)
+    assert removals[0].done()
+    assert [seat.name for seat in room.race.roster] == ["Name 1"]

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,6 @@ from support.stores import KEY, Process, process, run, seat_for, that, until
 pytestmark = pytest.mark.tier(2)
 
 STORE, SETTINGS = "own_store", {"log_level": "debug", "master_key": KEY.hex()}
-
-
-@pytest.fixture
-async def parts(redis_url: str) -> AsyncIterator[Process]:
-    async with process(redis_url) as parts:
-        yield parts
 
 
 # Lists.
@@ -116,11 +110,10 @@ async def test_a_lobby_that_everybody_has_left_is_not_listed_until_somebody_retu
     assert (race.host, race.stage) == (None, "running")
 
 
-async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Process, redis_url: str) -> None:
+async def test_damaged_and_missing_summaries_are_omitted_from_lists(parts: Process, redis: Any) -> None:
     races = [(await opened(parts)).race.id for _ in range(3)]
-    with Redis.from_url(redis_url) as redis:
-        redis.hset("races:summaries", races[0], b"\xff{")
-        redis.hdel("races:summaries", races[1])
+    redis.hset("races:summaries", races[0], b"\xff{")
+    redis.hdel("races:summaries", races[1])
     assert await listed(parts) == [races[2]]
     assert await listed(parts, limit=1) == [races[2]]
 
@@ -153,27 +146,26 @@ async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str)
         assert {each.code for each in refused if isinstance(each, Refused)} == {"too-many"}
 
 
-async def test_owners_can_open_more_races_when_some_are_over(redis_url: str) -> None:
-    async with process(redis_url) as parts:
+async def test_owners_can_open_more_races_when_some_are_over(parts: Process) -> None:
 
-        async def open_one(owner: str) -> str:
-            options = Options(limit_ms=60_000, start_delay_ms=0)
-            room = await parts.registry.create(GAMES["corners"], {}, "1", options, owners={owner: 3})
-            return room.race.id
+    async def open_one(owner: str) -> str:
+        options = Options(limit_ms=60_000, start_delay_ms=0)
+        room = await parts.registry.create(GAMES["corners"], {}, "1", options, owners={owner: 3})
+        return room.race.id
 
-        races = [await open_one("ada") for _ in range(3)]
-        with pytest.raises(Refused) as refused:
-            await open_one("ada")
-        assert refused.value.code == "too-many"
-        await open_one("bo")
-        room = await parts.registry.room(races[1])
-        await run(room)
-        for seat in (1, 2):
-            await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
-        await until(lambda: room.is_archived)
+    races = [await open_one("ada") for _ in range(3)]
+    with pytest.raises(Refused) as refused:
         await open_one("ada")
-        with pytest.raises(Refused):
-            await open_one("ada")
+    assert refused.value.code == "too-many"
+    await open_one("bo")
+    room = await parts.registry.room(races[1])
+    await run(room)
+    for seat in (1, 2):
+        await room.submit(that(Moved(seat=seat, move="draw"), Resigned(seat=seat)))
+    await until(lambda: room.is_archived)
+    await open_one("ada")
+    with pytest.raises(Refused):
+        await open_one("ada")
 
 
 def test_open_races_per_address_and_guest_are_limited(redis_url: str, tmp_path: Path) -> None:
@@ -201,30 +193,22 @@ async def token_of(server: Server, name: str) -> str:
 # Races that nobody joined.
 
 
-class Later(Clock):
-    """A clock that is ten minutes ahead."""
-
-    def now(self) -> int:
-        return super().now() + EMPTY_MS
-
-
-async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str) -> None:
+async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str, redis: Any) -> None:
     async with process(redis_url) as before:
         empty, joined = await opened(before, seed="1"), await opened(before, seed="1")
         await joined.submit(seat_for(1))
-    with Redis.from_url(redis_url) as redis:
-        async with process(redis_url, started=True, clock=Later) as after:
-            await until(lambda: redis.zscore("races:due", empty.race.id) is None)
-            assert await listed(after) == [joined.race.id]
-            with pytest.raises(Refused) as refused:
-                await after.registry.room(empty.race.id)
-            assert refused.value.code == "not-found"
-            assert (await after.registry.room(joined.race.id)).race.n >= 1
-        assert not redis.keys(f"*{empty.race.id}*")
-        assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
+    async with process(redis_url, started=True, ahead_ms=EMPTY_MS) as after:
+        await until(lambda: redis.zscore("races:due", empty.race.id) is None)
+        assert await listed(after) == [joined.race.id]
+        with pytest.raises(Refused) as refused:
+            await after.registry.room(empty.race.id)
+        assert refused.value.code == "not-found"
+        assert (await after.registry.room(joined.race.id)).race.n >= 1
+    assert not redis.keys(f"*{empty.race.id}*")
+    assert redis.smembers("raced:corners:1") == {joined.race.id.encode()}
 
 
-async def test_a_watched_empty_race_is_not_deleted(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_watched_empty_race_is_not_deleted(redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.1)
 
     class Watcher:
@@ -235,27 +219,18 @@ async def test_a_watched_empty_race_is_not_deleted(redis_url: str, monkeypatch: 
         def on_reaction(self, *_: object) -> None: ...
         def on_dropped(self) -> None: ...
 
-    async with process(redis_url, started=True, clock=Movable) as parts:
+    async with process(redis_url, started=True) as parts:
         watched, unwatched = await opened(parts), await opened(parts)
         watched.broadcast.add(Watcher())
-        assert isinstance(parts.clock, Movable)
         parts.clock.ahead_ms = EMPTY_MS
         watched.wake()
-        with Redis.from_url(redis_url) as redis:
-            await until(lambda: redis.zscore("races:due", unwatched.race.id) is None)
-            assert redis.zscore("races:due", watched.race.id) > parts.clock.now()
+        await until(lambda: redis.zscore("races:due", unwatched.race.id) is None)
+        assert redis.zscore("races:due", watched.race.id) > parts.clock.now()
         assert (await parts.registry.room(watched.race.id)) is watched
 
 
-class Movable(Clock):
-    ahead_ms = 0
-
-    def now(self) -> int:
-        return super().now() + self.ahead_ms
-
-
 async def test_only_the_due_time_is_written_when_nothing_else_changes(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+    redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(redis_url, away_s=0.3) as parts:
         room, live, summaries = await opened(parts), parts.registry.live, list[int]()
@@ -269,20 +244,17 @@ async def test_only_the_due_time_is_written_when_nothing_else_changes(
         race = await room.submit(seat_for(1))
         room.connect(1, race.seats[0].taken)
         await until(lambda: summaries)
-        with Redis.from_url(redis_url) as redis:
-            before = redis.zscore("races:due", race.id)
-            await until(lambda: redis.zscore("races:due", race.id) > before)
+        before = redis.zscore("races:due", race.id)
+        await until(lambda: redis.zscore("races:due", race.id) > before)
         assert summaries == [1]
 
 
-async def test_what_another_process_has_recorded_about_the_clock_is_kept(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room, live = await opened(parts), parts.registry.live
-        with Redis.from_url(redis_url) as redis:
-            redis.hset("races:behind", room.race.id, 5_000)
-            await room.submit(seat_for(1))
-            await until(lambda: b'"racers":1' in (redis.hget("races:summaries", room.race.id) or b""))
-        assert await live.behind_ms(room.race.id) == 5_000
+async def test_what_another_process_has_recorded_about_the_clock_is_kept(redis: Any, parts: Process) -> None:
+    room, live = await opened(parts), parts.registry.live
+    redis.hset("races:behind", room.race.id, 5_000)
+    await room.submit(seat_for(1))
+    await until(lambda: b'"racers":1' in (redis.hget("races:summaries", room.race.id) or b""))
+    assert await live.behind_ms(room.race.id) == 5_000
 
 
 async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process) -> None:
@@ -296,7 +268,7 @@ async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process)
 
 
 async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+    redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process dies after archiving the replay and before indexing it."""
     reached = asyncio.Event()
@@ -312,12 +284,11 @@ async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
         for seat in (1, 2):
             await room.submit(that(Resigned(seat=seat)))
         await reached.wait()
-        with Redis.from_url(redis_url) as redis:
-            async with process(redis_url, started=True) as other:
-                await until(lambda: redis.zscore("races:due", room.race.id) is None)
-                assert await searched(other.archive, other.clock) == [room.race.id]
-                assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
-                assert await listed(other) == []
+        async with process(redis_url, started=True) as other:
+            await until(lambda: redis.zscore("races:due", room.race.id) is None)
+            assert await searched(other.archive, other.clock) == [room.race.id]
+            assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
+            assert await listed(other) == []
         assert room._waiting_for
         room._waiting_for.cancel()
         here.registry._rooms.clear()

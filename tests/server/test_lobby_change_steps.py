@@ -36,15 +36,14 @@ async def lobby_in(parts: Process) -> tuple[Room, LobbyChanges]:
     return room, LobbyChanges(parts.registry, quotas_of(parts))
 
 
-async def test_a_race_can_be_changed_only_so_often(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_race_can_be_changed_only_so_often(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lobby_changes, "MAX_CHANGES", 2)
-    async with process(redis_url) as parts:
-        room, changes = await lobby_in(parts)
-        for undo in (False, True):
-            room, is_new = await changes.change(room, ADA, "", Change(options={"undo": undo}))
-            assert is_new
-        with pytest.raises(Refused, match="changed 2 times"):
-            await changes.change(room, ADA, "", Change(options={"undo": False}))
+    room, changes = await lobby_in(parts)
+    for undo in (False, True):
+        room, is_new = await changes.change(room, ADA, "", Change(options={"undo": undo}))
+        assert is_new
+    with pytest.raises(Refused, match="changed 2 times"):
+        await changes.change(room, ADA, "", Change(options={"undo": False}))
 
 
 async def test_the_countdown_wins_against_a_change_that_is_being_made(
@@ -78,16 +77,15 @@ async def test_the_countdown_wins_against_a_change_that_is_being_made(
         assert (is_new, rematch.race.header.follows) == (True, room.race.id)
 
 
-async def test_a_change_that_fails_forgets_nothing(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_change_that_fails_forgets_nothing(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     """Erasing the host must still find the race."""
-    async with process(redis_url) as parts:
-        room, changes = await lobby_in(parts)
+    room, changes = await lobby_in(parts)
 
-        async def full(*_: Any, **__: Any) -> None:
-            raise Refused("too-many")
+    async def full(*_: Any, **__: Any) -> None:
+        raise Refused("too-many")
 
-        monkeypatch.setattr(parts.registry.opener, "claim", full)
-        with pytest.raises(Refused):
-            await changes.change(room, ADA, "", Change("gallery"))
-        assert room.host == ADA
-        assert await parts.store.ask("ZRANGE", "races:of:guest:player-1", 0, -1) == [room.race.id.encode()]
+    monkeypatch.setattr(parts.registry.opener, "claim", full)
+    with pytest.raises(Refused):
+        await changes.change(room, ADA, "", Change("gallery"))
+    assert room.host == ADA
+    assert await parts.store.ask("ZRANGE", "races:of:guest:player-1", 0, -1) == [room.race.id.encode()]

@@ -13,11 +13,9 @@ from samedeal_server.store.guest_tokens import Guest, Guests, digest
 from samedeal_server.store.login_codes import ALPHABET, EXPIRE_S, LoginCodes
 from samedeal_server.store.revocations import Revocations
 from support.faulty_proxy import Proxy
-from support.stores import contents, holds, redis, store
+from support.stores import contents, holds
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis", "store"]
 
 INVALID = "The code is wrong, was already used, or has expired."
 

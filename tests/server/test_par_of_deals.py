@@ -22,7 +22,7 @@ from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.par_requests import SIGNING_KEY, address, computed, par_json, par_keys, progress_of, settled
 from support.servers import Server, racers
-from support.stores import process, until
+from support.stores import Process, until
 
 pytestmark = pytest.mark.tier(3)
 
@@ -113,25 +113,24 @@ def test_invalid_requests_are_refused(server: LoggedServer, target: str, code: s
 # Two servers, a full queue, and failures.
 
 
-async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        results = StoredResults(parts.store)
-        service = ParService(results, parts.registry)
-        edge = GAMES["the-edge"]
-        assert await progress_of(service.of_deal(GAMES["gallery"], "halted", {})) == JobProgress(0, 200)
-        pid = await halted(os.getpid())
-        for number in range(1, MAX_PENDING):
-            assert await progress_of(service.of_deal(edge, f"queued {number}", {})) == JobProgress(0, 60)
-        with pytest.raises(Refused, match="Too many") as refused:
-            await service.of_deal(edge, "one more", {})
-        assert refused.value.code == "too-many"
-        assert await progress_of(service.of_deal(edge, "queued 1", {})) == JobProgress(0, 60)
-        assert computing(os.getpid()) == [pid]
-        os.kill(pid, signal.SIGCONT)
-        last = await settled(lambda: service.of_deal(edge, f"queued {MAX_PENDING - 1}", {}))
-        assert last == par(edge, f"queued {MAX_PENDING - 1}")
-        assert len(par_keys(redis_url)) == MAX_PENDING
-        await results.stop()
+async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str, parts: Process) -> None:
+    results = StoredResults(parts.store)
+    service = ParService(results, parts.registry)
+    edge = GAMES["the-edge"]
+    assert await progress_of(service.of_deal(GAMES["gallery"], "halted", {})) == JobProgress(0, 200)
+    pid = await halted(os.getpid())
+    for number in range(1, MAX_PENDING):
+        assert await progress_of(service.of_deal(edge, f"queued {number}", {})) == JobProgress(0, 60)
+    with pytest.raises(Refused, match="Too many") as refused:
+        await service.of_deal(edge, "one more", {})
+    assert refused.value.code == "too-many"
+    assert await progress_of(service.of_deal(edge, "queued 1", {})) == JobProgress(0, 60)
+    assert computing(os.getpid()) == [pid]
+    os.kill(pid, signal.SIGCONT)
+    last = await settled(lambda: service.of_deal(edge, f"queued {MAX_PENDING - 1}", {}))
+    assert last == par(edge, f"queued {MAX_PENDING - 1}")
+    assert len(par_keys(redis_url)) == MAX_PENDING
+    await results.stop()
 
 
 async def test_a_race_gets_its_deal_while_par_is_computed(redis_url: str) -> None:

@@ -17,12 +17,12 @@ from samedeal.race.race import OPEN_MS
 from samedeal.share import par_chart
 from samedeal.wire import messages as m
 from samedeal_server.live.pars import ParService
-from samedeal_server.store.clock import Clock
 from samedeal_server.work.stored_results import StoredResults
 from support.finished_races import finished
 from support.http_api import problem
 from support.logged_server import LoggedServer, request
 from support.par_requests import SIGNING_KEY, address, all_sealed, computed, finished_race, par_json, settled
+from support.rooms import LATER_MS
 from support.servers import racers
 from support.stores import Process, process, until
 
@@ -103,22 +103,6 @@ async def test_the_par_chart_is_available_as_svg(server: LoggedServer) -> None:
         assert problem(request(server, "GET", target + more), "bad-request")
 
 
-class LaterClock(Clock):
-    """A clock that is a day and an hour fast."""
-
-    def now(self) -> int:
-        return super().now() + OPEN_MS + 3_600_000
-
-
-class FixedClock(Clock):
-    """A clock that is set by the test."""
-
-    at = 0
-
-    def now(self) -> int:
-        return self.at
-
-
 async def par_of(parts: Process, race_id: str) -> tuple[Par, tuple[Compared, ...]] | Refused:
     """The par of a race or the refusal."""
     results = StoredResults(parts.store)
@@ -134,7 +118,7 @@ async def par_of(parts: Process, race_id: str) -> tuple[Par, tuple[Compared, ...
 async def test_a_cancelled_race_has_no_par(redis_url: str) -> None:
     async with process(redis_url) as parts:
         race_id = (await parts.registry.create(GAMES["corners"], {}, "off", Options(limit_ms=1_000))).race.id
-    async with process(redis_url, clock=LaterClock) as parts:
+    async with process(redis_url, ahead_ms=LATER_MS) as parts:
         room = await parts.registry.room(race_id)
         await until(lambda: room.race.stage == "cancelled")
         refused = await par_of(parts, race_id)
@@ -142,22 +126,19 @@ async def test_a_cancelled_race_has_no_par(redis_url: str) -> None:
         assert (refused.code, "cancelled before the deal" in refused.text) == ("not-found", True)
 
 
-async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(redis_url: str) -> None:
+async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(parts: Process) -> None:
     replay = finished("corners", daily=True)
     over = list(replay.races())[-1]
-    async with process(redis_url, clock=FixedClock) as parts:
-        await parts.archive.add(over, replay.entries)
-        FixedClock.at = over.header.reveals_at - 1
-        refused = await par_of(parts, over.id)
-        assert isinstance(refused, Refused)
-        assert (refused.code, "can still play this deal" in refused.text) == ("deal-sealed", True)
-        FixedClock.at = over.header.reveals_at
-        result = await par_of(parts, over.id)
-        assert isinstance(result, tuple)
-        assert result[0] == par(GAMES["corners"], over.seed or "")
-        assert [racer.name for racer in result[1]] == [
-            standing.name for standing in over.standings() if standing.attempts
-        ]
+    await parts.archive.add(over, replay.entries)
+    parts.clock.at = over.header.reveals_at - 1
+    refused = await par_of(parts, over.id)
+    assert isinstance(refused, Refused)
+    assert (refused.code, "can still play this deal" in refused.text) == ("deal-sealed", True)
+    parts.clock.at = over.header.reveals_at
+    result = await par_of(parts, over.id)
+    assert isinstance(result, tuple)
+    assert result[0] == par(GAMES["corners"], over.seed or "")
+    assert [racer.name for racer in result[1]] == [standing.name for standing in over.standings() if standing.attempts]
 
 
 # Sealed deals.
@@ -217,30 +198,29 @@ async def test_a_revealed_deal_is_sealed_again_while_it_is_raced_again(server: L
     assert await all_sealed((server, f"/api/v1/races/{race_id}/par"), (server, address(answer.json["deal"])))
 
 
-async def test_a_race_that_was_never_created_seals_nothing(redis_url: str) -> None:
+async def test_a_race_that_was_never_created_seals_nothing(parts: Process) -> None:
     """A server can die after it announced a race and before it created it."""
-    async with process(redis_url) as parts:
-        room = await parts.registry.create(GAMES["corners"], {}, "lost", Options(limit_ms=1_000))
-        assert await parts.registry.raced(GAMES["corners"], "lost")
-        assert not await parts.registry.raced(GAMES["the-edge"], "lost")
-        assert await parts.store.ask("TTL", "raced:corners:lost") > OPEN_MS / 1000
-        await parts.store.ask("SADD", "raced:corners:other", "no-such-race-1", room.race.id + "0")
-        assert not await parts.registry.raced(GAMES["corners"], "other")
+    room = await parts.registry.create(GAMES["corners"], {}, "lost", Options(limit_ms=1_000))
+    assert await parts.registry.raced(GAMES["corners"], "lost")
+    assert not await parts.registry.raced(GAMES["the-edge"], "lost")
+    assert await parts.store.ask("TTL", "raced:corners:lost") > OPEN_MS / 1000
+    await parts.store.ask("SADD", "raced:corners:other", "no-such-race-1", room.race.id + "0")
+    assert not await parts.registry.raced(GAMES["corners"], "other")
 
 
-async def test_looking_up_whether_a_deal_is_raced_costs_the_same_for_any_number_of_races(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        with Redis.from_url(redis_url) as redis:
-            ids = [f"race-{number}" for number in range(1_000)]
-            redis.zadd("races:due", dict.fromkeys(ids, 1))
-            for deal in ("one", "many", "over"):
-                redis.sadd(f"raced:corners:{deal}", *(ids[:1] if deal == "one" else ids))
-                redis.config_resetstat()
-                if deal == "over":
-                    redis.mset({f"replay:{{{race_id}}}": "" for race_id in ids[:-1]})
-                    redis.config_resetstat()
-                assert await parts.registry.raced(GAMES["corners"], deal)
-                calls = {name: redis.info("commandstats")[f"cmdstat_{name}"]["calls"] for name in ("sscan", "zmscore")}
-                assert deal == "over" or calls == {"sscan": 1, "zmscore": 1}
-            redis.set(f"replay:{{{ids[-1]}}}", "")
-            assert not await parts.registry.raced(GAMES["corners"], "over")
+async def test_looking_up_whether_a_deal_is_raced_costs_the_same_for_any_number_of_races(
+    redis: Redis, parts: Process
+) -> None:
+    ids = [f"race-{number}" for number in range(1_000)]
+    redis.zadd("races:due", dict.fromkeys(ids, 1))
+    for deal in ("one", "many", "over"):
+        redis.sadd(f"raced:corners:{deal}", *(ids[:1] if deal == "one" else ids))
+        redis.config_resetstat()
+        if deal == "over":
+            redis.mset({f"replay:{{{race_id}}}": "" for race_id in ids[:-1]})
+            redis.config_resetstat()
+        assert await parts.registry.raced(GAMES["corners"], deal)
+        calls = {name: redis.info("commandstats")[f"cmdstat_{name}"]["calls"] for name in ("sscan", "zmscore")}
+        assert deal == "over" or calls == {"sscan": 1, "zmscore": 1}
+    redis.set(f"replay:{{{ids[-1]}}}", "")
+    assert not await parts.registry.raced(GAMES["corners"], "over")

@@ -15,7 +15,6 @@ from samedeal.scores.tallies import Versus
 from samedeal.wire.documents import PlayerPage
 from samedeal_server.live.player_records import MAX_CACHED, MOST_RACES, Newest, Players
 from samedeal_server.store import player_races, stored_replays
-from samedeal_server.store.clock import Clock
 from support.archived_races import archive, guest, race_of
 from support.finished_races import OPENED_AT
 from support.stores import Process, calls, process
@@ -25,18 +24,10 @@ pytestmark = pytest.mark.tier(2)
 T = TypeVar("T")
 
 
-class Settable(Clock):
-    """A clock that stands still."""
-
-    at = OPENED_AT + DAY_MS
-
-    def now(self) -> int:
-        return self.at
-
-
 @pytest.fixture
 async def parts(redis_url: str) -> AsyncIterator[Process]:
-    async with process(redis_url, clock=Settable) as parts:
+    async with process(redis_url) as parts:
+        parts.clock.at = OPENED_AT + DAY_MS
         yield parts
 
 
@@ -92,7 +83,6 @@ async def test_scores_count_a_players_races(parts: Process, players: Players) ->
 
 async def test_the_streak_ends_with_the_clock(parts: Process, players: Players) -> None:
     await archive(parts, "a", 1, daily=True)
-    assert isinstance(parts.clock, Settable)
     streaks = []
     for days in (0, 1, 2):
         parts.clock.at = OPENED_AT + days * DAY_MS
@@ -141,59 +131,55 @@ async def test_unknown_players_are_not_found(parts: Process, players: Players) -
 
 
 async def test_only_new_results_are_read(
-    parts: Process, players: Players, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    parts: Process, players: Players, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Redis.from_url(redis_url) as redis:
 
-        async def heads() -> int:
-            redis.config_resetstat()
-            await page(players, 1, viewer=2)
-            return calls(redis, "getrange")
-
-        for number in range(3):
-            await archive(parts, f"race-{number}", 1, 2, unlisted=number == 2)
-        assert await heads() == 3
-        assert await heads() == 0
-        await archive(parts, "race-3", 1, 2)
-        assert await heads() == 1
-        await archive(parts, "race-4", 1, 2)
-        monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 3600.0)
+    async def heads() -> int:
         redis.config_resetstat()
-        assert (await page(players, 1, viewer=2)).scores.races == 4
-        assert calls(redis, "getrange") == calls(redis, "zrange") == calls(redis, "zcard") == 0
+        await page(players, 1, viewer=2)
+        return calls(redis, "getrange")
+
+    for number in range(3):
+        await archive(parts, f"race-{number}", 1, 2, unlisted=number == 2)
+    assert await heads() == 3
+    assert await heads() == 0
+    await archive(parts, "race-3", 1, 2)
+    assert await heads() == 1
+    await archive(parts, "race-4", 1, 2)
+    monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 3600.0)
+    redis.config_resetstat()
+    assert (await page(players, 1, viewer=2)).scores.races == 4
+    assert calls(redis, "getrange") == calls(redis, "zrange") == calls(redis, "zcard") == 0
 
 
-async def test_requests_at_the_same_time_read_results_once(parts: Process, players: Players, redis_url: str) -> None:
+async def test_requests_at_the_same_time_read_results_once(parts: Process, players: Players, redis: Redis) -> None:
     for number in range(5):
         await archive(parts, f"race-{number}", 1, 2)
-    with Redis.from_url(redis_url) as redis:
-        redis.config_resetstat()
-        pages = await asyncio.gather(*(page(players, 1) for _ in range(10)))
-        assert {found.scores.races for found in pages} == {5}
-        assert calls(redis, "getrange") == 5
+    redis.config_resetstat()
+    pages = await asyncio.gather(*(page(players, 1) for _ in range(10)))
+    assert {found.scores.races for found in pages} == {5}
+    assert calls(redis, "getrange") == 5
 
 
-async def test_the_least_recently_used_scores_are_dropped(parts: Process, players: Players, redis_url: str) -> None:
+async def test_the_least_recently_used_scores_are_dropped(parts: Process, players: Players, redis: Redis) -> None:
     await archive(parts, "a", *range(1, 5))
-    with Redis.from_url(redis_url) as redis:
 
-        async def heads(*numbers: int) -> int:
-            redis.config_resetstat()
-            for number in numbers:
-                await seen(players, number)
-            return calls(redis, "getrange")
+    async def heads(*numbers: int) -> int:
+        redis.config_resetstat()
+        for number in numbers:
+            await seen(players, number)
+        return calls(redis, "getrange")
 
-        assert await heads(1, 2) == 2
-        assert await heads(*range(100, 100 + MAX_CACHED - 2), 1, 999) == 0
-        assert await heads(1) == 0
-        assert await heads(2) == 1
+    assert await heads(1, 2) == 2
+    assert await heads(*range(100, 100 + MAX_CACHED - 2), 1, 999) == 0
+    assert await heads(1) == 0
+    assert await heads(2) == 1
 
 
-async def test_expired_races_no_longer_count(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_expired_races_no_longer_count(redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("samedeal_server.live.player_records.FRESH_S", 0.0)
-    async with process(redis_url, clock=Settable, replay_days=3) as parts:
+    async with process(redis_url, replay_days=3) as parts:
         players = Players(parts.archive, parts.clock)
-        assert isinstance(parts.clock, Settable)
         for day in range(4):
             await archive(parts, f"race-{day}", 1, 2, at=day * DAY_MS)
             await archive(parts, f"hidden-{day}", 1, 2, at=day * DAY_MS, unlisted=True)
@@ -203,21 +189,19 @@ async def test_expired_races_no_longer_count(redis_url: str, monkeypatch: pytest
             found = await record(players, 1, 2, viewer=1)
             counts.append(((await page(players, 1, viewer=1)).scores.races, found.races if found else 0))
         assert counts == [(8, 8), (6, 6), (4, 4), (0, 0)]
-        with Redis.from_url(redis_url) as redis:
-            for key in ("replays:player:player-1", "replays:unlisted:player-1"):
-                assert 0 < redis.ttl(key) <= 3 * 86_400
-            redis.delete("replay:{race-3}")
+        for key in ("replays:player:player-1", "replays:unlisted:player-1"):
+            assert 0 < redis.ttl(key) <= 3 * 86_400
+        redis.delete("replay:{race-3}")
         parts.clock.at = OPENED_AT + 2 * DAY_MS
         fresh = Players(parts.archive, parts.clock)
         assert await seen(fresh, 1) == {"race-0", "race-1", "race-2"}
 
 
-async def test_damaged_races_are_skipped(parts: Process, players: Players, redis_url: str) -> None:
+async def test_damaged_races_are_skipped(parts: Process, players: Players, redis: Redis) -> None:
     for number in range(3):
         await archive(parts, f"race-{number}", 1, 2)
-    with Redis.from_url(redis_url) as redis:
-        redis.setrange("replay:{race-0}", 40, b"damaged" * 10)
-        redis.set("replay:{race-1}", b"{}")
+    redis.setrange("replay:{race-0}", 40, b"damaged" * 10)
+    redis.set("replay:{race-1}", b"{}")
     assert await seen(players, 1) == {"race-2"}
 
 
@@ -244,12 +228,12 @@ async def test_a_store_that_fails_while_results_are_read_loses_none(
 
 
 async def test_folding_many_races_lets_other_tasks_run(
-    parts: Process, players: Players, redis_url: str, monkeypatch: pytest.MonkeyPatch
+    parts: Process, players: Players, redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between two turns of the event loop, the process decodes at most one batch."""
     log = race_of("race-0", 1, 2)
     signature = parts.archive.signing_keys.sign(log.race.id, log.race.digest)
-    with Redis.from_url(redis_url) as redis, redis.pipeline() as pipeline:
+    with redis.pipeline() as pipeline:
         for number in range(1_000):
             pipeline.set(f"replay:{{race-{number}}}", stored_replays.encode(log.race, log.entries, signature))
             pipeline.zadd("replays:player:player-1", {f"race-{number}": number})
@@ -276,10 +260,10 @@ async def test_folding_many_races_lets_other_tasks_run(
 
 
 async def test_a_record_over_200_races_reads_only_those_of_10_000(
-    parts: Process, players: Players, redis_url: str
+    parts: Process, players: Players, redis: Redis
 ) -> None:
     """The two race against others as well, in listed and in unlisted races."""
-    with Redis.from_url(redis_url) as redis, redis.pipeline() as pipeline:
+    with redis.pipeline() as pipeline:
         other = b""
         for number in range(10_000):
             race_id, both, unlisted = f"race-{number}", number % 50 == 0, number % 100 >= 50

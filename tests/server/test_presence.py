@@ -11,7 +11,6 @@ from samedeal.race.events import Joined, Left
 from samedeal.wire import messages as m
 from samedeal_server.live import presence
 from samedeal_server.live.presence import Presence
-from samedeal_server.store.clock import Clock
 from support.rooms import opened
 from support.servers import Racer, Server
 from support.stores import KEY, Process, process, seat_for, stored_races, that, until
@@ -60,15 +59,16 @@ async def test_a_seat_is_released_after_a_restart(redis_url: str) -> None:
         await bo.close()
 
 
-async def test_another_process_releases_seats_after_a_crash(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_process_releases_seats_after_a_crash(
+    redis_url: str, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.1)
     with Server(redis_url, away_s="0.3", master_key=KEY.hex()) as server:
         race = server.create("corners", seed="1", max_racers=2)
         await seated(server, race, "ada", "bo")
         server.kill()
     async with process(redis_url, started=True, away_s=0.3) as parts:
-        with Redis.from_url(redis_url) as redis:
-            await until(lambda: redis.xlen(f"race:{{{race}}}:log") == 4)
+        await until(lambda: redis.xlen(f"race:{{{race}}}:log") == 4)
         assert [type(entry.event) for entry in await parts.log.read(race)] == [Joined, Joined, Left, Left]
 
 
@@ -107,61 +107,48 @@ async def test_a_player_whose_seat_was_released_elsewhere_is_disconnected_and_ca
 # One process, step by step.
 
 
-class Steady(Clock):
-    """A clock that a test moves."""
-
-    moved_ms = 0
-
-    def now(self) -> int:
-        return super().now() + self.moved_ms
-
-
 @pytest.mark.parametrize("moved_ms", [60_000, -60_000])
-async def test_a_clock_jump_releases_no_seats(moved_ms: int, redis_url: str) -> None:
-    async with process(redis_url, clock=Steady) as parts:
-        room = await opened(parts)
-        await room.submit(seat_for(1))
-        assert isinstance(parts.clock, Steady)
-        parts.clock.moved_ms = moved_ms
-        await room.submit(seat_for(2))
-        assert [seat.number for seat in room.race.roster] == [1, 2]
+async def test_a_clock_jump_releases_no_seats(moved_ms: int, parts: Process) -> None:
+    room = await opened(parts)
+    await room.submit(seat_for(1))
+    parts.clock.ahead_ms = moved_ms
+    await room.submit(seat_for(2))
+    assert [seat.number for seat in room.race.roster] == [1, 2]
 
 
-async def test_notes_of_other_processes_count_as_presence(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notes_of_other_processes_count_as_presence(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "STALL_MS", 0)
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        race = await room.submit(seat_for(1))
-        here, there = presences(parts, 2)
-        there.connect(1, race.seats[0].taken)
-        now = parts.clock.now
-        assert here.seen(race, 0) == {1: 0}  # it has only just started watching
-        await until(lambda: here.seen(race, 0)[1] < 0)
-        assert there.seen(race, 0) == {1: 0}
-        await there.note(race)
-        await here.note(race)
-        first = here.seen(race, 0)[1]
-        await until(lambda: here.seen(race, 0)[1] < first)
-        changed = now()
-        await until(lambda: now() > changed)
-        before = here.seen(race, 0)[1]
-        await here.note(race)  # the note has not changed
-        assert here.seen(race, 0)[1] <= before
-        await there.note(race)
-        await here.note(race)
-        assert here.attended(race)
-        there.disconnect(1, race.seats[0].taken)
-        await until(lambda: there.seen(race, 0)[1] < 0)
+    room = await opened(parts)
+    race = await room.submit(seat_for(1))
+    here, there = presences(parts, 2)
+    there.connect(1, race.seats[0].taken)
+    now = parts.clock.now
+    assert here.seen(race, 0) == {1: 0}  # it has only just started watching
+    await until(lambda: here.seen(race, 0)[1] < 0)
+    assert there.seen(race, 0) == {1: 0}
+    await there.note(race)
+    await here.note(race)
+    first = here.seen(race, 0)[1]
+    await until(lambda: here.seen(race, 0)[1] < first)
+    changed = now()
+    await until(lambda: now() > changed)
+    before = here.seen(race, 0)[1]
+    await here.note(race)  # the note has not changed
+    assert here.seen(race, 0)[1] <= before
+    await there.note(race)
+    await here.note(race)
+    assert here.attended(race)
+    there.disconnect(1, race.seats[0].taken)
+    await until(lambda: there.seen(race, 0)[1] < 0)
 
 
-async def test_reconnections_take_no_more_memory(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        (here,) = presences(parts, 1)
-        for seat in (1, 2):
-            for taken in range(100):
-                here.connect(seat, taken)
-                here.disconnect(seat, taken)
-        assert here._left_here == here._watched_from_s.keys() == {(1, 99), (2, 99)}
+async def test_reconnections_take_no_more_memory(parts: Process) -> None:
+    (here,) = presences(parts, 1)
+    for seat in (1, 2):
+        for taken in range(100):
+            here.connect(seat, taken)
+            here.disconnect(seat, taken)
+    assert here._left_here == here._watched_from_s.keys() == {(1, 99), (2, 99)}
 
 
 def presences(parts: Process, count: int) -> list[Presence]:

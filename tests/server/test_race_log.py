@@ -18,9 +18,7 @@ from samedeal_server.store.group_commits import GATHER_S, IN_FLIGHT, Behind, Gro
 from support.faulty_proxy import Proxy
 from support.finished_races import SECRET, Logged, finished
 from support.races_by_hand import opened
-from support.stores import calls, redis, store
-
-__all__ = ["redis", "store"]
+from support.stores import calls
 
 REPLAY = finished("corners", moves=10)
 ENTRIES = REPLAY.entries

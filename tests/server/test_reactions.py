@@ -13,9 +13,7 @@ from samedeal_server.live.broadcast import MAX_REACTION_AGE_MS, REACTION_INTERVA
 from samedeal_server.store.clock import Clock
 from samedeal_server.store.connection import Store
 from support.servers import Racer, Server, racers
-from support.stores import Heard, store, until
-
-__all__ = ["store"]
+from support.stores import Heard, until
 
 pytestmark = pytest.mark.tier(2)
 

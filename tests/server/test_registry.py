@@ -16,13 +16,11 @@ from samedeal_server.live import opening, registry
 from samedeal_server.live.registry import Registry
 from samedeal_server.store.guest_tokens import Guests
 from support.races_by_hand import opened as opened_by_hand
-from support.rooms import Later, finished, opened
+from support.rooms import LATER_MS, finished, opened
 from support.session_here import session
-from support.stores import process, redis, run, seat_for, that, until
+from support.stores import Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis"]
 
 
 @pytest.fixture
@@ -39,20 +37,19 @@ async def refusal(race: str, registry: Registry) -> str:
 # Creating.
 
 
-async def test_ids_of_live_and_archived_races_are_not_reused(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with process(redis_url) as parts:
-        numbers = iter([1, 1, 2, 2, 2, 3])
-        monkeypatch.setattr(opening, "choice", lambda words: words[0])
-        monkeypatch.setattr(opening, "randbelow", lambda limit: next(numbers))
-        first, second = await opened(parts), await opened(parts)
-        race_id = second.race.id
-        await run(second)
-        for seat in (1, 2):
-            await second.submit(that(Resigned(seat=seat)))
-        await until(lambda: second.is_archived)
-        await parts.store.ask("DEL", f"race:{{{race_id}}}:head", f"race:{{{race_id}}}:log")
-        third = await opened(parts)
-        assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
+async def test_ids_of_live_and_archived_races_are_not_reused(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = iter([1, 1, 2, 2, 2, 3])
+    monkeypatch.setattr(opening, "choice", lambda words: words[0])
+    monkeypatch.setattr(opening, "randbelow", lambda limit: next(numbers))
+    first, second = await opened(parts), await opened(parts)
+    race_id = second.race.id
+    await run(second)
+    for seat in (1, 2):
+        await second.submit(that(Resigned(seat=seat)))
+    await until(lambda: second.is_archived)
+    await parts.store.ask("DEL", f"race:{{{race_id}}}:head", f"race:{{{race_id}}}:log")
+    third = await opened(parts)
+    assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
 
 
 # Finding.
@@ -75,29 +72,27 @@ async def test_cancelling_a_lookup_does_not_cancel_others(redis_url: str) -> Non
         assert first.cancelled()
 
 
-async def test_unknown_and_invalid_race_ids_are_not_found(redis_url: str, redis: Redis) -> None:
+async def test_unknown_and_invalid_race_ids_are_not_found(parts: Process, redis: Redis) -> None:
     unknown = ["", "*", "calm-otter-9999", "x" * 64, "x" * 65, "Calm-Otter-1000", "calm_otter", "calm otter", "?"]
     unknown += ["a}", "{a", "a}:log", "}:head\r\nFLUSHALL\r\n", "a\n", "../a", "a:b", "é", "\0", "[a-z]"]
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        redis.set("race:{}:head", "bait")
-        redis.set("bait", "bait")
-        for race in unknown:
-            redis.config_resetstat()
-            assert await refusal(race, parts.registry) == "not-found", race
-            asked = "cmdstat_hget" in redis.info("commandstats")
-            assert asked == (re.fullmatch("[a-z0-9-]{1,64}", race) is not None), race
-        assert redis.get("bait") == b"bait"
-        assert await parts.registry.room(room.race.id) is room
+    room = await opened(parts)
+    redis.set("race:{}:head", "bait")
+    redis.set("bait", "bait")
+    for race in unknown:
+        redis.config_resetstat()
+        assert await refusal(race, parts.registry) == "not-found", race
+        asked = "cmdstat_hget" in redis.info("commandstats")
+        assert asked == (re.fullmatch("[a-z0-9-]{1,64}", race) is not None), race
+    assert redis.get("bait") == b"bait"
+    assert await parts.registry.room(room.race.id) is room
 
 
-async def test_a_race_of_another_master_key_is_refused(redis_url: str) -> None:
+async def test_a_race_of_another_master_key_is_refused(parts: Process) -> None:
     """A server with the wrong master key refuses the race and writes nothing to its log."""
-    async with process(redis_url) as parts:
-        foreign = opened_by_hand(race_id="foreign-race-1").race
-        assert await parts.log.create(foreign.id, foreign.header, foreign.digest)
-        assert await refusal("foreign-race-1", parts.registry) == "bad-replay"
-        assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
+    foreign = opened_by_hand(race_id="foreign-race-1").race
+    assert await parts.log.create(foreign.id, foreign.header, foreign.digest)
+    assert await refusal("foreign-race-1", parts.registry) == "bad-replay"
+    assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
 
 
 # Overdue races.
@@ -114,42 +109,40 @@ async def test_a_running_race_without_connections_needs_no_room(redis_url: str) 
         assert again.race == room.race
 
 
-async def test_a_join_that_arrives_during_a_sweep_is_served(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_join_that_arrives_during_a_sweep_is_served(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hosted race that nobody has entered is idle, and the join first asks the store whether the guest is barred."""
-    async with process(redis_url) as parts:
-        live, guests = parts.registry.live, Guests(parts.store)
-        host, _ = await guests.create("host")
-        _, token = await guests.create("ada")
-        room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000), host=host)
-        is_barred = live.is_barred
+    live, guests = parts.registry.live, Guests(parts.store)
+    host, _ = await guests.create("host")
+    _, token = await guests.create("ada")
+    room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000), host=host)
+    is_barred = live.is_barred
 
-        async def asked_during_a_sweep(race_id: str, player: str) -> bool:
-            await parts.registry._sweep()
-            return await is_barred(race_id, player)
+    async def asked_during_a_sweep(race_id: str, player: str) -> bool:
+        await parts.registry._sweep()
+        return await is_barred(race_id, player)
 
-        monkeypatch.setattr(live, "is_barred", asked_during_a_sweep)
-        async with session(parts, guests) as (_, socket, _):
-            await parts.registry._sweep()
-            for request in (m.Hello(id=1, token=token), m.Join(id=2, race=room.race.id)):
-                socket.requests.put_nowait(request)
-            await until(lambda: len(socket.sent) == 2)
-            assert isinstance(socket.sent[1], m.View)
-            assert await parts.registry.room(room.race.id) is room
+    monkeypatch.setattr(live, "is_barred", asked_during_a_sweep)
+    async with session(parts, guests) as (_, socket, _):
+        await parts.registry._sweep()
+        for request in (m.Hello(id=1, token=token), m.Join(id=2, race=room.race.id)):
+            socket.requests.put_nowait(request)
+        await until(lambda: len(socket.sent) == 2)
+        assert isinstance(socket.sent[1], m.View)
+        assert await parts.registry.room(room.race.id) is room
 
 
-async def test_a_connection_whose_seat_the_log_has_lost_is_closed(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        guests = Guests(parts.store)
-        _, token = await guests.create("ada")
-        room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000))
-        before = room.race
-        async with session(parts, guests) as (_, socket, _):
-            for request in (m.Hello(id=1, token=token), m.Join(id=2, race=before.id)):
-                socket.requests.put_nowait(request)
-            await until(lambda: len(socket.sent) == 2)
-            room.broadcast.publish(before, [Entry(n=1, at=before.at, event=Resigned(seat=1), h="")])
-            await until(lambda: socket.closed)
-            assert socket.closed == [CloseCode.REPLACED]
+async def test_a_connection_whose_seat_the_log_has_lost_is_closed(parts: Process) -> None:
+    guests = Guests(parts.store)
+    _, token = await guests.create("ada")
+    room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000))
+    before = room.race
+    async with session(parts, guests) as (_, socket, _):
+        for request in (m.Hello(id=1, token=token), m.Join(id=2, race=before.id)):
+            socket.requests.put_nowait(request)
+        await until(lambda: len(socket.sent) == 2)
+        room.broadcast.publish(before, [Entry(n=1, at=before.at, event=Resigned(seat=1), h="")])
+        await until(lambda: socket.closed)
+        assert socket.closed == [CloseCode.REPLACED]
 
 
 @pytest.mark.usefixtures("_sweeps_often")
@@ -159,7 +152,7 @@ async def test_overdue_races_are_closed_without_any_client(redis_url: str, redis
         await run(room)
         race = room.race.id
     assert not redis.exists(f"replay:{{{race}}}")
-    async with process(redis_url, started=True, clock=Later) as after:
+    async with process(redis_url, started=True, ahead_ms=LATER_MS) as after:
         await until(lambda: redis.exists(f"replay:{{{race}}}"))
         await until(lambda: not redis.exists("races:due"))
         replay = await after.archive.replay(race)
@@ -174,7 +167,10 @@ async def test_two_processes_closing_a_race_write_one_closing_entry(redis_url: s
         room = await opened(before)
         await run(room)
         race = room.race.id
-    async with process(redis_url, started=True, clock=Later), process(redis_url, started=True, clock=Later) as after:
+    async with (
+        process(redis_url, started=True, ahead_ms=LATER_MS),
+        process(redis_url, started=True, ahead_ms=LATER_MS) as after,
+    ):
         await until(lambda: redis.exists(f"replay:{{{race}}}"))
         await until(lambda: redis.ttl(f"race:{{{race}}}:log") > 0)
         entries = await after.log.read(race)
@@ -272,9 +268,8 @@ async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> No
 # The clock.
 
 
-async def test_the_clock_agrees_with_the_store(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        seconds, micros = redis.time()
-        assert abs(parts.clock.now() - (seconds * 1000 + micros // 1000)) < 200
-        times = [parts.clock.now() for _ in range(1000)]
-        assert times == sorted(times)
+async def test_the_clock_agrees_with_the_store(parts: Process, redis: Redis) -> None:
+    seconds, micros = redis.time()
+    assert abs(parts.clock.now() - (seconds * 1000 + micros // 1000)) < 200
+    times = [parts.clock.now() for _ in range(1000)]
+    assert times == sorted(times)

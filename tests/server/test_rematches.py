@@ -19,7 +19,7 @@ from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.successors import Successor
 from support.logged_server import request
 from support.servers import MASTER_KEY, Racer, Server, racers
-from support.stores import process, stored_races, until
+from support.stores import Process, process, stored_races, until
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -263,11 +263,9 @@ async def test_asking_takes_from_the_quota_only_once(store_url: str) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"\xff"])
-async def test_a_rematch_that_cannot_be_read_is_refused_and_stays(text: bytes, redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        with Redis.from_url(redis_url) as redis:
-            redis.hset("successor:{calm-otter-42}", "successor", text)
-            with pytest.raises(Refused) as refused:
-                await parts.archive.successors.get("calm-otter-42")
-            assert refused.value.code == "unsupported-version"
-            assert redis.hget("successor:{calm-otter-42}", "successor") == text
+async def test_a_rematch_that_cannot_be_read_is_refused_and_stays(text: bytes, redis: Redis, parts: Process) -> None:
+    redis.hset("successor:{calm-otter-42}", "successor", text)
+    with pytest.raises(Refused) as refused:
+        await parts.archive.successors.get("calm-otter-42")
+    assert refused.value.code == "unsupported-version"
+    assert redis.hget("successor:{calm-otter-42}", "successor") == text

@@ -1,11 +1,9 @@
 """Players report others to the administrators, who read and settle the reports."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from redis import Redis
 
 from samedeal.wire import messages as m
 from samedeal_server.store import player_reports as stored
@@ -13,7 +11,7 @@ from samedeal_server.store.player_reports import Person, ReportPage, Reports
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Racer, racers
-from support.stores import Process, process
+from support.stores import Process
 
 pytestmark = pytest.mark.tier(2)
 
@@ -109,12 +107,6 @@ async def test_reports_that_make_no_sense_are_refused(server: LoggedServer) -> N
         assert reports_of(server, race_id) == []
 
 
-@pytest.fixture
-async def parts(redis_url: str) -> AsyncIterator[Process]:
-    async with process(redis_url) as parts:
-        yield parts
-
-
 async def made(reports: Reports, about: int, by: int = 0) -> str:
     report = await reports.add(
         f"race-{about}", 1, Person(f"player-{about}", "A"), Person(f"player-{by}", "B"), "name", ""
@@ -122,7 +114,7 @@ async def made(reports: Reports, about: int, by: int = 0) -> str:
     return report.id
 
 
-async def test_reports_of_a_guest_are_limited_per_day(parts: Process, redis_url: str) -> None:
+async def test_reports_of_a_guest_are_limited_per_day(parts: Process, redis: Any) -> None:
     reports = Reports(parts.store, parts.clock)
     for number in range(1, stored.PER_DAY + 1):
         await made(reports, number)
@@ -130,9 +122,8 @@ async def test_reports_of_a_guest_are_limited_per_day(parts: Process, redis_url:
         await made(reports, 99)
     assert await made(reports, 1), "a report that is replaced counts again"
     assert await made(reports, 99, by=1), "another guest is refused"
-    with Redis.from_url(redis_url) as redis:
-        for report_id in redis.zrange("reports:by:player-0", 0, 0):
-            redis.zadd("reports:by:player-0", {report_id: parts.clock.now() - 86_400_001})
+    for report_id in redis.zrange("reports:by:player-0", 0, 0):
+        redis.zadd("reports:by:player-0", {report_id: parts.clock.now() - 86_400_001})
     assert await made(reports, 99), "the limit does not end after a day"
 
 
@@ -144,21 +135,19 @@ async def test_oldest_reports_are_dropped(parts: Process, monkeypatch: pytest.Mo
     assert len(await reports.page(ReportPage())) == 3
 
 
-async def test_reports_expire(parts: Process, redis_url: str) -> None:
+async def test_reports_expire(parts: Process, redis: Any) -> None:
     reports = Reports(parts.store, parts.clock)
     old, new = await made(reports, 1), await made(reports, 2)
-    with Redis.from_url(redis_url) as redis:
-        redis.zadd("reports", {old: parts.clock.now() - stored.DAYS * 86_400_000 - 1})
-        redis.set("report:" + new, b"{damaged")
+    redis.zadd("reports", {old: parts.clock.now() - stored.DAYS * 86_400_000 - 1})
+    redis.set("report:" + new, b"{damaged")
     assert await reports.page(ReportPage()) == []
 
 
-async def test_reports_about_and_by_an_erased_player_are_removed(parts: Process, redis_url: str) -> None:
+async def test_reports_about_and_by_an_erased_player_are_removed(parts: Process, redis: Any) -> None:
     reports = Reports(parts.store, parts.clock)
     await made(reports, 1)
     await made(reports, 2, by=1)
     kept = await made(reports, 3)
     await reports.remove_person("player-1")
     assert [report.id for report in await reports.page(ReportPage())] == [kept]
-    with Redis.from_url(redis_url) as redis:
-        assert sorted(redis.keys("report*")) == [b"report:" + kept.encode(), b"reports", b"reports:by:player-0"]
+    assert sorted(redis.keys("report*")) == [b"report:" + kept.encode(), b"reports", b"reports:by:player-0"]

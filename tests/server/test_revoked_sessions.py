@@ -8,7 +8,7 @@ from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
 from samedeal_server.store.guest_tokens import Guest, Guests, digest
 from support.session_here import session
-from support.stores import process, until
+from support.stores import Process, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -24,36 +24,34 @@ class SlowGuests(Guests):
         return guest
 
 
-async def test_requests_after_a_revocation_are_not_served(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        guests = Guests(parts.store)
-        _, token = await guests.create("ada")
-        async with session(parts, guests) as (session_, socket, task):
-            socket.requests.put_nowait(m.Hello(id=1, token=token))
-            await until(lambda: socket.sent)
-            session_.revoke({digest("sd_other")})
-            socket.requests.put_nowait(m.Ping(id=2))
-            await until(lambda: len(socket.sent) == 2)
-            session_.revoke({digest("sd_other"), digest(token)})
-            socket.requests.put_nowait(m.Ping(id=3))
-            assert await task == CloseCode.LOGGED_OUT
-            assert [message.re for message in socket.sent] == [1, 2]
-            assert socket.closed == [CloseCode.LOGGED_OUT]
+async def test_requests_after_a_revocation_are_not_served(parts: Process) -> None:
+    guests = Guests(parts.store)
+    _, token = await guests.create("ada")
+    async with session(parts, guests) as (session_, socket, task):
+        socket.requests.put_nowait(m.Hello(id=1, token=token))
+        await until(lambda: socket.sent)
+        session_.revoke({digest("sd_other")})
+        socket.requests.put_nowait(m.Ping(id=2))
+        await until(lambda: len(socket.sent) == 2)
+        session_.revoke({digest("sd_other"), digest(token)})
+        socket.requests.put_nowait(m.Ping(id=3))
+        assert await task == CloseCode.LOGGED_OUT
+        assert [message.re for message in socket.sent] == [1, 2]
+        assert socket.closed == [CloseCode.LOGGED_OUT]
 
 
 @pytest.mark.parametrize("as_header", [False, True])
-async def test_revocation_during_a_hello_is_not_missed(as_header: bool, redis_url: str) -> None:
+async def test_revocation_during_a_hello_is_not_missed(as_header: bool, parts: Process) -> None:
     """The token was looked up before it was removed, and the revocation arrives before the answer."""
-    async with process(redis_url) as parts:
-        guests = SlowGuests(parts.store)
-        guests.released = asyncio.Event()
-        _, token = await guests.create("ada")
-        async with session(parts, guests) as (session_, socket, task):
-            session_._login._bearer = token if as_header else None
-            socket.requests.put_nowait(m.Hello(id=1, token=None if as_header else token))
-            await until(lambda: session_._login._token_digest)
-            session_.revoke({digest(token)})
-            guests.released.set()
-            socket.requests.put_nowait(m.Ping(id=2))
-            assert await task == CloseCode.LOGGED_OUT
-            assert 2 not in [message.re for message in socket.sent]
+    guests = SlowGuests(parts.store)
+    guests.released = asyncio.Event()
+    _, token = await guests.create("ada")
+    async with session(parts, guests) as (session_, socket, task):
+        session_._login._bearer = token if as_header else None
+        socket.requests.put_nowait(m.Hello(id=1, token=None if as_header else token))
+        await until(lambda: session_._login._token_digest)
+        session_.revoke({digest(token)})
+        guests.released.set()
+        socket.requests.put_nowait(m.Ping(id=2))
+        assert await task == CloseCode.LOGGED_OUT
+        assert 2 not in [message.re for message in socket.sent]

@@ -30,9 +30,7 @@ from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.group_commits import GroupCommits
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
-from support.stores import Heard, calls, process, redis, run, seat_for, that, until
-
-__all__ = ["redis"]
+from support.stores import Heard, Process, calls, process, run, seat_for, that, until
 
 SEATS = 20
 
@@ -46,26 +44,24 @@ def with_entries(room: Room, count: int, own: int = 1) -> None:
 # Applying commands.
 
 
-async def test_a_command_that_has_already_taken_effect_adds_no_entry(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        first = await room.submit(seat_for(1))
-        assert await room.submit(seat_for(1)) == first
-        assert len(await agrees(room, parts.log)) == 1
+async def test_a_command_that_has_already_taken_effect_adds_no_entry(parts: Process) -> None:
+    room = await opened(parts)
+    first = await room.submit(seat_for(1))
+    assert await room.submit(seat_for(1)) == first
+    assert len(await agrees(room, parts.log)) == 1
 
 
-async def test_a_refused_command_changes_nothing(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room, heard = await opened(parts), Heard()
-        await room.submit(seat_for(1))
-        room.broadcast.add(heard)
-        before = room.race
-        with pytest.raises(Refused) as refusal:
-            await room.submit(that(Readied(seat=1), Left(seat=2)))
-        assert refusal.value.code == "not-seated"
-        assert room.race is before
-        assert heard.entries == []
-        assert len(await agrees(room, parts.log)) == 1
+async def test_a_refused_command_changes_nothing(parts: Process) -> None:
+    room, heard = await opened(parts), Heard()
+    await room.submit(seat_for(1))
+    room.broadcast.add(heard)
+    before = room.race
+    with pytest.raises(Refused) as refusal:
+        await room.submit(that(Readied(seat=1), Left(seat=2)))
+    assert refusal.value.code == "not-seated"
+    assert room.race is before
+    assert heard.entries == []
+    assert len(await agrees(room, parts.log)) == 1
 
 
 async def test_a_command_that_raises_an_unexpected_error_does_not_affect_others(
@@ -106,23 +102,22 @@ async def test_players_cannot_use_up_the_log_entries_that_the_server_needs(redis
             await room.submit(seat_for(1))
 
 
-async def test_players_cannot_use_up_the_seats_for_new_players(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        for player in range(1, MAX_SEATS + 1):
-            await asyncio.gather(room.submit(seat_for(player)), room.submit(that(Left(seat=player))))
-        await room.submit(seat_for(1))
-        with_entries(room, OPEN_ENTRIES, own=OPEN_ENTRIES)
-        for event in (Readied(seat=1), Taken(seat=1)):
-            with pytest.raises(Refused, match="limit of log entries"):
-                await room.submit(that(event))
-        await room.submit(that(Left(seat=1)))
+async def test_players_cannot_use_up_the_seats_for_new_players(parts: Process) -> None:
+    room = await opened(parts)
+    for player in range(1, MAX_SEATS + 1):
+        await asyncio.gather(room.submit(seat_for(player)), room.submit(that(Left(seat=player))))
+    await room.submit(seat_for(1))
+    with_entries(room, OPEN_ENTRIES, own=OPEN_ENTRIES)
+    for event in (Readied(seat=1), Taken(seat=1)):
         with pytest.raises(Refused, match="limit of log entries"):
-            await room.submit(seat_for(1))
-        await room.submit(seat_for(MAX_SEATS + 1))
-        assert (await room.submit(that(Readied(seat=1), Left(seat=1)))).seats[0].player == f"player-{MAX_SEATS + 1}"
-        with_entries(room, MAX_PLAYER_ENTRIES)
-        assert (await room.submit(seat_for(MAX_SEATS + 2))).roster[0].number == 2
+            await room.submit(that(event))
+    await room.submit(that(Left(seat=1)))
+    with pytest.raises(Refused, match="limit of log entries"):
+        await room.submit(seat_for(1))
+    await room.submit(seat_for(MAX_SEATS + 1))
+    assert (await room.submit(that(Readied(seat=1), Left(seat=1)))).seats[0].player == f"player-{MAX_SEATS + 1}"
+    with_entries(room, MAX_PLAYER_ENTRIES)
+    assert (await room.submit(seat_for(MAX_SEATS + 2))).roster[0].number == 2
 
 
 async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(
@@ -138,20 +133,19 @@ async def test_what_is_due_and_cannot_be_written_does_not_affect_commands(
         assert len(room.race.roster) == 2
 
 
-async def test_concurrent_commands_are_applied_in_order_and_written_together(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room, heard = await opened(parts, max_racers=32), Heard()
-        await room.submit(seat_for(1))
-        room.broadcast.add(heard)
-        redis.config_resetstat()
-        pending = [*(seat_for(player) for player in range(2, SEATS)), that(Left(seat=99)), that(Readied(seat=7))]
-        outcomes = await asyncio.gather(*(room.submit(command) for command in pending), return_exceptions=True)
-        assert [type(outcome) for outcome in outcomes] == [*([Race] * (SEATS - 2)), Refused, Race]
-        assert calls(redis, "evalsha") == 1
-        assert heard.races == [room.race]
-        assert heard.numbers == list(range(2, SEATS + 1))
-        assert heard.entries == (await agrees(room, parts.log))[1:]
-        assert [seat.player for seat in room.race.roster] == [f"player-{player}" for player in range(1, SEATS)]
+async def test_concurrent_commands_are_applied_in_order_and_written_together(parts: Process, redis: Redis) -> None:
+    room, heard = await opened(parts, max_racers=32), Heard()
+    await room.submit(seat_for(1))
+    room.broadcast.add(heard)
+    redis.config_resetstat()
+    pending = [*(seat_for(player) for player in range(2, SEATS)), that(Left(seat=99)), that(Readied(seat=7))]
+    outcomes = await asyncio.gather(*(room.submit(command) for command in pending), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [*([Race] * (SEATS - 2)), Refused, Race]
+    assert calls(redis, "evalsha") == 1
+    assert heard.races == [room.race]
+    assert heard.numbers == list(range(2, SEATS + 1))
+    assert heard.entries == (await agrees(room, parts.log))[1:]
+    assert [seat.player for seat in room.race.roster] == [f"player-{player}" for player in range(1, SEATS)]
 
 
 class Slow(RaceLog):
@@ -197,31 +191,28 @@ async def test_listeners_get_entries_only_after_they_are_in_the_log(redis_url: s
         assert heard.numbers == [1]
 
 
-async def test_shared_encodings_are_cached_until_the_race_changes(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        encoded: list[str] = []
+async def test_shared_encodings_are_cached_until_the_race_changes(parts: Process) -> None:
+    room = await opened(parts)
+    encoded: list[str] = []
 
-        def told(kind: str) -> bytes:
-            encoded.append(kind)
-            return f"{kind} {room.race.n}".encode()
+    def told(kind: str) -> bytes:
+        encoded.append(kind)
+        return f"{kind} {room.race.n}".encode()
 
-        async def all_are_told(n: int) -> None:
-            encoded.clear()
-            began = parts.clock.now() // MAX_STALENESS_MS
-            for _ in range(1000):
-                for kind in ("view", "progress"):
-                    assert (
-                        room.broadcast.shared_encoding(room.race, kind, partial(told, kind)) == f"{kind} {n}".encode()
-                    )
-            moments = parts.clock.now() // MAX_STALENESS_MS - began + 1
-            assert 1 <= encoded.count("view") <= moments
-            assert 1 <= encoded.count("progress") <= moments
+    async def all_are_told(n: int) -> None:
+        encoded.clear()
+        began = parts.clock.now() // MAX_STALENESS_MS
+        for _ in range(1000):
+            for kind in ("view", "progress"):
+                assert room.broadcast.shared_encoding(room.race, kind, partial(told, kind)) == f"{kind} {n}".encode()
+        moments = parts.clock.now() // MAX_STALENESS_MS - began + 1
+        assert 1 <= encoded.count("view") <= moments
+        assert 1 <= encoded.count("progress") <= moments
 
-        await all_are_told(0)
-        for number in (1, 2):
-            await room.submit(seat_for(number))
-            await all_are_told(number)
+    await all_are_told(0)
+    for number in (1, 2):
+        await room.submit(seat_for(number))
+        await all_are_told(number)
 
 
 async def test_closing_a_room_finishes_the_write_in_progress(redis_url: str) -> None:
@@ -328,38 +319,36 @@ async def test_entries_that_the_follower_reads_first_are_not_applied_twice(redis
 
 
 async def test_a_log_that_does_not_continue_the_memory_is_read_again(
-    redis_url: str, caplog: pytest.LogCaptureFixture
+    parts: Process, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        race = await room.submit(seat_for(1))
-        _, entry = race.extended(race.at, Readied(seat=1))
-        _, strange = race.extended(race.at + 1, Taken(seat=1))
-        room.follow([Entry(entry.n, entry.at, entry.event, strange.h)])
-        assert room.race is race
-        assert "does not continue" in caplog.text
-        assert (await room.submit(that(Readied(seat=1)))).n == 2
-        await agrees(room, parts.log)
+    room = await opened(parts)
+    race = await room.submit(seat_for(1))
+    _, entry = race.extended(race.at, Readied(seat=1))
+    _, strange = race.extended(race.at + 1, Taken(seat=1))
+    room.follow([Entry(entry.n, entry.at, entry.event, strange.h)])
+    assert room.race is race
+    assert "does not continue" in caplog.text
+    assert (await room.submit(that(Readied(seat=1)))).n == 2
+    await agrees(room, parts.log)
 
 
 # Scheduled events.
 
 
-async def test_countdown_deal_and_closing_happen_on_time(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room, heard = await opened(parts, limit_ms=1_000, start_delay_ms=150), Heard()
-        room.broadcast.add(heard)
-        await run(room)
-        await room.submit(that(Moved(seat=1, move="draw")))
-        await until(lambda: room.race.closed)
-        at = {type(entry.event): entry.at for entry in heard.entries}
-        assert 150 <= at[Dealt] - at[Counting] < 2_000
-        assert 1_000 <= at[Closed] - at[Dealt] < 3_000
-        assert [racer.outcome for racer in room.race.standings()] == ["timeout", "timeout"]
-        assert heard.entries == await agrees(room, parts.log)
-        assert not room.is_idle
-        room.broadcast.remove(heard)
-        await until(lambda: room.is_idle)
+async def test_countdown_deal_and_closing_happen_on_time(parts: Process) -> None:
+    room, heard = await opened(parts, limit_ms=1_000, start_delay_ms=150), Heard()
+    room.broadcast.add(heard)
+    await run(room)
+    await room.submit(that(Moved(seat=1, move="draw")))
+    await until(lambda: room.race.closed)
+    at = {type(entry.event): entry.at for entry in heard.entries}
+    assert 150 <= at[Dealt] - at[Counting] < 2_000
+    assert 1_000 <= at[Closed] - at[Dealt] < 3_000
+    assert [racer.outcome for racer in room.race.standings()] == ["timeout", "timeout"]
+    assert heard.entries == await agrees(room, parts.log)
+    assert not room.is_idle
+    room.broadcast.remove(heard)
+    await until(lambda: room.is_idle)
 
 
 async def test_a_race_that_ended_during_an_outage_is_closed_afterwards(redis_url: str) -> None:

@@ -27,11 +27,9 @@ from samedeal_server.live.commands import Outcome
 from samedeal_server.store.chained_logs import RaceLog
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
-from support.stores import Heard, process, redis, run, seat_for, that, until
+from support.stores import Heard, Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis"]
 
 
 def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
@@ -147,17 +145,16 @@ async def test_a_cancelled_write_ends_the_room_without_losing_commands(redis_url
         assert (await reopened.submit(seat_for(1))).n == 1
 
 
-async def test_a_room_goes_on_after_a_cancellation_in_a_round(redis_url: str) -> None:
+async def test_a_room_goes_on_after_a_cancellation_in_a_round(parts: Process) -> None:
     """Such as that of the search for its deal."""
 
     def cancelled(_: Race) -> Sequence[AnyEvent]:
         raise asyncio.CancelledError
 
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        with pytest.raises(Refused):
-            await room.submit(cancelled)
-        assert (await room.submit(seat_for(1))).n == 1
+    room = await opened(parts)
+    with pytest.raises(Refused):
+        await room.submit(cancelled)
+    assert (await room.submit(seat_for(1))).n == 1
 
 
 async def test_a_room_goes_on_after_an_error_in_a_callback(redis_url: str) -> None:
@@ -177,46 +174,43 @@ async def test_a_room_goes_on_after_an_error_in_a_callback(redis_url: str) -> No
     assert [type(error["exception"]) for error in errors] == [ValueError]
 
 
-async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        for player in (1, 2, 3):
-            await room.submit(seat_for(player))
-        for seat in (1, 2):
-            await room.submit(that(Readied(seat=seat)))
-        assert (await room.submit(lambda race: seat_events(race, 3, m.Leave(id=1)))).roster[-1].number == 2
-        await until(lambda: room.race.stage != "open")
-        n = room.race.n
-        assert (await room.submit(lambda race: seat_events(race, 3, m.Leave(id=1)))).n >= n
-        assert [entry.n for entry in await parts.log.read(room.race.id) if isinstance(entry.event, Left)] == [6]
+async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(parts: Process) -> None:
+    room = await opened(parts)
+    for player in (1, 2, 3):
+        await room.submit(seat_for(player))
+    for seat in (1, 2):
+        await room.submit(that(Readied(seat=seat)))
+    assert (await room.submit(lambda race: seat_events(race, 3, m.Leave(id=1)))).roster[-1].number == 2
+    await until(lambda: room.race.stage != "open")
+    n = room.race.n
+    assert (await room.submit(lambda race: seat_events(race, 3, m.Leave(id=1)))).n >= n
+    assert [entry.n for entry in await parts.log.read(room.race.id) if isinstance(entry.event, Left)] == [6]
 
 
 # A store that loses data.
 
 
-async def test_a_lost_tail_is_written_again_from_memory(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room, heard = await opened(parts), Heard()
-        for player in range(1, 7):
-            await room.submit(seat_for(player))
-        before = await agrees(room, parts.log)
-        cut(redis, room.race, before, 2)
-        assert await parts.log.read(room.race.id) == before[:2]
-        room.broadcast.add(heard)
-        await room.submit(that(Readied(seat=5)))
-        assert (await agrees(room, parts.log))[:6] == before
-        assert heard.numbers == [7]
+async def test_a_lost_tail_is_written_again_from_memory(parts: Process, redis: Redis) -> None:
+    room, heard = await opened(parts), Heard()
+    for player in range(1, 7):
+        await room.submit(seat_for(player))
+    before = await agrees(room, parts.log)
+    cut(redis, room.race, before, 2)
+    assert await parts.log.read(room.race.id) == before[:2]
+    room.broadcast.add(heard)
+    await room.submit(that(Readied(seat=5)))
+    assert (await agrees(room, parts.log))[:6] == before
+    assert heard.numbers == [7]
 
 
-async def test_a_lost_race_is_written_again_from_memory(redis_url: str, redis: Redis) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        await run(room)
-        before = await agrees(room, parts.log)
-        redis.flushall()
-        await room.submit(that(Moved(seat=1, move="draw")))
-        assert (await agrees(room, parts.log))[: len(before)] == before
-        assert await parts.log.field(room.race.id, "header", Header) == room.race.header
+async def test_a_lost_race_is_written_again_from_memory(parts: Process, redis: Redis) -> None:
+    room = await opened(parts)
+    await run(room)
+    before = await agrees(room, parts.log)
+    redis.flushall()
+    await room.submit(that(Moved(seat=1, move="draw")))
+    assert (await agrees(room, parts.log))[: len(before)] == before
+    assert await parts.log.field(room.race.id, "header", Header) == room.race.header
 
 
 async def test_a_lost_tail_is_written_again_when_a_room_closes_after_a_failure(redis_url: str, redis: Redis) -> None:

@@ -13,7 +13,7 @@ from samedeal_server.store.schema import KEY, SCHEMA, check_schema
 from support.archived_races import archive
 from support.rooms import opened
 from support.servers import MASTER_KEY, Server
-from support.stores import contents, process, run
+from support.stores import Process, contents, process, run
 
 pytestmark = pytest.mark.tier(2)
 OLDER: list[str | None] = [None, *map(str, range(1, SCHEMA))]
@@ -36,11 +36,10 @@ async def used(redis_url: str) -> AsyncIterator[Redis]:
         yield redis
 
 
-async def test_a_new_store_gets_the_current_schema(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        for _ in range(2):
-            await check_schema(parts.store)
-            assert await parts.store.ask("GET", KEY) == str(SCHEMA).encode()
+async def test_a_new_store_gets_the_current_schema(parts: Process) -> None:
+    for _ in range(2):
+        await check_schema(parts.store)
+        assert await parts.store.ask("GET", KEY) == str(SCHEMA).encode()
 
 
 @pytest.mark.parametrize("found", [*OLDER, *NEWER_OR_UNKNOWN])

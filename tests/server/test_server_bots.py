@@ -182,21 +182,20 @@ async def test_each_move_of_a_bot_is_written_once_by_two_processes(redis_url: st
         assert Race.opened(log.header, log.secret).after_all(log.entries).closed
 
 
-async def test_a_process_plays_a_limited_number_of_bots(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_plays_a_limited_number_of_bots(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_bots, "MAX_BOTS", 1)
-    async with process(redis_url) as parts:
-        rooms = [await opened(parts) for _ in range(2)]
-        for room in rooms:
-            await room.submit(seat_for(1))
-        guest = Guest("player-1", "Ada")
-        await add_bot(rooms[0], guest, parts.registry)
-        assert bots_here(parts.registry) == 1
-        with pytest.raises(Refused, match="All bots"):
-            await add_bot(rooms[1], guest, parts.registry)
-        with pytest.raises(Refused, match="Only players with a seat"):  # without counting
-            await add_bot(rooms[1], Guest("player-2", "Bo"), parts.registry)
-        await rooms[0].submit(that(Left(seat=1)))  # the bot leaves with the last player
+    rooms = [await opened(parts) for _ in range(2)]
+    for room in rooms:
+        await room.submit(seat_for(1))
+    guest = Guest("player-1", "Ada")
+    await add_bot(rooms[0], guest, parts.registry)
+    assert bots_here(parts.registry) == 1
+    with pytest.raises(Refused, match="All bots"):
         await add_bot(rooms[1], guest, parts.registry)
+    with pytest.raises(Refused, match="Only players with a seat"):  # without counting
+        await add_bot(rooms[1], Guest("player-2", "Bo"), parts.registry)
+    await rooms[0].submit(that(Left(seat=1)))  # the bot leaves with the last player
+    await add_bot(rooms[1], guest, parts.registry)
 
 
 async def running_with_a_bot(parts: Process) -> Room:

@@ -80,14 +80,13 @@ def test_the_well_known_document(redis_url: str) -> None:
     assert before - slack <= key["since"] <= document["time"] <= after + slack
 
 
-async def test_every_stored_replay_is_signed_with_the_published_key(redis_url: str) -> None:
+async def test_every_stored_replay_is_signed_with_the_published_key(redis_url: str, redis: Any) -> None:
     with Server(redis_url) as server:
         replays = [await finished_replay(server, game) for game in ("corners", "gallery")]
         assert published(server) == [(public(SIGNING_KEY), True)]
     for replay in replays:
         assert all(fact.holds for fact in verify(replay, keys=[public(SIGNING_KEY)]))
-    with Redis.from_url(redis_url) as redis:
-        stored = [read(stored_replays.render(redis.get(key), "json")) for key in redis.scan_iter("replay:*")]
+    stored = [read(stored_replays.render(redis.get(key), "json")) for key in redis.scan_iter("replay:*")]
     assert len(stored) == len(replays)
     assert {replay.signature.key for replay in stored} == {public(SIGNING_KEY)}
 

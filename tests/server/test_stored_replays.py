@@ -2,7 +2,7 @@
 
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from itertools import product
@@ -38,15 +38,9 @@ from support.finished_races import SECRET, SIGNING_KEY, Logged, finished
 from support.races_by_hand import closed, running
 from support.random_races import KINDS, Kind, nonce, opened, race_of_five, random_race
 from support.saved_replays import replay_file, saved_replays
-from support.stores import process
+from support.stores import Process, process
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    with Redis.from_url(redis_url) as redis:
-        yield redis
 
 
 def encode(replay: Replay) -> bytes:
@@ -140,16 +134,15 @@ def test_a_race_of_five_takes_5_bytes_per_move_and_1_kb(slug: str, moves: int) -
 
 @pytest.mark.parametrize("slug", GAMES)
 async def test_a_race_of_five_takes_12_bytes_per_move_and_1_kb_of_memory(
-    slug: str, redis_url: str, redis: Redis
+    slug: str, parts: Process, redis: Redis
 ) -> None:
     """That includes its places in all lists."""
-    async with process(redis_url) as parts:
-        await parts.archive.add(*race_of_five(slug, 1, 0))
-        before = memory(redis)
-        await parts.archive.add(*race_of_five(slug, 2, 30))
-        assert memory(redis) - before <= 12 * 5 * 30 + 1024
-        await parts.archive.add(*race_of_five(slug, 3, 6))
-        assert memory(redis) - before <= 12 * 5 * 36 + 2 * 1024
+    await parts.archive.add(*race_of_five(slug, 1, 0))
+    before = memory(redis)
+    await parts.archive.add(*race_of_five(slug, 2, 30))
+    assert memory(redis) - before <= 12 * 5 * 30 + 1024
+    await parts.archive.add(*race_of_five(slug, 3, 6))
+    assert memory(redis) - before <= 12 * 5 * 36 + 2 * 1024
 
 
 def memory(redis: Redis) -> int:
@@ -245,26 +238,25 @@ def test_tampering_only_ever_causes_a_refusal(change: bytes, at: int) -> None:
 
 @pytest.mark.parametrize("damage", [lambda data: data[:50], lambda data: b"\x02" + data[1:], lambda data: b"{"])
 async def test_an_unreadable_race_does_not_keep_others_from_being_listed(
-    damage: Callable[[bytes], bytes], redis_url: str, redis: Redis
+    damage: Callable[[bytes], bytes], parts: Process, redis: Redis
 ) -> None:
-    async with process(redis_url) as parts:
-        logs = [closed(running(race_id=f"calm-otter-{number}")) for number in range(4)]
-        for log in logs:
-            await parts.archive.add(log.race, log.entries)
-        key = "replay:{calm-otter-2}"
-        data = redis.get(key)
-        assert isinstance(data, bytes)
-        redis.set(key, damage(data))
-        for limit in (1, 2, 3, 4):
-            race_ids = [summary.race for summary in await parts.archive.search(Search(limit=limit), 2**53)]
-            assert race_ids == ["calm-otter-3", "calm-otter-1", "calm-otter-0"][:limit]
-        for reading in (parts.archive.render_input("calm-otter-2", 0), parts.archive.replay("calm-otter-2")):
-            with pytest.raises(Refused) as error:
-                await reading
-            assert error.value.code == "unsupported-version"
-        assert redis.get(key) == damage(data)
-        redis.set(key, data)
-        assert len(await parts.archive.search(Search(limit=4), 2**53)) == 4
+    logs = [closed(running(race_id=f"calm-otter-{number}")) for number in range(4)]
+    for log in logs:
+        await parts.archive.add(log.race, log.entries)
+    key = "replay:{calm-otter-2}"
+    data = redis.get(key)
+    assert isinstance(data, bytes)
+    redis.set(key, damage(data))
+    for limit in (1, 2, 3, 4):
+        race_ids = [summary.race for summary in await parts.archive.search(Search(limit=limit), 2**53)]
+        assert race_ids == ["calm-otter-3", "calm-otter-1", "calm-otter-0"][:limit]
+    for reading in (parts.archive.render_input("calm-otter-2", 0), parts.archive.replay("calm-otter-2")):
+        with pytest.raises(Refused) as error:
+            await reading
+        assert error.value.code == "unsupported-version"
+    assert redis.get(key) == damage(data)
+    redis.set(key, data)
+    assert len(await parts.archive.search(Search(limit=4), 2**53)) == 4
 
 
 def test_a_decompression_bomb_is_refused() -> None:

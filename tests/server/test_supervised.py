@@ -2,15 +2,14 @@
 
 import asyncio
 import logging
+from typing import Any
 
 import pytest
-from redis import Redis
 
 from samedeal.errors import Refused
 from samedeal_server.net.supervised import cancelled, supervised
-from samedeal_server.store.clock import Clock
-from support.rooms import Later, opened
-from support.stores import process, run, until
+from support.rooms import LATER_MS, opened
+from support.stores import Movable, process, run, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -60,31 +59,29 @@ async def test_cancelled_repeats_a_swallowed_cancellation() -> None:
     ],
 )
 async def test_an_unreadable_log_does_not_prevent_closing_other_races(
-    line: dict[str, bytes], redis_url: str, monkeypatch: pytest.MonkeyPatch
+    line: dict[str, bytes], redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("samedeal_server.live.registry.SWEEP_EVERY_S", 0.1)
     async with process(redis_url) as before:
         bad, good = await opened(before), await opened(before)
         for room in (bad, good):
             await run(room)
-        with Redis.from_url(redis_url) as redis:
-            n = bad.race.n + 1
-            fields = {key: value.replace(b"%d", b"%d" % n) for key, value in line.items()}
-            redis.xadd(f"race:{{{bad.race.id}}}:log", fields, id=f"{n}-0")
-            redis.zadd("races:due", {bad.race.id: 1, good.race.id: 2})
-    async with process(redis_url, started=True, clock=Later) as after:
-        with Redis.from_url(redis_url) as redis:
-            await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"))
-            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)
-            assert not any(task.done() for task in after.registry._tasks)
-            redis.zadd("races:due", {bad.race.id: 1})
-            await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)  # the sweep still runs
+        n = bad.race.n + 1
+        fields = {key: value.replace(b"%d", b"%d" % n) for key, value in line.items()}
+        redis.xadd(f"race:{{{bad.race.id}}}:log", fields, id=f"{n}-0")
+        redis.zadd("races:due", {bad.race.id: 1, good.race.id: 2})
+    async with process(redis_url, started=True, ahead_ms=LATER_MS) as after:
+        await until(lambda: redis.exists(f"replay:{{{good.race.id}}}"))
+        await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)
+        assert not any(task.done() for task in after.registry._tasks)
+        redis.zadd("races:due", {bad.race.id: 1})
+        await until(lambda: (redis.zscore("races:due", bad.race.id) or 0) > 2)  # the sweep still runs
 
 
 async def test_the_clock_is_measured_again_after_a_failure(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = 0
 
-    class Failing(Clock):
+    class Failing(Movable):
         async def measure(self) -> None:
             nonlocal measured
             measured += 1

@@ -16,11 +16,9 @@ from samedeal_server.store.chained_logs import RaceLog
 from samedeal_server.store.connection import Store
 from samedeal_server.store.group_commits import GroupCommits
 from support.logged_server import Line, LoggedServer, request
-from support.stores import contents, redis
+from support.stores import contents
 
 pytestmark = pytest.mark.tier(2)
-
-__all__ = ["redis"]
 
 RACE = "calm-otter-42"
 LOG, HEAD = f"race:{{{RACE}}}:log", f"race:{{{RACE}}}:head"

@@ -18,7 +18,7 @@ from support.child_processes import halted, runs
 from support.finished_races import finished
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
-from support.stores import process, until
+from support.stores import Process, until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -67,18 +67,17 @@ class Client:
         return Request({"type": "http", "method": "POST", "client": ("192.0.2.1", 1), "headers": []}, self.receive)
 
 
-async def test_too_many_pending_verifications_are_refused(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        verifications = Verifications(parts.archive)
-        turns = verifications.jobs.turns
-        with ExitStack() as stack:
-            for _ in range(MAX_VERIFICATIONS_OF_ONE - 1):
-                stack.enter_context(turns.place("192.0.2.1"))
-            assert (await verifications.verify(Client().request, VerifyQuery())).ok
+async def test_too_many_pending_verifications_are_refused(parts: Process) -> None:
+    verifications = Verifications(parts.archive)
+    turns = verifications.jobs.turns
+    with ExitStack() as stack:
+        for _ in range(MAX_VERIFICATIONS_OF_ONE - 1):
             stack.enter_context(turns.place("192.0.2.1"))
-            with pytest.raises(Refused, match="Too many"):
-                await verifications.verify(Client().request, VerifyQuery())
-        await verifications.jobs.stop()
+        assert (await verifications.verify(Client().request, VerifyQuery())).ok
+        stack.enter_context(turns.place("192.0.2.1"))
+        with pytest.raises(Refused, match="Too many"):
+            await verifications.verify(Client().request, VerifyQuery())
+    await verifications.jobs.stop()
 
 
 def test_uploads_are_bounded_by_the_bytes_received(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,19 +117,18 @@ def test_small_pieces_of_an_upload_are_written_together() -> None:
         assert Path(path).read_bytes() == b"x" * (BUFFERED - 1) + b"yz!"
 
 
-async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(redis_url: str) -> None:
+async def test_a_client_that_leaves_gives_up_its_place_in_the_queue(parts: Process) -> None:
     clients = [Client() for _ in range(MAX_VERIFICATIONS_OF_ONE)]
-    async with process(redis_url) as parts:
-        verifications = Verifications(parts.archive)
-        turns = verifications.jobs.turns
-        async with turns._turn(""):
-            waiting = [asyncio.create_task(verifications.verify(client.request, VerifyQuery())) for client in clients]
-            await until(lambda: turns.places == len(clients))
-            for client in clients[1:]:
-                client.leaves.set()
-            await until(lambda: turns.places == 1)
-            left = await asyncio.gather(*waiting[1:], return_exceptions=True)
-            assert {type(end) for end in left} == {ClientDisconnect}
-        assert (await waiting[0]).ok
-        assert turns.places == 0
-        await verifications.jobs.stop()
+    verifications = Verifications(parts.archive)
+    turns = verifications.jobs.turns
+    async with turns._turn(""):
+        waiting = [asyncio.create_task(verifications.verify(client.request, VerifyQuery())) for client in clients]
+        await until(lambda: turns.places == len(clients))
+        for client in clients[1:]:
+            client.leaves.set()
+        await until(lambda: turns.places == 1)
+        left = await asyncio.gather(*waiting[1:], return_exceptions=True)
+        assert {type(end) for end in left} == {ClientDisconnect}
+    assert (await waiting[0]).ok
+    assert turns.places == 0
+    await verifications.jobs.stop()

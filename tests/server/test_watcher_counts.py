@@ -13,12 +13,11 @@ from samedeal.wire import messages as m
 from samedeal_server.live.attendance import LIFETIME_MS, Attendance
 from samedeal_server.live.room import Room
 from samedeal_server.store.announcements import BATCH, KEY, LIFETIME_S, Announcement, Announcements
-from samedeal_server.store.clock import Clock
 from support.event_stream import EventStream
 from support.logged_server import request
 from support.rooms import opened
 from support.servers import Racer, Server, racers
-from support.stores import Process, process, run, that
+from support.stores import Process, run, that
 
 pytestmark = pytest.mark.tier(2)
 
@@ -100,15 +99,6 @@ class Spectator:
     def on_dropped(self) -> None: ...
 
 
-class Movable(Clock):
-    """A clock that a test moves."""
-
-    ahead_ms = 0
-
-    def now(self) -> int:
-        return super().now() + self.ahead_ms
-
-
 def counted(parts: Process, *rooms: Room) -> tuple[Attendance, Announcements]:
     """Return the watchers of a process with these rooms, and its announcements."""
     announcements = Announcements(parts.store)
@@ -120,115 +110,104 @@ async def pass_on(source: Announcements, watchers: Attendance) -> None:
         watchers.receive(announcement)
 
 
-async def test_a_race_is_written_once_per_count_and_only_while_it_is_watched(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        watched, lonely = await opened(parts), await opened(parts)
-        watchers, _ = counted(parts, watched, lonely)
-        eve, ada = Spectator(), Spectator(is_watching=False)
-        lonely.broadcast.add(ada)
-        with Redis.from_url(redis_url) as redis:
+async def test_a_race_is_written_once_per_count_and_only_while_it_is_watched(redis: Redis, parts: Process) -> None:
+    watched, lonely = await opened(parts), await opened(parts)
+    watchers, _ = counted(parts, watched, lonely)
+    eve, ada = Spectator(), Spectator(is_watching=False)
+    lonely.broadcast.add(ada)
 
-            async def count() -> int:
-                before = redis.xlen(KEY)
-                await watchers.update()
-                return int(redis.xlen(KEY) - before)
+    async def count() -> int:
+        before = redis.xlen(KEY)
+        await watchers.update()
+        return int(redis.xlen(KEY) - before)
 
-            assert await count() == 0
-            watched.broadcast.add(eve)
-            assert [await count(), await count()] == [1, 1]
-            assert (watched.watching, eve.changes) == (1, 1)
-            watched.broadcast.remove(eve)
-            assert [await count(), await count()] == [1, 0]
-            assert (watched.watching, lonely.watching, ada.changes) == (0, 0, 0)
+    assert await count() == 0
+    watched.broadcast.add(eve)
+    assert [await count(), await count()] == [1, 1]
+    assert (watched.watching, eve.changes) == (1, 1)
+    watched.broadcast.remove(eve)
+    assert [await count(), await count()] == [1, 0]
+    assert (watched.watching, lonely.watching, ada.changes) == (0, 0, 0)
 
 
-async def test_counts_of_other_processes_are_added_until_they_expire(redis_url: str) -> None:
-    async with process(redis_url, clock=Movable) as parts:
-        room = await opened(parts)
-        here, read_here = counted(parts, room)
-        there, _ = counted(parts, room)
-        ada, eve = Spectator(is_watching=False), Spectator()
-        room.broadcast.add(eve)
-        await there.update()
-        room.broadcast.remove(eve)
-        room.broadcast.add(ada)
-        await here.update()
-        assert room.watching == 0
-        await pass_on(read_here, here)
-        await here.update()
-        assert (room.watching, ada.changes) == (1, 2)
-        assert isinstance(parts.clock, Movable)
-        parts.clock.ahead_ms = LIFETIME_MS
-        await here.update()
-        assert (room.watching, ada.changes) == (0, 3)
-        late, read_late = counted(parts, room)
-        await pass_on(read_late, late)  # a process that has just started reads old announcements
-        await late.update()
-        assert room.watching == 0
+async def test_counts_of_other_processes_are_added_until_they_expire(parts: Process) -> None:
+    room = await opened(parts)
+    here, read_here = counted(parts, room)
+    there, _ = counted(parts, room)
+    ada, eve = Spectator(is_watching=False), Spectator()
+    room.broadcast.add(eve)
+    await there.update()
+    room.broadcast.remove(eve)
+    room.broadcast.add(ada)
+    await here.update()
+    assert room.watching == 0
+    await pass_on(read_here, here)
+    await here.update()
+    assert (room.watching, ada.changes) == (1, 2)
+    parts.clock.ahead_ms = LIFETIME_MS
+    await here.update()
+    assert (room.watching, ada.changes) == (0, 3)
+    late, read_late = counted(parts, room)
+    await pass_on(read_late, late)  # a process that has just started reads old announcements
+    await late.update()
+    assert room.watching == 0
 
 
-async def test_own_announcements_are_not_counted_again(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        watchers, announcements = counted(parts, room)
+async def test_own_announcements_are_not_counted_again(parts: Process) -> None:
+    room = await opened(parts)
+    watchers, announcements = counted(parts, room)
+    room.broadcast.add(Spectator())
+    for _ in range(2):
+        await watchers.update()
+        await pass_on(announcements, watchers)
+    assert room.watching == 1
+
+
+async def test_more_races_than_fit_into_one_batch_are_announced(parts: Process) -> None:
+    rooms = [await opened(parts) for _ in range(BATCH + 1)]
+    watchers, announcements = counted(parts, *rooms)
+    for room in rooms:
         room.broadcast.add(Spectator())
-        for _ in range(2):
-            await watchers.update()
-            await pass_on(announcements, watchers)
-        assert room.watching == 1
+    await watchers.update()
+    assert {each.race for each in await announcements.follow()} == {room.race.id for room in rooms}
 
 
-async def test_more_races_than_fit_into_one_batch_are_announced(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        rooms = [await opened(parts) for _ in range(BATCH + 1)]
-        watchers, announcements = counted(parts, *rooms)
-        for room in rooms:
-            room.broadcast.add(Spectator())
+async def test_the_number_changes_while_the_store_is_unavailable(redis: Redis, parts: Process) -> None:
+    room = await opened(parts)
+    watchers, _ = counted(parts, room)
+    eve = Spectator()
+    room.broadcast.add(eve)
+    redis.set(KEY, "not a stream")
+    with pytest.raises(Refused) as refused:
         await watchers.update()
-        assert {each.race for each in await announcements.follow()} == {room.race.id for room in rooms}
+    assert refused.value.code == "store-unavailable"
+    assert (room.watching, eve.changes) == (1, 1)
+    redis.delete(KEY)
+    await watchers.update()
+    assert redis.xlen(KEY) == 1
 
 
-async def test_the_number_changes_while_the_store_is_unavailable(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        watchers, _ = counted(parts, room)
-        eve = Spectator()
-        room.broadcast.add(eve)
-        with Redis.from_url(redis_url) as redis:
-            redis.set(KEY, "not a stream")
-            with pytest.raises(Refused) as refused:
-                await watchers.update()
-            assert refused.value.code == "store-unavailable"
-            assert (room.watching, eve.changes) == (1, 1)
-            redis.delete(KEY)
-            await watchers.update()
-            assert redis.xlen(KEY) == 1
+async def test_finished_races_are_not_counted(parts: Process) -> None:
+    room = await opened(parts)
+    watchers, announcements = counted(parts, room)
+    eve = Spectator()
+    room.broadcast.add(eve)
+    await watchers.update()
+    await run(room)
+    for seat in (1, 2):
+        await room.submit(that(Resigned(seat=seat)))
+    assert room.view(None).watching == 0
+    assert room.progress(None).watching == 0
+    await watchers.update()
+    await watchers.update()
+    counts = [each.attending.watching for each in await announcements.follow() if each.attending]
+    assert (counts, eve.changes) == ([1, 0], 1)
 
 
-async def test_finished_races_are_not_counted(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        room = await opened(parts)
-        watchers, announcements = counted(parts, room)
-        eve = Spectator()
-        room.broadcast.add(eve)
-        await watchers.update()
-        await run(room)
-        for seat in (1, 2):
-            await room.submit(that(Resigned(seat=seat)))
-        assert room.view(None).watching == 0
-        assert room.progress(None).watching == 0
-        await watchers.update()
-        await watchers.update()
-        counts = [each.attending.watching for each in await announcements.follow() if each.attending]
-        assert (counts, eve.changes) == ([1, 0], 1)
-
-
-async def test_announcements_are_deleted_after_ten_minutes(redis_url: str) -> None:
-    async with process(redis_url) as parts:
-        announcements, now = Announcements(parts.store), parts.clock.now()
-        with Redis.from_url(redis_url) as redis:
-            for age_ms in (LIFETIME_S * 1000 + 1, LIFETIME_S * 1000 - 60_000, 0):
-                redis.xadd(KEY, {"a": "{}"}, id=f"{now - age_ms}-0")
-            await announcements.follow()
-            await announcements.post(Announcement("calm-otter-42"))
-            assert redis.xlen(KEY) == 3
+async def test_announcements_are_deleted_after_ten_minutes(redis: Redis, parts: Process) -> None:
+    announcements, now = Announcements(parts.store), parts.clock.now()
+    for age_ms in (LIFETIME_S * 1000 + 1, LIFETIME_S * 1000 - 60_000, 0):
+        redis.xadd(KEY, {"a": "{}"}, id=f"{now - age_ms}-0")
+    await announcements.follow()
+    await announcements.post(Announcement("calm-otter-42"))
+    assert redis.xlen(KEY) == 3

@@ -12,21 +12,13 @@ from samedeal_server.live.opening import Quotas
 from samedeal_server.live.room import Room
 from samedeal_server.net.limits import RateLimits
 from samedeal_server.settings import Settings
-from samedeal_server.store.clock import Clock
 from samedeal_server.store.guest_tokens import Guest
 from support.contests import LIMIT_MS, NONCE
-from support.stores import KEY, Process
+from support.stores import KEY, Movable, Process
 from support.timed_server import HOUR_MS
 from support.waiting import LIMIT_S
 
 DAN = Guest("00000000000000da", "dan")
-
-
-class Movable(Clock):
-    ahead_ms = 0
-
-    def now(self) -> int:
-        return super().now() + self.ahead_ms
 
 
 class DeadError(Exception):

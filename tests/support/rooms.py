@@ -12,9 +12,11 @@ from samedeal.race.events import (
 from samedeal.race.race import OPEN_MS, Race
 from samedeal_server.live.room import Room
 from samedeal_server.store.chained_logs import RaceLog
-from samedeal_server.store.clock import Clock
 from samedeal_server.store.live_races import RaceFilter
 from support.stores import Process, run, that, until
+
+LATER_MS = OPEN_MS + 3_600_000
+"""After this time, everything is overdue (ms)."""
 
 
 async def opened(parts: Process, slug: str = "corners", seed: str | None = None, **options: Any) -> Room:
@@ -31,13 +33,6 @@ async def finished(parts: Process, slug: str = "corners", seed: str | None = Non
         await room.submit(that(Resigned(seat=seat)))
     await until(lambda: room.is_archived)
     return room
-
-
-class Later(Clock):
-    """A clock that is a day and an hour ahead, so that everything is overdue."""
-
-    def now(self) -> int:
-        return super().now() + OPEN_MS + 3_600_000
 
 
 async def agrees(room: Room, log: RaceLog) -> list[Entry]:

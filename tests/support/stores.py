@@ -1,12 +1,11 @@
 """The server's parts without sockets, over a real store."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-import pytest
 from redis import Redis
 
 from samedeal.commitments import nonce_commitment
@@ -33,19 +32,14 @@ KEY = bytes(range(32))
 """The master key of all servers in these tests."""
 
 
-@pytest.fixture
-def redis(redis_url: str) -> Iterator[Redis]:
-    """A client of the emptied store."""
-    with Redis.from_url(redis_url) as redis:
-        yield redis
+class Movable(Clock):
+    """A clock that tests move by `ahead_ms`, or stop `at` a time."""
 
+    ahead_ms = 0
+    at: int | None = None
 
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[Store]:
-    """The server's connection to the emptied store."""
-    store = Store(redis_url)
-    yield store
-    await store.close()
+    def now(self) -> int:
+        return super().now() + self.ahead_ms if self.at is None else self.at
 
 
 @dataclass
@@ -55,7 +49,7 @@ class Process:
     store: Store
     log: RaceLog
     archive: Archive
-    clock: Clock
+    clock: Movable
     registry: Registry
 
 
@@ -70,13 +64,15 @@ async def process(
     *,
     started: bool = False,
     log: Callable[[GroupCommits], RaceLog] = RaceLog,
-    clock: Callable[[Store], Clock] = Clock,
+    clock: Callable[[Store], Movable] = Movable,
+    ahead_ms: int = 0,
     replay_days: int | None = None,
     away_s: float = 30.0,
     open_races: int = 0,
 ) -> AsyncIterator[Process]:
     """Create a server's parts over the store at a URL, with background tasks only if started.
 
+    Their clock is ahead by `ahead_ms`.
     They wait for the store for as long as a busy machine may need.
     """
     with patch.object(connection, "TIMEOUT_S", 30.0), patch.object(commands, "TIMEOUT_S", 60.0):
@@ -95,6 +91,8 @@ async def process(
             ),
         )
         await its_clock.measure()
+        if ahead_ms:
+            its_clock.ahead_ms = ahead_ms
         if started:
             await parts.registry.start()
         try:
