@@ -3,25 +3,15 @@
 import asyncio
 import os
 import signal
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from samedeal.race.events import Entry, Moved
+from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from samedeal_server.live.registry import Registry
-from samedeal_server.store.announcements import Announcements
-from samedeal_server.store.archive import Archive
-from samedeal_server.store.chained_logs import RaceLog
-from samedeal_server.store.clock import Clock
-from samedeal_server.store.connection import Store
-from samedeal_server.store.group_commits import GroupCommits
-from samedeal_server.store.live_races import LiveRaces
-from samedeal_server.store.race_store import RaceStore
 from support.campaign import (
     RESTARTING,
     Persistent,
@@ -31,11 +21,10 @@ from support.campaign import (
     store_pid,
     wait_for_moves,
 )
-from support.finished_races import SECRET
 from support.race_check import find_violations
 from support.random_games import RESTARTABLE
 from support.servers import Server
-from support.waiting import LIMIT_S, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(3)
 
@@ -113,53 +102,6 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * len(players)
 
 
-async def test_repeated_crashes_of_server_and_store_lose_nothing(tmp_path: Path) -> None:
-    chance = seeded_random()
-    async with asyncio.timeout(LIMIT_S):
-        with Server(data_dir=tmp_path / "data") as server:
-            players = field(server, chance)
-            async with racing(players):
-                for deadly in ("server", "store", "server", "store", "server"):
-                    before = sum(player.made for player in players)
-                    await wait_for_moves(players, before + chance.randrange(1, 80))
-                    if deadly == "store":
-                        os.kill(store_pid(tmp_path / "data"), signal.SIGKILL)
-                    else:
-                        server.kill()
-                        await start_server(server, server.port)
-            await checked(server, players)
-
-
-class Deaf(RaceLog):
-    """A log whose client swallows one cancellation, as redis-py sometimes does."""
-
-    swallowed = False
-
-    async def follow(
-        self, known: Callable[[], Mapping[str, int]], patience_s: float = 0
-    ) -> dict[str, list[Entry] | None]:
-        try:
-            await asyncio.sleep(0.01 if self.swallowed else 60)
-        except asyncio.CancelledError:
-            if self.swallowed:
-                raise
-            self.swallowed = True
-        return {}
-
-
-async def test_server_stops_if_the_store_client_swallows_a_cancellation(redis_url: str) -> None:
-    store = Store(redis_url)
-    log = Deaf(GroupCommits(store))
-    races = RaceStore(log, Archive(store, SECRET), LiveRaces(store), Clock(store), Announcements(store))
-    registry = Registry(races, SECRET)
-    async with asyncio.timeout(LIMIT_S):
-        await registry.start()
-        await asyncio.sleep(0)
-        await registry.stop()
-        await store.close()
-    assert log.swallowed
-
-
 # Before the race.
 
 
@@ -197,20 +139,3 @@ async def test_server_killed_before_the_deal_keeps_the_seats(moment: Callable[[m
                 pass
             replay = await checked(server, players)
     assert {standing.outcome for standing in replay.standings} <= {"resigned", "stuck", "won"}  # not scratched
-
-
-async def test_overdue_race_is_closed_by_the_next_server(redis_url: str) -> None:
-    async with asyncio.timeout(LIMIT_S):
-        with Server(redis_url) as server:
-            race = server.create("corners", limit_ms=2000, start_delay_ms=0, max_racers=2)
-            players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo")]
-            await asyncio.gather(*(player.begin(race) for player in players))
-            dealt_at = time.monotonic()
-            await asyncio.gather(*(player.play(3) for player in players))
-            server.kill()
-            assert [player.view.stage for player in players if player.view] == ["running", "running"]
-            await asyncio.gather(*(player.close() for player in players))
-            await until(lambda: time.monotonic() > dealt_at + 2)
-        with Server(redis_url) as another:
-            replay = await checked(another, players)
-    assert [standing.outcome for standing in replay.standings] == ["timeout", "timeout"]

@@ -16,11 +16,10 @@ from websockets.exceptions import ConnectionClosed
 
 from conftest import kept_store
 from samedeal import commitments
-from samedeal.proof.verification import verify
 from samedeal.race.events import Moved
 from samedeal.replays.replay import Replay
 from samedeal.wire import messages as m
-from support.campaign import Persistent, racing, seeded_random, start_server, store_pid, wait_for_moves
+from support.campaign import Persistent, start_server, store_pid
 from support.faulty_proxy import Proxy
 from support.race_check import count_events, find_violations
 from support.servers import Racer, Server
@@ -169,23 +168,6 @@ async def test_outage_is_reported_to_new_clients(kind: str, store: Store) -> Non
         await ended(server, [ada])
 
 
-async def test_lost_store_replies_apply_no_move_twice(store: Store) -> None:
-    """The store executes commands but its replies get lost, repeatedly, while five players race."""
-    async with asyncio.timeout(LIMIT_S), Proxy(store.url) as line, serving(line.url) as server:
-        race = await asyncio.to_thread(server.create, "gallery", max_racers=5, start_delay_ms=0)
-        players = [Persistent(name, race, [server], Random(name)) for name in ("ada", "bo", "cy", "di", "ed")]
-        chance = seeded_random()
-        async with racing(players):
-            for _ in range(10):
-                done = sum(player.made for player in players)
-                await wait_for_moves(players, done + chance.randrange(1, 20))
-                done = sum(player.made for player in players)
-                await asyncio.gather(line.lose_answer(), wait_for_moves(players, done + 1))
-        replay = await server.replay(race)
-    assert find_violations(replay, [player.history for player in players]) == []
-    assert [player.losses for player in players] == [[]] * 5
-
-
 async def test_racers_are_not_scratched_for_nonces_during_an_outage(store: Store) -> None:
     """The outage covers the end of the countdown."""
     async with asyncio.timeout(LIMIT_S), outage("frozen", store) as (server, switch):
@@ -224,32 +206,6 @@ async def test_server_starts_although_its_store_connection_breaks(store: Store) 
         await breaking
 
 
-async def test_race_lost_by_the_store_is_written_again(store: Store) -> None:
-    """The race is complete, listed and continued by the next server."""
-    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
-        players = await begun(server, "ada", "bo")
-        race = players[0].race
-        due = store.redis.zscore("races:due", race)
-        store.redis.flushall()
-        for player in players:
-            await player.play(5)
-        n = (await players[0].attempt(players[0].choice() or "draw")).n
-        await until(lambda: store.redis.zscore("races:due", race) == due)
-        async with serving(store.url) as another:
-            status, text = await asyncio.to_thread(another.get, f"/api/v1/races/{race}")
-            assert (status, json.loads(text)["n"]) == (200, n)
-            listed = json.loads((await asyncio.to_thread(another.get, "/api/v1/races"))[1])["races"]
-            assert [item["race"] for item in listed] == [race]
-        await ended(server, players)
-
-
-async def test_race_lost_by_the_store_at_its_end_is_archived(store: Store) -> None:
-    async with asyncio.timeout(LIMIT_S), serving(store.url) as server:
-        players = await begun(server, "ada", "bo")
-        store.redis.flushall()
-        await ended(server, players)
-
-
 def rolled_back(store: Store, race: str, count: int) -> None:
     """Delete the last entries of a log, as if the store had lost them."""
     log, head = f"race:{{{race}}}:log", f"race:{{{race}}}:head"
@@ -272,36 +228,3 @@ async def test_log_tail_lost_by_the_store_is_written_again(store: Store) -> None
                 await player.play(2)
         assert [player.unavailable for player in players] == [0, 0]
         await ended(server, players)
-
-
-async def test_log_continued_by_another_server_from_an_older_entry_wins(store: Store) -> None:
-    """A server that never knew the lost tail continues the log; the other server accepts that."""
-    async with asyncio.timeout(LIMIT_S), serving(store.url) as server, serving(store.url) as another:
-        ada, bo = await begun(server, "ada", "bo")
-        await ada.play(2)
-        rolled_back(store, ada.race, 4)
-        bo.servers = [another]
-        await bo.close()
-        await bo.resume()
-        assert bo.view
-        known, taken_at = ada.history.tries[-1].n, bo.view.n
-        assert taken_at < known
-        await ada.until(lambda view: view.n == known)
-        answer = await Racer.ask(ada, m.Move, move=ada.choice() or "draw", ply=ada.board.ply)
-        assert isinstance(answer, m.Problem)
-        assert answer.code == "stale-move"
-        await ada.until(lambda view: view.n == taken_at)
-        for player in (ada, bo):
-            player.history.tries.clear()
-            player.history.receipts.clear()
-            ply = player.board.ply
-            await player.play(5)
-            assert player.board.ply == ply + 5
-        await asyncio.gather(ada.stop(), bo.stop())
-        await asyncio.gather(ada.close(), bo.close())
-        replay = await another.replay(ada.race)
-        assert replay == await server.replay(ada.race)
-    assert [fact for fact in verify(replay) if not fact.holds] == []
-    digests = {(entry.n, entry.h) for entry in replay.entries}
-    assert ada.history.digests | bo.history.digests <= digests
-    assert [player.losses for player in (ada, bo)] == [[], []]

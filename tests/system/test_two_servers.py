@@ -213,32 +213,3 @@ async def test_one_of_several_simultaneous_connections_gets_the_seat(pair: Pair)
             assert len(accepted) == 1, (views, outcomes)
             await asyncio.gather(*(hand.close() for hand in hands))
         await ada.close()
-
-
-async def test_repeated_takeovers_of_a_seat_duplicate_no_move(pair: Pair) -> None:
-    """Three connections take a seat from each other while moving, on two servers."""
-    chance = seeded_random()
-    async with asyncio.timeout(LIMIT_S):
-        race = pair[0].create(chance.choice(RESTARTABLE), max_racers=1, start_delay_ms=0)
-        first = Persistent("ada", race, [pair[0]], Random(chance.random()))
-        await first.begin(race)
-        hands = [twin(first, pair[hand % 2]) for hand in range(3)]
-
-        async def snatch(hand: Persistent) -> None:
-            """Take the seat and move until it is taken away, repeatedly."""
-            for _ in range(15):
-                with contextlib.suppress(ConnectionClosed):
-                    await hand.resume()
-                    await hand.play(chance.randrange(1, 9))
-
-        await asyncio.gather(*(snatch(hand) for hand in hands))
-        assert {code for hand in hands for code in hand.losses} <= {REPLACED}
-        last = twin(first, pair[0])
-        await last.resume()
-        await last.play(3)
-        await last.stop()
-        await asyncio.gather(*(hand.close() for hand in (first, last, *hands)))
-        replay = await pair[1].replay(race)
-    assert find_violations(replay, [hand.history for hand in (first, last, *hands)]) == []
-    assert any(hand.history.acknowledged for hand in hands)
-    assert count_events(replay)[Taken] >= 20
