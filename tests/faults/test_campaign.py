@@ -265,9 +265,6 @@ def test_check_finds_swapped_moves_without_entry_numbers() -> None:
     assert kinds(find_violations(*swapped_moves_of_two_racers(replay, histories))) == {"out of order"}
 
 
-# Other accepted and rejected histories.
-
-
 def test_unacknowledged_move_may_be_in_the_log_or_not() -> None:
     replay, histories = make_race()
     events: list[AnyEvent] = [entry.event for entry in replay.entries]

@@ -177,9 +177,6 @@ def test_decoder_survives_any_bytes(name: str) -> None:
     print(f"{name}: {count} inputs, {refused} refused, {slowest_s * 1000:.1f} ms at most")
 
 
-# Against a server.
-
-
 @pytest.fixture(scope="module")
 def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     log = tmp_path_factory.mktemp("fuzz") / "log"

@@ -64,9 +64,6 @@ async def advised(server: Server, code: str, *moves: str) -> Any:
     return answer.json
 
 
-# Finished races.
-
-
 @pytest.mark.parametrize("slug", GAMES)
 async def test_a_finished_race_is_analysed(server: LoggedServer, slug: str) -> None:
     seed = QUICK.get(slug, "analysis")
@@ -146,9 +143,6 @@ async def test_an_analysis_is_computed_once(redis_url: str, redis: Redis) -> Non
         assert (again.status, again.json["deal"]) == (200, "the-edge:kept")
 
 
-# Positions.
-
-
 async def test_somebody_plays_alone(server: LoggedServer) -> None:
     code = "corners:alone/1"
     deal = GAMES["corners"].from_seed("alone/1")
@@ -197,9 +191,6 @@ def test_bodies_are_validated(server: LoggedServer, body: bytes, code: str) -> N
         assert problem(request(server, "POST", at_deal("corners:1", what), body), code)
 
 
-# Sealing.
-
-
 async def test_nothing_is_said_about_a_deal_while_a_race_on_it_is_live(server: LoggedServer) -> None:
     code = "corners:sealed by a race"
     over = await finished_race(server, "corners", "sealed by a race")
@@ -225,9 +216,6 @@ async def test_nothing_is_said_about_a_deal_while_a_race_on_it_is_live(server: L
     assert post(server, at_deal(code, "board")).status == 200
 
 
-# Limits.
-
-
 async def test_a_question_that_takes_too_long_is_refused(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     async def exceed(*args: object) -> bytes:
         raise LimitExceeded("it took too long")
@@ -241,9 +229,6 @@ async def test_a_question_that_takes_too_long_is_refused(parts: Process, monkeyp
         await results.result(question)
     assert refused.value.code == "too-large"
     await results.stop()
-
-
-# The search that begins with the deal.
 
 
 async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(redis: Redis, parts: Process) -> None:

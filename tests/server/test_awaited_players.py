@@ -138,9 +138,6 @@ async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redi
     assert {each.race for each in await races.announcements.follow() if each.attending} == rooms.keys()
 
 
-# Real servers.
-
-
 async def raced(*players: Racer) -> str:
     """Let players get ready and resign. Return the id of the rematch for which the first one asks."""
     for player in players:

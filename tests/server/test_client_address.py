@@ -117,8 +117,6 @@ def test_invalid_networks_are_refused(text: str) -> None:
         Settings.from_env({"SAMEDEAL_TRUSTED_PROXIES": text})
 
 
-# A server behind the test as its proxy.
-
 LIMITS = {
     "trusted_proxies": "127.0.0.0/8",
     "connections_per_address": "2",

@@ -45,9 +45,6 @@ def day(server: TimedServer, _weeks: Iterator[Day]) -> Day:
     return server.noon(next(_weeks).date)
 
 
-# One deal for each game and day.
-
-
 async def test_each_game_and_day_has_one_deal(server: TimedServer, day: Day) -> None:
     tables = []
     for name in ("ada", "bo"):
@@ -167,9 +164,6 @@ def test_lists_mark_daily_races(server: TimedServer, day: Day) -> None:
     assert (listed["daily"], listed["sealed"]) == (True, False)
 
 
-# What is published.
-
-
 async def test_the_published_commitment_matches_the_races_and_the_revealed_secret(
     server: TimedServer, day: Day
 ) -> None:
@@ -236,9 +230,6 @@ async def test_a_deal_that_nobody_played_is_searched_after_it_is_revealed(
     assert document["results"] == []
 
 
-# Sealed, then revealed. tests/server/test_sealing_daily.py tries every way to learn more.
-
-
 async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server: TimedServer, day: Day) -> None:
     race = await alone(server, "ada", "corners", moves=3)
     await kept(server, day, 1, "corners")
@@ -260,9 +251,6 @@ async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server
     assert (listed["race"], listed["deal"]) == (race, deal)
     packed = request(server, "GET", f"/api/v1/replays/{race}", None, Accept="application/vnd.msgpack")
     assert read(packed.body) == replay
-
-
-# Around midnight.
 
 
 async def test_a_race_that_is_not_dealt_on_its_day_is_cancelled(server: TimedServer, day: Day) -> None:
@@ -316,9 +304,6 @@ async def test_an_unfinished_race_is_closed_before_its_deal_is_revealed(server: 
     replay = await server.replay(race)
     assert replay.standings[0].outcome == "timeout"
     assert [fact.name for fact in verify(replay) if not fact.holds] == []
-
-
-# Results.
 
 
 async def test_the_race_dealt_first_counts_even_if_another_ends_first(server: TimedServer, day: Day) -> None:

@@ -184,9 +184,6 @@ def test_login_page_is_the_same_for_everybody(server: LoggedServer) -> None:
     )
 
 
-# Logging out.
-
-
 async def test_logout_revokes_the_token_of_one_device(server: LoggedServer, other: LoggedServer) -> None:
     token = await new_token(server)
     on_phone = login(server, new_code(server, token)).json["token"]
@@ -238,9 +235,6 @@ async def test_new_guest_can_log_out(server: LoggedServer, other: LoggedServer) 
         assert isinstance(welcome, m.Welcome)
         assert post(other, "logout", welcome.token).status == 204
         assert await line.close_code() == 4004
-
-
-# Limits.
 
 
 async def test_unknown_tokens_and_codes_share_a_limit(store_url: str, tmp_path: Path) -> None:

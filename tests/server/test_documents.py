@@ -69,9 +69,6 @@ def resolve(document: Any, reference: str) -> Any:
     return document
 
 
-# Content of the documents.
-
-
 def test_openapi_document_lists_exactly_the_endpoints(http: dict[str, Any]) -> None:
     app = create_app(Settings(), "unix:///nowhere", Keys(bytes(32), bytes(32)))
     routed = {
@@ -154,9 +151,6 @@ def test_links_map_response_fields_to_parameters(http: dict[str, Any]) -> None:
                 schema = resolve(http, schema["$ref"]) if "$ref" in schema else schema
                 schema = schema["items"] if name == "0" else schema["properties"][name]
     assert len(links) > 30
-
-
-# WebSocket messages.
 
 
 @pytest.fixture(scope="module")

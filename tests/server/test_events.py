@@ -121,9 +121,6 @@ async def test_stream_ends_when_the_server_drains(redis_url: str) -> None:
         server.kill()
 
 
-# Without a socket.
-
-
 async def test_concurrent_requests_cannot_exceed_the_limit(redis_url: str) -> None:
     async with process(redis_url) as one, process(redis_url) as other:
         race_id = (await opened(one)).race.id  # the other process has to load it, which takes a moment

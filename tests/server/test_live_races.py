@@ -30,9 +30,6 @@ pytestmark = pytest.mark.tier(2)
 STORE, SETTINGS = "own_store", {"log_level": "debug", "master_key": KEY.hex()}
 
 
-# Lists.
-
-
 async def test_filtered_lists_are_complete_among_many_other_races(parts: Process) -> None:
     gallery = await opened(parts, "gallery", seed="1")
     for _ in range(101):
@@ -133,9 +130,6 @@ async def test_the_page_of_a_finished_race_opens_no_room(
     assert request(server, "GET", "/r/no-such-race-1").status == 404
 
 
-# Limits.
-
-
 async def test_the_limit_on_open_races_is_exact_across_processes(redis_url: str) -> None:
     async with process(redis_url, open_races=5) as one, process(redis_url, open_races=5) as other:
         outcomes = await asyncio.gather(
@@ -188,9 +182,6 @@ def test_open_races_per_address_and_guest_are_limited(redis_url: str, tmp_path: 
 async def token_of(server: Server, name: str) -> str:
     async with racers(server, name) as (racer,):
         return racer.token or ""
-
-
-# Races that nobody joined.
 
 
 async def test_only_empty_races_are_deleted_after_ten_minutes(redis_url: str, redis: Any) -> None:
@@ -264,9 +255,6 @@ async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process)
     assert (await parts.log.head(room.race.id))[0] == 1
 
 
-# Crashes.
-
-
 async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
     redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,9 +320,6 @@ async def test_new_guests_expire_in_a_week_until_they_take_a_seat(server: Logged
             ttls = [redis.ttl(f"guest:{digest(player.token or '')}") for player in (ada, bo)]
     assert 7 * 86_400 < ttls[0] <= 180 * 86_400
     assert 0 < ttls[1] <= 7 * 86_400
-
-
-# Names.
 
 
 async def test_ids_of_unlisted_races_cannot_be_guessed(parts: Process) -> None:

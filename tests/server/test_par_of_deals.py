@@ -31,9 +31,6 @@ STORE, SETTINGS = "own_store", {"signing_key": SIGNING_KEY}
 ODD = ["a/b", "x/par/3", "..", "/", "?x=1", "#", "%41", "a%2Fb", "béla 7", "漢字 🂡", "a:b", "+", "'\"<&>\\", "s" * 128]
 
 
-# Deals.
-
-
 @pytest.mark.parametrize("slug", BOTS)
 async def test_par_of_a_deal_equals_the_library_result(server: LoggedServer, slug: str) -> None:
     answer, progress = await computed(server, address(f"{slug}:a.2"))
@@ -110,9 +107,6 @@ def test_invalid_requests_are_refused(server: LoggedServer, target: str, code: s
     assert problem(request(server, "GET", target), code, text)
 
 
-# Two servers, a full queue, and failures.
-
-
 async def test_deals_are_computed_one_at_a_time_from_a_bounded_queue(redis_url: str, parts: Process) -> None:
     results = StoredResults(parts.store)
     service = ParService(results, parts.registry)
@@ -173,9 +167,6 @@ async def test_killing_a_server_ends_its_worker_and_another_server_computes_the_
     with LoggedServer(redis_url, tmp_path / "2", emptied=False).start() as second:
         answer, _ = await computed(second, address("gallery:orphan"))
         assert answer.json == par_json(par(GAMES["gallery"], "orphan"))
-
-
-# The computer's plays.
 
 
 @pytest.mark.parametrize("slug", BOTS)

@@ -31,9 +31,6 @@ pytestmark = pytest.mark.tier(3)
 STORE, SETTINGS = "own_store", {"signing_key": SIGNING_KEY}
 
 
-# Races.
-
-
 @pytest.mark.parametrize(("slug", "seed"), [("gallery", "race 1"), ("corners", None)])
 async def test_racers_are_compared_with_par_after_a_race(server: LoggedServer, slug: str, seed: str | None) -> None:
     race_id = await finished_race(server, slug, seed)
@@ -139,9 +136,6 @@ async def test_par_of_a_daily_race_is_sealed_until_its_deal_is_revealed(parts: P
     assert isinstance(result, tuple)
     assert result[0] == par(GAMES["corners"], over.seed or "")
     assert [racer.name for racer in result[1]] == [standing.name for standing in over.standings() if standing.attempts]
-
-
-# Sealed deals.
 
 
 async def test_an_open_deal_is_sealed_while_a_race_on_it_is_open_or_running(redis_url: str, tmp_path: Path) -> None:

@@ -104,9 +104,6 @@ async def test_a_player_whose_seat_was_released_elsewhere_is_disconnected_and_ca
         await ada.close()
 
 
-# One process, step by step.
-
-
 @pytest.mark.parametrize("moved_ms", [60_000, -60_000])
 async def test_a_clock_jump_releases_no_seats(moved_ms: int, parts: Process) -> None:
     room = await opened(parts)

@@ -58,9 +58,6 @@ async def assert_holds(log: RaceLog, entries: Sequence[Entry]) -> None:
     assert await log.head(RACE) == ((entries[-1].n, entries[-1].h) if entries else (0, before(1)))
 
 
-# Creating.
-
-
 async def test_a_new_log_has_its_header_and_no_entries(log: RaceLog) -> None:
     assert await log.field(RACE, "header", Header) == REPLAY.header
     await assert_holds(log, [])
@@ -79,9 +76,6 @@ async def test_create_is_idempotent_and_refuses_a_taken_id(log: RaceLog) -> None
     assert not await log.create(RACE, other, "f" * 64)
     assert await log.field(RACE, "header", Header) == REPLAY.header
     await assert_holds(log, ENTRIES[:2])
-
-
-# Appending and reading.
 
 
 async def test_appended_entries_are_read_from_any_number_on(log: RaceLog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,9 +245,6 @@ async def test_an_unexpected_reply_is_raised_to_waiting_writers(log: RaceLog, mo
         await log.append(race.race.id, first(race.race.header), race.entries)
 
 
-# Following.
-
-
 async def test_follow_returns_entries_of_another_process(redis_url: str, log: RaceLog) -> None:
     theirs = Store(redis_url)
     follower, heard = RaceLog(GroupCommits(theirs)), list[Entry]()
@@ -278,9 +269,6 @@ async def test_following_no_races_waits_and_returns_nothing(log: RaceLog) -> Non
     started = time.monotonic()
     assert await log.follow(dict) == {}
     assert time.monotonic() - started > 0.1
-
-
-# Losses.
 
 
 @pytest.mark.parametrize("race_exists", [True, False])

@@ -34,9 +34,6 @@ async def refusal(race: str, registry: Registry) -> str:
     return refused.value.code
 
 
-# Creating.
-
-
 async def test_ids_of_live_and_archived_races_are_not_reused(parts: Process, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = iter([1, 1, 2, 2, 2, 3])
     monkeypatch.setattr(opening, "choice", lambda words: words[0])
@@ -50,9 +47,6 @@ async def test_ids_of_live_and_archived_races_are_not_reused(parts: Process, mon
     await parts.store.ask("DEL", f"race:{{{race_id}}}:head", f"race:{{{race_id}}}:log")
     third = await opened(parts)
     assert [room.race.id[-4:] for room in (first, second, third)] == ["1001", "1002", "1003"]
-
-
-# Finding.
 
 
 async def test_concurrent_lookups_return_the_same_room(redis_url: str) -> None:
@@ -93,9 +87,6 @@ async def test_a_race_of_another_master_key_is_refused(parts: Process) -> None:
     assert await parts.log.create(foreign.id, foreign.header, foreign.digest)
     assert await refusal("foreign-race-1", parts.registry) == "bad-replay"
     assert await parts.log.head("foreign-race-1") == (0, foreign.digest)
-
-
-# Overdue races.
 
 
 @pytest.mark.usefixtures("_sweeps_often")
@@ -251,9 +242,6 @@ async def test_a_process_follows_what_another_does(redis_url: str) -> None:
         await until(lambda: mine.is_archived and theirs.is_archived)
 
 
-# Lists.
-
-
 async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
     """Entries are bound to their race."""
     async with process(redis_url) as parts:
@@ -263,9 +251,6 @@ async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> No
         await parts.log.append(other.race.id, other.race.digest, [structs.replace(entry) for entry in entries])
     async with process(redis_url) as later:
         assert await refusal(other.race.id, later.registry) == "bad-replay"
-
-
-# The clock.
 
 
 async def test_the_clock_agrees_with_the_store(parts: Process, redis: Redis) -> None:

@@ -41,9 +41,6 @@ def with_entries(room: Room, count: int, own: int = 1) -> None:
     room.race = replace(room.race, seats=(replace(seat, entries=count, inherited=count - own), *others))
 
 
-# Applying commands.
-
-
 async def test_a_command_that_has_already_taken_effect_adds_no_entry(parts: Process) -> None:
     room = await opened(parts)
     first = await room.submit(seat_for(1))
@@ -230,9 +227,6 @@ async def test_closing_a_room_finishes_the_write_in_progress(redis_url: str) -> 
         await agrees(room, parts.log)
 
 
-# Two processes.
-
-
 async def test_two_rooms_of_one_race_apply_every_command_once(redis_url: str) -> None:
     async with process(redis_url) as here, process(redis_url) as there:
         mine = await opened(here, max_racers=32)
@@ -330,9 +324,6 @@ async def test_a_log_that_does_not_continue_the_memory_is_read_again(
     assert "does not continue" in caplog.text
     assert (await room.submit(that(Readied(seat=1)))).n == 2
     await agrees(room, parts.log)
-
-
-# Scheduled events.
 
 
 async def test_countdown_deal_and_closing_happen_on_time(parts: Process) -> None:

@@ -43,9 +43,6 @@ def cut(redis: Redis, race: Race, entries: Sequence[Entry], n: int) -> None:
     redis.hset(head, mapping={"n": n, "h": entries[n - 1].h})
 
 
-# A store that fails.
-
-
 class Failing(RaceLog):
     """A log whose replies are lost, before or after the write."""
 
@@ -185,9 +182,6 @@ async def test_leaving_again_after_a_lost_reply_succeeds_during_the_countdown(pa
     n = room.race.n
     assert (await room.submit(lambda race: seat_events(race, 3, m.Leave(id=1)))).n >= n
     assert [entry.n for entry in await parts.log.read(room.race.id) if isinstance(entry.event, Left)] == [6]
-
-
-# A store that loses data.
 
 
 async def test_a_lost_tail_is_written_again_from_memory(parts: Process, redis: Redis) -> None:

@@ -41,9 +41,6 @@ def samedeal(*args: str, typed: str = "") -> str:
     return ran(*args, typed=typed, environment=without_settings()).stdout
 
 
-# Races.
-
-
 async def test_sixth_game_is_raced_to_a_win_and_verified(server: LoggedServer) -> None:
     race_id = server.create("aces-up", seed=SEED, start_delay_ms=0, max_racers=2)
     async with racers(server, "ada", "bo") as (ada, bo):
@@ -93,9 +90,6 @@ def test_sixth_game_is_listed_with_a_daily_deal(server: LoggedServer) -> None:
     assert request(server, "GET", "/api/v1/daily/2026-01-01/aces-up").json["deal"].startswith("aces-up:")
 
 
-# Par.
-
-
 @pytest.mark.parametrize("more", ["", "/0.json"])
 def test_sixth_game_without_a_bot_has_no_par(server: LoggedServer, more: str) -> None:
     answer = request(server, "GET", address("aces-up:1", more))
@@ -109,9 +103,6 @@ async def test_sixth_game_with_a_bot_has_par(store_url: str, tmp_path: Path) -> 
         play = await asyncio.to_thread(request, server, "GET", address("aces-up:1", "/6.json"))
         assert play.json["header"]["game"] == "aces-up"
         assert server.failures() == []
-
-
-# The command line.
 
 
 async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServer) -> None:

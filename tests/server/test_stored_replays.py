@@ -77,9 +77,6 @@ def parts(data: bytes) -> tuple[bytes, bytes]:
     return inflater.decompress(data[5:]), zlib.decompress(inflater.unused_data)
 
 
-# Round trips.
-
-
 @given(slug=st.sampled_from(sorted(GAMES)), kind=st.sampled_from(KINDS), luck=st.integers(0, 2**32))
 @settings(max_examples=150)
 def test_any_race_round_trips_byte_for_byte(slug: str, kind: Kind, luck: int) -> None:
@@ -113,9 +110,6 @@ def test_won_and_lost_races_round_trip() -> None:
 def test_saved_replays_round_trip(number: int, race: str) -> None:
     data = replay_file(number, race, "json").read_bytes()
     assert text(encode(read(data))) == data
-
-
-# Size.
 
 
 @pytest.mark.parametrize(
@@ -171,9 +165,6 @@ async def test_a_summary_longer_than_usual_is_read_too(redis_url: str) -> None:
         ((_, result),) = [each async for each in parts.archive.players.results([log.race.id])]
     assert summary.standings == log.race.standings()
     assert result == RaceResult.of_log(log.replay())
-
-
-# Damage.
 
 
 def test_any_changed_byte_is_detected() -> None:

@@ -55,9 +55,6 @@ def _server_stays_healthy(request: pytest.FixtureRequest) -> Iterator[None]:
     assert server.get("/healthz") == (200, b"ok\n")
 
 
-# WebSocket frames.
-
-
 def test_message_with_too_many_fragments_closes_with_1009(server: LoggedServer) -> None:
     with Hostile.shaken(server) as eve:
         text = b'{"t":"ping","id":1}'
@@ -142,8 +139,6 @@ def test_flood_of_tiny_messages_does_not_accumulate_in_memory(server: LoggedServ
                     unsent[eve] = unsent[eve][eve.socket.send(unsent[eve]) :] or pings
     assert peak - before < SMALL_KB
 
-
-# Incomplete and oversized requests.
 
 INCOMPLETE = {
     "nothing": b"",
@@ -267,9 +262,6 @@ def test_handshake_at_an_invalid_url_is_refused(server: LoggedServer, path: byte
     assert answer(server, greeting)[0] in (400, 403, 404)
 
 
-# Slow readers.
-
-
 def test_websocket_client_that_does_not_read_is_disconnected_despite_pings(server: LoggedServer) -> None:
     race_id = server.create("gallery", seed="1", spectators="open")
     with Hostile.shaken(server, receives=4096) as eve:
@@ -300,9 +292,6 @@ def test_http_client_that_does_not_read_is_disconnected(server: LoggedServer) ->
             assert time.monotonic() - began < 60
 
 
-# Too many connections.
-
-
 def test_connections_beyond_the_server_limit_are_refused(store_url: str, tmp_path: Path) -> None:
     with LoggedServer(store_url, tmp_path / "log", connections="5").start() as server, ExitStack() as stack:
         for _ in range(5):
@@ -331,9 +320,6 @@ def test_many_short_connections_leave_no_open_files(server: LoggedServer) -> Non
         with Hostile(server) as eve:
             eve.send((b"", b"GET / HT", Hostile.greeting(server))[number % 3])
     wait_until(lambda: not files.exists() or len(os.listdir(files)) <= before + 5)
-
-
-# Logs.
 
 
 async def test_clients_cannot_forge_log_lines(store_url: str, tmp_path: Path) -> None:

@@ -31,9 +31,6 @@ async def until_watching(racer: Racer, number: int) -> None:
         await racer.hear()
 
 
-# Real processes.
-
-
 async def test_all_processes_show_how_many_watch_in_all_of_them(pair: tuple[Server, Server]) -> None:
     one, other = pair
     race_id = one.create("corners", seed="1", start_delay_ms=0, max_racers=2, unlisted=True)
@@ -77,9 +74,6 @@ async def test_only_connections_without_a_seat_are_counted(one: Server) -> None:
         await until_watching(ada, 1)
         await ada.ask(m.Leave)
         await until_watching(bo, 2)
-
-
-# One process, step by step.
 
 
 @dataclass(eq=False)

@@ -80,9 +80,6 @@ async def checked(servers: Sequence[Server], players: Sequence[Persistent]) -> N
     assert find_violations(replays[0], [player.history for player in players]) == []
 
 
-# Whole races.
-
-
 async def test_race_continues_while_slots_move(tmp_path: Path) -> None:
     chance = seeded_random()
     async with asyncio.timeout(LIMIT_S), cluster(tmp_path / "c") as nodes, served(nodes) as servers:
@@ -139,9 +136,6 @@ async def test_race_continues_on_a_replica_and_after_failback(tmp_path: Path) ->
                 assert await nodes.replica_of(second) is first
         await checked(servers, players)
     assert [player.losses for player in players] == [[]] * len(players)
-
-
-# The store.
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

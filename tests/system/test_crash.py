@@ -45,9 +45,6 @@ async def checked(server: Server, players: list[Persistent]) -> Replay:
     return replay
 
 
-# Killed servers and stores.
-
-
 @pytest.mark.tier(1)
 async def test_killed_server_loses_no_acknowledged_move(redis_url: str) -> None:
     chance = seeded_random()
@@ -100,9 +97,6 @@ async def test_stopped_server_closes_with_1012_and_the_next_continues(
                 await start_server(server, server.port)
             await checked(server, players)
     assert [player.losses[:1] for player in players] == [[RESTARTING]] * len(players)
-
-
-# Before the race.
 
 
 def joined(view: m.View) -> bool:

@@ -100,9 +100,6 @@ async def rival_of(live: Server) -> AsyncIterator[Rival]:
         await bo.close()
 
 
-# The full screen.
-
-
 async def press_moves(app: RaceApp, pilot: Pilot[None], moves: list[str]) -> None:
     """Press the keys of moves, several before the first answer. Each is played, or the screen says why not."""
     keys = {"draw": "space", "redeal": "space", "w": app.state.selection.keys["waste"]}
@@ -236,9 +233,6 @@ async def test_holding_a_key_in_a_terminal_never_blocks_the_program(live: Server
             terminal.close()
 
 
-# Line mode and bots.
-
-
 async def start(how: str, proxy: Proxy, race: str, moves: list[str], folder: Path) -> Process:
     """Start line mode or a bot, which plays moves and resigns."""
     join = ["join", race, "--as", "ada", "--ready", "--json"]
@@ -304,9 +298,6 @@ async def test_lines_are_played_through_a_slow_network_that_is_cut(how: str, liv
     async with Proxy(live.url, round_trip_ms=20, jitter_ms=5) as proxy:
         proxy.bytes_per_s = 20_000
         await race_by_lines(how, live, proxy, MOVES, tmp_path, cut=True)
-
-
-# Stopping.
 
 
 async def test_sigterm_ends_a_client_that_reconnects(live: Server, tmp_path: Path) -> None:

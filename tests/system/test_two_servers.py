@@ -158,9 +158,6 @@ async def test_spectators_on_the_other_server_receive_all_moves_and_the_end(pair
     assert over.standings[0].outcome == "resigned"
 
 
-# One seat, two connections.
-
-
 def twin(racer: Persistent, server: Server) -> Persistent:
     """Connect the same racer to another server."""
     other = Persistent(racer.name, racer.race, [server], Random(racer.chance.random()))
