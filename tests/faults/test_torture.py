@@ -9,8 +9,7 @@ import time
 import pytest
 
 from support.campaign import seeded_random
-from support.faults import FAULTS
-from support.torture_run import FAILOVER_EVERY, make_plan
+from support.torture_run import FAILOVER_EVERY
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.tier(3)]
 
@@ -47,14 +46,6 @@ def test_planted_bug_is_found_with_the_command_that_repeats_it(planted: str) -> 
     assert result.returncode == 1, result.stdout + result.stderr
     assert "another digest" in result.stdout or "acknowledged and lost" in result.stdout
     assert f"--steps 2 --races 1 --planted {planted}" in result.stdout
-
-
-def test_plan_depends_on_the_name_and_has_every_fault_before_any_twice() -> None:
-    plan = make_plan("7.1", 60, failover=False, knobs=True)
-    assert plan == make_plan("7.1", 60, failover=False, knobs=True) != make_plan("7.2", 60, failover=False, knobs=True)
-    first = [fault for step in plan for fault in step][: len(FAULTS) - 1]
-    assert len(set(first)) == len(first)
-    assert not any("disk" in fault for step in make_plan("7.1", 60, failover=False, knobs=False) for fault in step)
 
 
 def test_terminated_test_prints_its_results_and_leaves_nothing_behind() -> None:

@@ -95,8 +95,6 @@ class Persistent(Racer):
         self.unavailable = 0
         self.insists = False
         """Whether to take the seat back from a newer connection. Faults can delay an older connection of this racer."""
-        self.overtaken = 0
-        """How often the seat was taken back."""
         self.pause_s = 0.0
         """The longest pause before a move in `play_on` (s)."""
         self.made = 0
@@ -126,7 +124,6 @@ class Persistent(Racer):
                 continue
             code = answer.code if isinstance(answer, m.Problem) else None
             if code == "replaced" and self.insists:
-                self.overtaken += 1
                 await self.resume()
             elif code == "store-unavailable":
                 self.unavailable += 1
@@ -166,10 +163,8 @@ class Persistent(Racer):
         """
         if closed:
             self.losses.append(closed.rcvd.code if closed.rcvd else None)
-            if self.losses[-1] == REPLACED:
-                if not self.insists:
-                    raise closed
-                self.overtaken += 1
+            if self.losses[-1] == REPLACED and not self.insists:
+                raise closed
         while True:
             for server in self.servers:
                 with contextlib.suppress(OSError, WebSocketException):

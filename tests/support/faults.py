@@ -178,25 +178,21 @@ async def store_with_a_slow_disk(service: Service, chance: Random) -> None:
     service.store.turn()
 
 
-@fault
-async def store_full(service: Service, chance: Random) -> None:
-    await service.store.ask("CONFIG", "SET", "maxmemory", 1)
-    await outage(chance)
-    await service.store.ask("CONFIG", "SET", "maxmemory", 0)
+def refusing(begin: tuple[str | int, ...], end: tuple[str | int, ...]) -> Fault:
+    """Return a fault that begins and ends with a command to the store."""
+
+    async def refusing(service: Service, chance: Random) -> None:
+        await service.store.ask(*begin)
+        await outage(chance)
+        await service.store.ask(*end)
+
+    return refusing
 
 
-@fault
-async def store_read_only(service: Service, chance: Random) -> None:
-    await service.store.ask("REPLICAOF", "127.0.0.1", 1)
-    await outage(chance)
-    await service.store.ask("REPLICAOF", "NO", "ONE")
-
-
-@fault
-async def store_without_replicas(service: Service, chance: Random) -> None:
-    await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 3)
-    await outage(chance)
-    await service.store.ask("CONFIG", "SET", "min-replicas-to-write", 0)
+FAULTS["store-full"] = refusing(("CONFIG", "SET", "maxmemory", 1), ("CONFIG", "SET", "maxmemory", 0))
+FAULTS["store-read-only"] = refusing(("REPLICAOF", "127.0.0.1", 1), ("REPLICAOF", "NO", "ONE"))
+REPLICAS = "CONFIG", "SET", "min-replicas-to-write"
+FAULTS["store-without-replicas"] = refusing((*REPLICAS, 3), (*REPLICAS, 0))
 
 
 @fault
@@ -215,12 +211,25 @@ async def store_with_a_wrong_clock(service: Service, chance: Random) -> None:
 # Connections between servers and the store.
 
 
-@fault
-async def line_cut(service: Service, chance: Random) -> None:
-    line = chance.choice(service.lines)
-    line.cut()
-    await outage(chance)
-    line.mend()
+def slow(line: Proxy, chance: Random) -> None:
+    line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
+
+
+def mended(lines: Callable[[Service], list[Proxy]], begin: Callable[[Proxy, Random], None]) -> Fault:
+    """Return a fault of one of the proxies, which is mended after an outage."""
+
+    async def mended(service: Service, chance: Random) -> None:
+        line = chance.choice(lines(service))
+        begin(line, chance)
+        await outage(chance)
+        line.mend()
+
+    return mended
+
+
+FAULTS["line-cut"] = mended(lambda service: service.lines, lambda line, _: line.cut())
+FAULTS["line-stalled"] = mended(lambda service: service.lines, lambda line, _: line.stall())
+FAULTS["line-slow"] = mended(lambda service: service.lines, slow)
 
 
 @fault
@@ -236,31 +245,11 @@ async def line_lost_answers(service: Service, chance: Random) -> None:
         await occurs_soon(chance.choice(service.lines).lose_answer(APPEND))
 
 
-@fault
-async def line_stalled(service: Service, chance: Random) -> None:
-    line = chance.choice(service.lines)
-    line.stall()
-    await outage(chance)
-    line.mend()
-
-
-@fault
-async def line_slow(service: Service, chance: Random) -> None:
-    line = chance.choice(service.lines)
-    line.delay_s, line.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
-    await outage(chance)
-    line.mend()
-
-
 # The racers' connections.
 
 
-@fault
-async def door_shut(service: Service, chance: Random) -> None:
-    door = chance.choice(service.doors)
-    door.cut()
-    await outage(chance)
-    door.mend()
+FAULTS["door-shut"] = mended(lambda service: service.doors, lambda door, _: door.cut())
+FAULTS["door-slow"] = mended(lambda service: service.doors, slow)
 
 
 @fault
@@ -279,14 +268,6 @@ async def door_stalled(service: Service, chance: Random) -> None:
     door = chance.choice(service.doors)
     door.stall()
     await asyncio.sleep(chance.choice((0.1, 0.5, 1.5, 4.0)))
-    door.mend()
-
-
-@fault
-async def door_slow(service: Service, chance: Random) -> None:
-    door = chance.choice(service.doors)
-    door.delay_s, door.bytes_per_s = chance.choice((0.01, 0.1, 0.4)), chance.choice((0, 20_000))
-    await outage(chance)
     door.mend()
 
 

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def summary_line(outcome: Outcome) -> str:
     """Summarize a run in one line."""
     faults = ", ".join(outcome.faults)
     verdict = "VIOLATED" if outcome.violations else "ok"
-    return f"{outcome.name:>8}  {outcome.moves:>5} moves  {outcome.waited_s:6.3f} s  {verdict:<8}  {faults}"
+    return f"{outcome.name:>8}  {outcome.moves:>5} moves  {verdict:<8}  {faults}"
 
 
 class Torture:
@@ -125,21 +125,11 @@ class Torture:
         return outcome
 
     def table(self) -> str:
-        """Return a table of all faults, the times to recover, and the totals."""
+        """Return a table of all faults, and the totals."""
         counts = Counter(fault for outcome in self.outcomes for step in outcome.faults for fault in step.split(" & "))
-        back_s = defaultdict[str, list[float]](list)
-        for outcome in self.outcomes:
-            for fault, times in outcome.back_s.items():
-                back_s[fault] += times
-        lines = [f"{'fault':<42} {'times':>5}   {'recovery, median':>16}   {'longest':>13}"]
-        for fault, number_of_times in sorted(counts.items()):
-            times = sorted(back_s[fault])
-            back = f"{times[len(times) // 2]:>14.3f} s   {times[-1]:>11.3f} s" if times else ""
-            lines.append(f"{fault:<42} {number_of_times:>5}   {back}")
+        lines = [f"{fault:<42} {times:>5} times" for fault, times in sorted(counts.items())]
         bad = sum(bool(outcome.violations) for outcome in self.outcomes)
-        overtaken = sum(outcome.overtaken for outcome in self.outcomes)
         minutes = (time.monotonic() - self._begun_at) / 60
-        lines.append(f"{overtaken} connections lost their seat to an older, delayed connection of the same racer")
         lines.append(
             f"{len(self.outcomes)} runs in {minutes:.1f} minutes, {counts.total()} faults,"
             f" {sum(outcome.moves for outcome in self.outcomes)} moves acknowledged, {bad} runs violated"
@@ -187,7 +177,7 @@ async def _ended_by_sigterm(work: Coroutine[Any, Any, object]) -> None:
     task = asyncio.current_task()
     assert task
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    print(f"{'run':>8}  {'acknowledged':>11}  {'waited':>8}  {'outcome':<8}  faults", flush=True)
+    print(f"{'run':>8}  {'acknowledged':>11}  {'outcome':<8}  faults", flush=True)
     await work
 
 

@@ -5,7 +5,6 @@ import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -61,12 +60,6 @@ class Outcome(msgspec.Struct):
     faults: list[str]
     moves: int = 0
     """The number of acknowledged moves."""
-    waited_s: float = 0.0
-    """The longest time that a racer waited for an acknowledgement after the last fault."""
-    back_s: dict[str, list[float]] = {}
-    """By fault, the times from its end until every racer had an acknowledgement, where measured."""
-    overtaken: int = 0
-    """Connections that lost their seat to an older, delayed connection of the same racer."""
     violations: list[str] = []
 
 
@@ -163,7 +156,7 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
                 async with racing(service.players):
                     for player in service.players:
                         player.allowance = MAX_MOVES
-                    await inject_faults(service, plan, outcome)
+                    await inject_faults(service, plan, name)
                 for race in dict.fromkeys(player.race for player in service.players):
                     replay, *others = [await server.replay(race, 20) for server in service.servers]
                     if any(other != replay for other in others):
@@ -173,46 +166,37 @@ async def run(name: str, folder: Path, plan: Plan, races: int = 1, planted: str 
         except TimeoutError:
             outcome.violations.append("racing stopped: " + progress_of(service))
     outcome.moves = sum(len(player.history.acknowledged) for player in service.players)
-    outcome.overtaken = sum(player.overtaken for player in service.players)
     return outcome
 
 
-async def inject_faults(service: Service, plan: Plan, outcome: Outcome) -> None:
+async def inject_faults(service: Service, plan: Plan, name: str) -> None:
     """Inject all faults of a plan, and wait until every racer has made more moves after the last one."""
-    chance = Random(f"{outcome.name} what")
+    chance = Random(f"{name} what")
     await wait_for_moves_since(service, 0.0, 3)
     for step in plan:
         await asyncio.sleep(chance.uniform(0, 0.3))
         async with asyncio.TaskGroup() as group:
             for fault in step:
                 group.create_task(ALL[fault](service, Random(chance.random())))
-        over_at = time.monotonic()
         if chance.random() < 0.7:  # otherwise the next fault occurs before recovery
-            back_s = await wait_for_moves_since(service, over_at, 1) - over_at
-            if len(step) == 1:
-                outcome.back_s.setdefault(step[0], []).append(round(back_s, 3))
-    over_at = time.monotonic()
-    await wait_for_moves_since(service, over_at, AFTER)
-    for player in service.players:
-        times = [over_at, *(at for at in answer_times(player) if at > over_at)]
-        gaps = [after - before for before, after in pairwise(times)]
-        outcome.waited_s = max(outcome.waited_s, round(max(gaps, default=0.0), 3))
+            await wait_for_moves_since(service, time.monotonic(), 1)
+    await wait_for_moves_since(service, time.monotonic(), AFTER)
 
 
 ALL = {**FAULTS, "replica-promoted-without-the-tail": replica_promoted_without_the_tail}
 
 
-def answer_times(player: Persistent, last: int = MAX_MOVES) -> list[float]:
+def answer_times(player: Persistent, last: int) -> list[float]:
     """Return the times of the acknowledgements of a racer's `last` moves."""
     return [move.answered_at for move in player.history.tries[-last:] if move.answered_at is not None]
 
 
-async def wait_for_moves_since(service: Service, moment: float, moves: int) -> float:
-    """Wait until each racer who can move has had a number of acknowledgements since a time. Return the time."""
+async def wait_for_moves_since(service: Service, moment: float, moves: int) -> None:
+    """Wait until each racer who can move has had a number of acknowledgements since a time."""
     while True:
         playing = [player for player in service.players if not player.done]
         if all(sum(at > moment for at in answer_times(player, moves + 1)) >= moves for player in playing):
-            return time.monotonic()
+            return
         await asyncio.sleep(0.005)
 
 
