@@ -111,6 +111,7 @@ async def use_everything(servers: list[LoggedServer], chance: Random) -> None:
             assert isinstance(await line.ask("ping", pad="x" * 5000), m.Problem)
 
 
+@pytest.mark.tier(3)
 async def test_every_query_of_the_dashboard_has_data_and_no_alert_fires(redis_url: str, tmp_path: Path) -> None:
     settings = {"metrics": "on", "connections_per_address": "0"}
     servers = [

@@ -224,6 +224,7 @@ def fields(server: RoutedServer, chance: Random, count: int, **options: Any) -> 
     return [found[worker] for worker in sorted(found)]
 
 
+@pytest.mark.tier(3)
 async def test_race_continues_in_other_workers_when_its_owner_is_killed(store_url: str, tmp_path: Path) -> None:
     chance = seeded_random()
     async with asyncio.timeout(LIMIT_S):

@@ -17,7 +17,7 @@ from support.stores import until
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="platform: pins processes to a core"),
-    pytest.mark.tier(2),
+    pytest.mark.tier(3),
 ]
 
 

@@ -107,6 +107,7 @@ async def test_killed_worker_loses_nothing_and_is_restarted(redis_url: str, tmp_
             assert value(server, "samedeal_replays_kept_total") == 1
 
 
+@pytest.mark.tier(3)
 async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> None:
     chance = seeded_random()
     data, log = tmp_path / "data", tmp_path / "log"
