@@ -20,7 +20,7 @@ from samedeal_server.store.announcements import Announcement, Attending
 from support.finished_races import Logged
 from support.races_by_hand import joined, opened, running
 from support.rooms import finished
-from support.servers import Racer, Server, racers, resign_all
+from support.servers import Racer, Server, names, race_out, racers, resign_all
 from support.sessions import refused, viewed
 from support.stores import Heard, Process, calls, stored_races
 from support.timed_server import HOUR_MS, TimedServer
@@ -140,12 +140,7 @@ async def test_who_is_connected_to_finished_races_is_announced_in_one_write(redi
 
 async def raced(*players: Racer) -> str:
     """Let players get ready and resign. Return the id of the rematch for which the first one asks."""
-    for player in players:
-        await player.ask(m.Ready)
-    await asyncio.gather(*(player.dealt() for player in players))
-    await resign_all(players)
-    for player in players:
-        await player.until(lambda view: view.stage == "over")
+    await race_out(players)
     found = viewed(await players[0].ask(m.Again)).next
     assert found
     return found.race
@@ -166,10 +161,6 @@ async def with_bot(server: Server, *players: Racer, **options: Any) -> str:
     race_id = await raced(*players)
     await entered(players[0], race_id)
     return race_id
-
-
-def names(view: m.View) -> list[str]:
-    return [standing.name for standing in view.standings]
 
 
 async def test_a_rematch_with_a_bot_waits_for_a_friend_who_looks_at_the_results(timed: TimedServer) -> None:
@@ -209,8 +200,7 @@ async def test_all_see_one_countdown_and_who_is_late_gets_a_seat_in_the_next_rem
         assert (view.clock_ms, view.next.players) == (None, ())
         assert refused(await cy.join(race_id), "untimely", "The race has started.")
         viewed(await cy.ask(m.Watch, race=race_id))
-        for player in (ada, ben):
-            await player.ask(m.Resign)
+        await resign_all((ada, ben))
         await ada.until(lambda view: view.stage == "over")
         found = viewed(await ada.ask(m.Again)).next
         assert found

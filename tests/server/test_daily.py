@@ -21,7 +21,7 @@ from samedeal.wire import messages as m
 from samedeal_server.live.dailies import DAYS_AHEAD
 from support.daily_deals import KEY, alone, daily, k_of, kept, next_day, once, opened, player, reveal, stopped
 from support.logged_server import request
-from support.servers import Racer
+from support.servers import Racer, over, resign_all
 from support.timed_server import HOUR_MS, TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -102,8 +102,7 @@ async def test_the_deal_depends_on_master_key_game_and_date_but_not_on_nonces(se
         for racer in (ada, bo):
             await racer.until(lambda view: view.stage == "running")
         assert ada.board.table == bo.board.table
-        for racer in (ada, bo):
-            await racer.ask(m.Resign)
+        await resign_all((ada, bo))
     await kept(server, day, 2, "corners")
     reveal(server, day)
     replay = await server.replay(race)
@@ -291,8 +290,7 @@ async def stopped_all(*racers: Racer) -> None:
     for racer in racers:
         assert isinstance(await racer.move((racer.board.moves or [])[0]), m.View)
         assert isinstance(await racer.ask(m.Resign), m.View)
-    for racer in racers:
-        await racer.until(lambda view: view.stage == "over")
+    await over(racers)
 
 
 async def test_an_unfinished_race_is_closed_before_its_deal_is_revealed(server: TimedServer, day: Day) -> None:

@@ -2,16 +2,14 @@
 
 import json
 import re
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
 
 from samedeal.wire import messages as m
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
-from support.servers import Racer, racers
+from support.servers import Racer, begin_together, racers, resign_all
 from support.stores import until
 
 pytestmark = pytest.mark.tier(2)
@@ -43,24 +41,11 @@ def erase(server: LoggedServer, player: str) -> dict[str, int]:
 async def race(server: LoggedServer, one: Racer, other: Racer, **options: Any) -> str:
     """Race and resign. Return the id of the finished race, whose replay is stored."""
     race_id = server.create("corners", seed="225", start_delay_ms=0, **options)
-    for racer in (one, other):
-        await racer.join(race_id)
-    for racer in (one, other):
-        await racer.ask(m.Ready)
-    for racer in (one, other):
-        await racer.dealt()
+    await begin_together(race_id, (one, other))
     await one.move("draw")
-    for racer in (one, other):
-        await racer.ask(m.Resign)
+    await resign_all((one, other))
     await server.replay(race_id)
     return race_id
-
-
-async def closed(racer: Racer) -> None:
-    """Wait until the server has closed a connection."""
-    with suppress(ConnectionClosed):
-        while True:
-            await racer.hear()
 
 
 def is_listed(race_id: str, server: LoggedServer) -> bool:
@@ -137,7 +122,7 @@ async def test_erased_player_is_logged_out_and_others_keep_their_races(
         await elsewhere.connect(two)
         erase(one, ada.player)
         for racer in (ada, elsewhere):
-            await closed(racer)
+            await racer.closed()
         answer = request(two, "GET", f"/api/v1/players/{ada.player}", Authorization=f"Bearer {ada.token}")
         assert problem(answer, "bad-token")
         page = request(two, "GET", f"/api/v1/players/{bo.player}").json

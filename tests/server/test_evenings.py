@@ -1,7 +1,5 @@
 """Evenings over HTTP: the scores over a chain of rematches, byte for byte as computed from their replays."""
 
-import asyncio
-
 import pytest
 from redis import Redis
 
@@ -18,7 +16,7 @@ from samedeal_server.settings import Settings
 from samedeal_server.store.successors import Successor
 from support.archived_races import archive, guest
 from support.logged_server import request
-from support.servers import Racer, Server, racers
+from support.servers import Racer, Server, begin_together, over, racers
 from support.stores import Process
 
 pytestmark = pytest.mark.tier(2)
@@ -26,16 +24,11 @@ pytestmark = pytest.mark.tier(2)
 
 async def race(race_id: str, *players: Racer) -> None:
     """Let players take seats, race, and resign in this order, each with one more move than the one before."""
-    for player in players:
-        await player.join(race_id)
-    for player in players:
-        await player.ask(m.Ready)
-    await asyncio.gather(*(player.dealt() for player in players))
+    await begin_together(race_id, players)
     for player in players:
         await player.move((player.board.moves or [])[0])
         await player.ask(m.Resign)
-    for player in players:
-        await player.until(lambda view: view.stage == "over")
+    await over(players)
 
 
 async def again(player: Racer) -> str:

@@ -24,7 +24,7 @@ from support.archived_races import archive
 from support.finished_races import OPENED_AT, SECRET
 from support.logged_server import Answer, LoggedServer, request
 from support.races_by_hand import opened as opened_by_hand
-from support.servers import racers
+from support.servers import begin_together, racers, resign_all
 from support.stores import Process, process, run, seat_for, that, until
 
 pytestmark = pytest.mark.tier(2)
@@ -188,19 +188,13 @@ async def raced(server: LoggedServer, *names: str, moves: int = 0, game: str = "
     """Let players race, the first of whom makes some moves, until all resign. Return the race's id."""
     race_id = server.create(game, start_delay_ms=0, max_racers=len(names), **{"seed": "225"} | options)
     async with racers(server, *names) as players:
-        for player in players:
-            await player.join(race_id)
-        for player in players:
-            await player.ask(m.Ready)
-        for player in players:
-            await player.dealt()
+        await begin_together(race_id, players)
         for ply in range(moves):
             board = players[0].view and players[0].view.board
             assert board
             assert board.moves
             await players[0].ask(m.Move, move=board.moves[0], ply=ply)
-        for player in players:
-            await player.ask(m.Resign)
+        await resign_all(players)
     await server.replay(race_id)
     return race_id
 

@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from redis import Redis
-from websockets.exceptions import ConnectionClosed
 
 from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
@@ -22,7 +20,7 @@ from samedeal_server.settings import Settings
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.successors import Successor
 from support.rooms import agrees, finished
-from support.servers import Racer, Server, racers
+from support.servers import Racer, Server, names, race_out, racers
 from support.sessions import refused, viewed
 from support.stores import Process, process, seat_for
 
@@ -36,19 +34,6 @@ async def seated(server: Server, *names: str, **options: Any) -> tuple[str, list
     for racer in connected:
         viewed(await racer.join(race))
     return race, connected
-
-
-async def closed(racer: Racer) -> int | None:
-    """Wait until the server closes the connection. Return the close code."""
-    assert racer._socket
-    with suppress(ConnectionClosed):
-        while True:
-            await racer.hear()
-    return racer._socket.close_code
-
-
-def names(view: m.View) -> list[str]:
-    return [standing.name for standing in view.standings]
 
 
 async def test_views_of_an_open_race_name_the_host(one: Server) -> None:
@@ -77,7 +62,7 @@ async def test_the_host_starts_without_an_idle_guest_of_another_process(pair: tu
     view = viewed(await ada.ask(m.Start))
     assert (view.stage, names(view)) == ("countdown", ["Ada", "Bo"])
     assert viewed(await ada.ask(m.Start)).seat == 1  # it has already taken effect
-    assert await closed(idle) == CloseCode.TRY_AGAIN_LATER
+    assert (await idle.closed())[0] == CloseCode.TRY_AGAIN_LATER
     await idle.connect(two)
     assert refused(await idle.join(race), "untimely", "started without you")
     assert viewed(await idle.ask(m.Watch, race=race)).seat is None
@@ -125,7 +110,7 @@ async def test_a_removed_player_cannot_return_even_to_another_process_or_after_a
         await ada.until(lambda view: names(view) == ["Ada", "Bo"])
         for _ in range(2):
             assert names(viewed(await ada.ask(m.Remove, seat=2))) == ["Ada"]
-        assert await closed(bo) == CloseCode.TRY_AGAIN_LATER
+        assert (await bo.closed())[0] == CloseCode.TRY_AGAIN_LATER
         two.kill()
         two.start()
         for server in (one, two):
@@ -151,13 +136,8 @@ async def test_a_host_without_a_seat_starts_the_race(one: Server) -> None:
 
 async def test_who_asks_first_for_a_rematch_is_its_host(one: Server) -> None:
     _, (ada, bo) = await seated(one, "Ada", "Bo")
-    for racer in (ada, bo):
-        await racer.ask(m.Ready)
-    await asyncio.gather(ada.dealt(), bo.dealt())
-    for racer in (ada, bo):
-        await racer.ask(m.Resign)
+    await race_out((ada, bo))
     for racer in (bo, ada):
-        await racer.until(lambda view: view.stage == "over")
         successor = viewed(await racer.ask(m.Again)).next
     assert successor
     assert viewed(await ada.join(successor.race)).host == m.Host(name="Bo")

@@ -10,7 +10,7 @@ from samedeal.commitments import nonce_commitment
 from samedeal.race.events import Options
 from samedeal.wire import messages as m
 from support.logged_server import request
-from support.servers import Racer, Server, racers, resign_all
+from support.servers import Racer, Server, deal_to, names, over, racers, resign_all
 from support.sessions import refused, viewed
 from support.stores import until
 
@@ -30,10 +30,6 @@ async def changed(host: Racer, **fields: Any) -> m.Rematch:
     found = viewed(await host.ask(m.Again, **fields)).next
     assert found
     return found
-
-
-def names(view: m.View) -> list[str]:
-    return [standing.name for standing in view.standings]
 
 
 def header_of(server: Server, race: str) -> Any:
@@ -270,12 +266,9 @@ async def test_a_changed_rematch_still_follows_the_race_before(pair: tuple[Serve
     one, two = pair
     async with racers(one, "Ada", "Ben") as (ada, ben), racers(two, "Cy") as (cy,):
         first = await hosted(ada, ben, cy, server=one, best_of=3)
-        for player in (ada, ben, cy):
-            await player.ask(m.Ready)
-        await asyncio.gather(*(player.dealt() for player in (ada, ben, cy)))
+        await deal_to((ada, ben, cy))
         await resign_all((ada, ben, cy))
-        for player in (ada, ben, cy):
-            await player.until(lambda view: view.stage == "over")
+        await over((ada, ben, cy))
         lobby = await changed(ada)
         viewed(await ada.join(lobby.race))
         new = await changed(ada, game="gallery")

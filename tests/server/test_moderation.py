@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from samedeal.proof.verification import verify
 from samedeal.wire import messages as m
 from support.contests import guest, open_contest
 from support.http_api import problem
 from support.logged_server import Answer, Line, LoggedServer, request
-from support.servers import Racer, racers
+from support.servers import racers
 from support.sessions import refused
 from support.stores import until
 
@@ -41,16 +41,6 @@ def is_closed(race: str, server: LoggedServer) -> bool:
     return any(each["race"] == race and each["closed"] for each in races)
 
 
-async def close_of(racer: Racer) -> tuple[int, str]:
-    """Return how the server closes a connection."""
-    assert racer._socket
-    try:
-        while True:
-            await racer.hear()
-    except ConnectionClosed:
-        return racer._socket.close_code or 0, racer._socket.close_reason or ""
-
-
 def listed(server: LoggedServer, path: str) -> list[str]:
     answer = request(server, "GET", f"/api/v1/{path}").json
     return [race["race"] for race in answer.get("races", answer.get("replays", answer.get("results", ())))]
@@ -67,7 +57,7 @@ async def test_banned_player_is_disconnected_and_refused_everywhere(server: Logg
         await eve.join(waiting)
         changed = change(server, "bans", subject=eve.player, reason="insults", seconds=3600)
         assert (changed["command"], changed["subject"], changed["by"]) == ("ban", f"player:{eve.player}", "key")
-        code, reason = await close_of(eve)
+        code, reason = await eve.closed()
         assert code == 4010
         assert reason.startswith("You are banned until 2")
         assert reason.endswith("UTC: insults")
@@ -96,7 +86,7 @@ async def eventually_welcome(server: LoggedServer, **fields: Any) -> None:
 async def test_banned_name_is_refused_in_every_spelling(server: LoggedServer, other: LoggedServer) -> None:
     async with racers(other, "MALLORY") as (mallory,):
         assert change(server, "bans", subject=" Mallory ")["subject"] == "name:mallory"
-        assert (await close_of(mallory))[0] == 4010
+        assert (await mallory.closed())[0] == 4010
         for name in ("mallory", "Mallory", "ｍallory"):
             assert refused(await hello(server, name=name), "banned", "until")
             assert refused(await hello(other, name=name), "banned")
@@ -160,7 +150,7 @@ async def test_kicked_player_loses_an_open_seat_and_may_return(server: LoggedSer
         race = server.create("corners")
         await carol.join(race)
         change(server, "kick", subject="carol", reason="please change your name")
-        code, reason = await close_of(carol)
+        code, reason = await carol.closed()
         assert (code, reason) == (4010, "An administrator has closed your connection: please change your name")
         await until(lambda: request(server, "GET", f"/api/v1/races/{race}").json.get("standings", []) == [])
         await carol.connect(server)
@@ -172,7 +162,7 @@ async def test_kicked_racer_keeps_playing_after_reconnecting(server: LoggedServe
         race = server.create("corners", max_racers=1, start_delay_ms=0)
         await dave.begin(race)
         change(server, "kick", subject=dave.player)
-        assert (await close_of(dave))[0] == 4010
+        assert (await dave.closed())[0] == 4010
         await dave.connect(server)
         view = await dave.join(race)
         assert isinstance(view, m.View)
@@ -182,7 +172,7 @@ async def test_kicked_racer_keeps_playing_after_reconnecting(server: LoggedServe
 async def test_long_reason_is_cut_in_the_close_frame(server: LoggedServer) -> None:
     async with racers(server, "wordy") as (wordy,):
         change(server, "kick", subject=wordy.player, reason="é" * 200)
-        code, reason = await close_of(wordy)
+        code, reason = await wordy.closed()
         assert code == 4010
         assert reason.endswith("éé")
         assert len(reason.encode()) in (122, 123)
@@ -315,7 +305,7 @@ async def test_all_tokens_of_a_player_are_revoked(server: LoggedServer, other: L
             await line.ask("hello", token=phone)
             assert change(server, "revoke", subject=peggy.player, reason="lost") == {"tokens": 2}
             assert await line.close_code() == 4004
-        assert (await close_of(peggy))[0] == 4004
+        assert (await peggy.closed())[0] == 4004
         for token in (peggy.token, phone):
             assert refused(await hello(other, token=token), "bad-token")
         assert isinstance(await hello(other, token=bo.token), m.Welcome)

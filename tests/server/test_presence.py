@@ -12,22 +12,10 @@ from samedeal.wire import messages as m
 from samedeal_server.live import presence
 from samedeal_server.live.presence import Presence
 from support.rooms import opened
-from support.servers import Racer, Server
+from support.servers import Server, names, seated
 from support.stores import KEY, Process, process, seat_for, stored_races, that, until
 
 pytestmark = pytest.mark.tier(2)
-
-
-async def seated(server: Server, race: str, *names: str) -> list[Racer]:
-    racers = [await Racer(name).connect(server) for name in names]
-    for racer in racers:
-        assert isinstance(await racer.join(race), m.View)
-    return racers
-
-
-def names(racer: Racer) -> list[str]:
-    assert racer.view
-    return [standing.name for standing in racer.view.standings]
 
 
 async def test_a_seat_is_released_after_its_player_disconnects(redis_url: str) -> None:
@@ -55,7 +43,7 @@ async def test_a_seat_is_released_after_a_restart(redis_url: str) -> None:
         await bo.connect(server)
         assert isinstance(await bo.join(race), m.View)
         async with asyncio.timeout(50):
-            await bo.until(lambda view: names(bo) == ["bo"])
+            await bo.until(lambda view: names(view) == ["bo"])
         await bo.close()
 
 
@@ -79,7 +67,7 @@ async def test_seats_connected_to_another_process_are_not_released(redis_url: st
         bo, cy = await seated(other, race, "bo", "cy")
         cy.drop()
         async with asyncio.timeout(50):
-            await ada.until(lambda view: names(ada) == ["ada", "bo"])
+            await ada.until(lambda view: names(view) == ["ada", "bo"])
         for racer in (ada, bo):
             assert isinstance(await racer.ask(m.Ready), m.View)
         async with asyncio.timeout(50):
@@ -100,7 +88,8 @@ async def test_a_player_whose_seat_was_released_elsewhere_is_disconnected_and_ca
         assert closed.value.rcvd.code == 1013
         await ada.connect(server)
         assert isinstance(await ada.join(race), m.View)
-        assert names(ada) == ["ada"]
+        assert ada.view
+        assert names(ada.view) == ["ada"]
         await ada.close()
 
 

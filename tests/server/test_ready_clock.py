@@ -5,21 +5,10 @@ import asyncio
 import pytest
 
 from samedeal.wire import messages as m
-from support.servers import Racer, Server
+from support.servers import Racer, Server, names, seated
 from support.sessions import refused, viewed
 
 pytestmark = pytest.mark.tier(2)
-
-
-async def seated(server: Server, race: str, *names: str) -> list[Racer]:
-    racers = [await Racer(name).connect(server) for name in names]
-    for racer in racers:
-        viewed(await racer.join(race))
-    return racers
-
-
-def names(view: m.View) -> list[str]:
-    return [standing.name for standing in view.standings]
 
 
 async def close(*players: Racer) -> None:

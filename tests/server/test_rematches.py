@@ -18,7 +18,7 @@ from samedeal_server.live.opening import RaceOpener
 from samedeal_server.store.club_logs import ClubLogs
 from samedeal_server.store.successors import Successor
 from support.logged_server import request
-from support.servers import MASTER_KEY, Racer, Server, racers
+from support.servers import MASTER_KEY, Racer, Server, race_out, racers
 from support.stores import Process, process, stored_races, until
 from support.timed_server import HOUR_MS, TimedServer
 
@@ -32,19 +32,8 @@ async def raced(server: Server, *players: Racer, game: str = "corners", **option
     race_id = server.create(game, **OPTIONS | options)
     for player in players:
         await player.join(race_id)
-    await resign_all(*players)
+    await race_out(players)
     return race_id
-
-
-async def resign_all(*players: Racer) -> None:
-    """Play the race that all have joined until all resign, and wait for its end."""
-    for player in players:
-        await player.ask(m.Ready)
-    await asyncio.gather(*(player.dealt() for player in players))
-    for player in players:
-        await player.ask(m.Resign)
-    for player in players:
-        await player.until(lambda view: view.stage == "over")
 
 
 async def rematch(player: Racer, **fields: Any) -> m.Rematch:
@@ -77,7 +66,7 @@ async def test_everyone_gets_the_same_rematch_in_all_processes(pair: tuple[Serve
         assert await rematch(here[0]) == found[0]
         for player in (*here, *there):
             assert isinstance(await player.join(race), m.View)
-        await resign_all(*here, *there)
+        await race_out([*here, *there])
     replay = await one.replay(race)
     assert (replay.format, replay.header.follows) == ("samedeal.replay/2", race_id)
     assert all(fact.holds for fact in verify(replay))
@@ -145,7 +134,7 @@ async def test_rematch_is_sealed_and_inherits_the_options(
     async with racers(one, "ada", "bo") as (ada, bo):
         for player in (ada, bo):
             await player.join(race_id)
-        await resign_all(ada, bo)
+        await race_out((ada, bo))
         header = header_of(one, (await rematch(ada)).race)
     assert header["follows"] == race_id
     assert {"seed", "daily"}.isdisjoint(header)
@@ -176,7 +165,7 @@ async def test_late_player_joins_the_rematch_of_the_last_race(pair: tuple[Server
         second = await rematch(ada)
         for player in (ada, bo):
             await player.join(second.race)
-        await resign_all(ada, bo)
+        await race_out((ada, bo))
         third = await rematch(cy)
         assert header_of(one, third.race)["follows"] == second.race
         assert await rematch(bo) == third
@@ -258,7 +247,7 @@ async def test_asking_takes_from_the_quota_only_once(store_url: str) -> None:
                 assert await rematch(bo) == await rematch(ada) == wanted
             for player in (ada, bo):
                 await player.join(wanted.race)
-            await resign_all(ada, bo)
+            await race_out((ada, bo))
             assert await refusal(ada) == "too-many"
 
 

@@ -27,7 +27,7 @@ from samedeal_server.work.pool import JobFailed, Jobs
 from samedeal_server.work.process import Task
 from support.finished_races import nonce
 from support.rooms import opened
-from support.servers import MASTER_KEY, Racer, Server, racers
+from support.servers import MASTER_KEY, Racer, Server, racers, resign_all
 from support.sessions import refused, viewed
 from support.stores import Process, process, seat_for, stored_races, that, until
 
@@ -123,8 +123,7 @@ async def test_bots_follow_to_the_rematch_once(one: Server) -> None:
         await ada.ask(m.Bot)
         await ada.ask(m.Bot)
         await asyncio.gather(ada.begin(race), bo.begin(race))
-        for racer in (ada, bo):
-            await racer.ask(m.Resign)
+        await resign_all((ada, bo))
         await over(ada)
         following = viewed(await ada.ask(m.Again)).next
         assert following

@@ -17,7 +17,7 @@ from samedeal_server.work.png import png
 from support.http_api import UNKNOWN, create, problem
 from support.logged_server import Answer, LoggedServer, request
 from support.par_requests import computed, finished_race
-from support.servers import racers
+from support.servers import racers, resign_all
 from support.timed_server import TimedServer
 
 pytestmark = pytest.mark.tier(2)
@@ -73,8 +73,7 @@ async def test_card_follows_the_race(server: TimedServer) -> None:
         running = card(server, race_id, "svg")
         assert "The race is running" in running.body.decode()
         assert line(server, race_id) == "Same Deal · Corners · the race is running, </text>& and bo"
-        for racer in (ada, bo):
-            await racer.ask(m.Resign)
+        await resign_all((ada, bo))
     over = card(server, race_id, "svg")
     assert "The race is over" in over.body.decode()
     picture = card(server, race_id, "png")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from samedeal import codec, commitments
@@ -243,6 +244,14 @@ class Racer:
         if self._socket:
             await self._socket.close()
 
+    async def closed(self) -> tuple[int | None, str]:
+        """Wait until the server closes the connection. Return its code and reason."""
+        assert self._socket
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await self.hear()
+        return self._socket.close_code, self._socket.close_reason or ""
+
     def drop(self) -> None:
         """Drop the connection without a close frame."""
         if self._socket:
@@ -263,12 +272,42 @@ async def begin_together(race_id: str, players: Sequence[Racer]) -> None:
     """Let racers join, get ready and wait for the deal."""
     for player in players:
         await player.join(race_id)
+    await deal_to(players)
+
+
+async def deal_to(players: Sequence[Racer]) -> None:
+    """Let racers who have joined get ready and wait for the deal."""
     for player in players:
         await player.ask(m.Ready)
-    for player in players:
-        await player.dealt()
+    await asyncio.gather(*(player.dealt() for player in players))
 
 
 async def resign_all(players: Iterable[Racer]) -> None:
     for player in players:
         await player.ask(m.Resign)
+
+
+async def over(players: Iterable[Racer]) -> None:
+    """Wait for the end of the race."""
+    for player in players:
+        await player.until(lambda view: view.stage == "over")
+
+
+async def race_out(players: Sequence[Racer]) -> None:
+    """Let racers who have joined race until all resign, and wait for the end."""
+    await deal_to(players)
+    await resign_all(players)
+    await over(players)
+
+
+async def seated(server: Server, race_id: str, *names: str) -> list[Racer]:
+    """Connect racers with these names, and seat them in a race."""
+    players = [await Racer(name).connect(server) for name in names]
+    for player in players:
+        answer = await player.join(race_id)
+        assert isinstance(answer, m.View), answer
+    return players
+
+
+def names(view: m.View) -> list[str]:
+    return [standing.name for standing in view.standings]
