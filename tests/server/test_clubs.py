@@ -1,7 +1,5 @@
 """Clubs on a server: members, races that only they can join, tables, ratings and the log."""
 
-from collections.abc import Iterator
-
 import msgspec
 import pytest
 
@@ -16,14 +14,6 @@ from support.contests import bearer, connected, guest, post
 from support.logged_server import LoggedServer, request
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("clubs") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0", races_per_minute="0").start() as running:
-        yield running
-        assert running.failures() == []
 
 
 def test_a_club_is_founded_and_joined_by_invitation(server: LoggedServer) -> None:

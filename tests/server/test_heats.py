@@ -1,7 +1,5 @@
 """Seats in the heats of a challenge: a player has one on each deal."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from samedeal.wire import messages as m
@@ -10,14 +8,6 @@ from support.contests import connected, guest, open_contest
 from support.logged_server import Line, LoggedServer
 
 pytestmark = pytest.mark.tier(2)
-
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    log = tmp_path_factory.mktemp("heats") / "log"
-    with LoggedServer(store_url, log, connections_per_address="0").start() as running:
-        yield running
-        assert running.failures() == []
 
 
 async def test_a_seat_in_another_lobby_on_the_deal_is_given_up(server: LoggedServer) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import hmac
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import sha256
 from random import Random
 from typing import Any
@@ -42,16 +42,7 @@ from support.sealed_race import (
     shown,
 )
 
-
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """A server with debug logs and metrics."""
-    log = tmp_path_factory.mktemp("sealing") / "log"
-    server = LoggedServer(
-        store_url, log, connections_per_address="0", log_level="debug", log_format="json", metrics="on"
-    )
-    with server.start() as running:
-        yield running
+SETTINGS = {"log_level": "debug", "log_format": "json", "metrics": "on"}
 
 
 @pytest.mark.parametrize("game", sorted(GAMES))

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from hashlib import sha256
 
 import pytest
@@ -22,23 +21,14 @@ pytestmark = pytest.mark.tier(2)
 ADMIN_KEY = "an-admin-key-of-at-least-32-characters"
 
 
-@pytest.fixture(scope="module")
-def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedServer]:
-    """A server with debug logs and metrics."""
-    log = tmp_path_factory.mktemp("sealing") / "log"
-    server = LoggedServer(
-        store_url,
-        log,
-        connections_per_address="0",
-        request_burst="10000",
-        log_level="debug",
-        log_format="json",
-        metrics="on",
-        admin_key=ADMIN_KEY,
-        wrong_tokens_per_minute="0",
-    )
-    with server.start() as running:
-        yield running
+SETTINGS = {
+    "request_burst": "10000",
+    "log_level": "debug",
+    "log_format": "json",
+    "metrics": "on",
+    "admin_key": ADMIN_KEY,
+    "wrong_tokens_per_minute": "0",
+}
 
 
 async def test_replay_is_not_available_before_the_end(server: LoggedServer) -> None:

@@ -5,8 +5,6 @@ import os
 import ssl
 import time
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from signal import SIGKILL
 from socket import create_server
@@ -14,15 +12,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from redis import Redis
 
 from samedeal_server.store.schema import KEY as SCHEMA_KEY
 from samedeal_server.store.schema import SCHEMA
+from support.certificates import self_signed
 from support.clusters import free_ports
 from support.program import ran, without_settings
 from support.servers import MASTER_KEY, Server
@@ -132,18 +126,7 @@ def test_wrong_settings_are_problems(settings: dict[str, str], problem: str, tmp
 def test_a_certificate_is_a_problem_when_its_renewal_is_late(
     hours_ago: int, hours_left: int, late: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, now = generate_private_key(SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "cards")])
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=hours_ago))
-        .not_valid_after(now + timedelta(hours=hours_left))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, SHA256())
-    )
-    file = tmp_path / "cards.pem"
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(certificate.public_bytes(Encoding.PEM) + private)
+    file = self_signed(tmp_path, hours_ago, hours_left)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(file)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))

@@ -1,9 +1,7 @@
 """The store's health: the log and `/readyz` state why commands fail, without secrets."""
 
 import asyncio
-import datetime
 import errno
-import ipaddress
 import json
 import ssl
 from collections.abc import Iterator
@@ -11,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from redis import Redis
 
 from conftest import kept_store
 from samedeal.errors import Refused
 from samedeal_server.store.connection import Store
 from samedeal_server.store.health import Health
+from support.certificates import self_signed
 from support.clusters import free_ports
 from support.logged_server import LoggedServer
 from support.stores import until as until_true
@@ -207,25 +203,3 @@ async def test_cluster_nodes_fail_independently(caplog: pytest.LogCaptureFixture
 
 async def refusing() -> None:
     raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
-
-
-def self_signed(folder: Path) -> Path:
-    """A file with a new key and a self-signed certificate."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(address, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    file = folder / "store.pem"
-    file.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain) + certificate.public_bytes(pem))
-    return file

@@ -8,18 +8,11 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 
 import pytest
 import pytest_asyncio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from msgspec import structs
 
 from samedeal.commitments import commitment
@@ -32,6 +25,7 @@ from samedeal_server.store.cluster import store_at
 from samedeal_server.store.connection import Store, UnfitStoreError
 from samedeal_server.store.group_commits import Behind, GroupCommits
 from support.campaign import Persistent, racing, seeded_random, start_server, wait_for_more_moves
+from support.certificates import self_signed
 from support.clusters import ValkeyCluster, cluster, free_ports, slot_of
 from support.faulty_store import Valkey
 from support.finished_races import SECRET, finished
@@ -298,7 +292,7 @@ async def test_cluster_with_missing_slots_is_refused(nodes: ValkeyCluster, store
 
 async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
     """The nodes announce the port of a TLS proxy."""
-    certificate, key = certified(tmp_path)
+    certificate = self_signed(tmp_path)
     port, bus, secure = free_ports(3)
     options = (
         *("--port", f"{port}", "--cluster-port", f"{bus}", "--cluster-enabled", "yes"),
@@ -312,7 +306,7 @@ async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
         await alone.ask("CLUSTER", "ADDSLOTSRANGE", 0, 16_383)
         while "cluster_state:ok" not in str(await alone.ask("CLUSTER", "INFO")):  # noqa: ASYNC110 - no event for it
             await asyncio.sleep(0.02)
-        async with is_persisted(secure, port, certificate, key):
+        async with is_persisted(secure, port, certificate):
             assert (await store.describe()).startswith("Valkey ")
             log, header = RaceLog(GroupCommits(store)), numbered(1)
             assert await log.create(header.race, header, before(header))
@@ -327,7 +321,7 @@ async def test_cluster_with_tls_and_password_works(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def is_persisted(port: int, target: int, certificate: Path, key: Path) -> AsyncIterator[None]:
+async def is_persisted(port: int, target: int, certificate: Path) -> AsyncIterator[None]:
     """A proxy that terminates TLS on a port and forwards to another."""
     tasks = set[asyncio.Task[None] | None]()
 
@@ -343,30 +337,11 @@ async def is_persisted(port: int, target: int, certificate: Path, key: Path) -> 
         await asyncio.gather(forward(reader, to_writer), forward(to_reader, writer))
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
+    context.load_cert_chain(certificate)
     server = await asyncio.start_server(connected, "127.0.0.1", port, ssl=context)
     yield
     server.close()
     await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)
-
-
-def certified(folder: Path) -> tuple[Path, Path]:
-    """A self-signed certificate for localhost, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "store")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    certificate, private = folder / "store.crt", folder / "store.key"
-    certificate.write_bytes(made.public_bytes(Encoding.PEM))
-    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return certificate, private
 
 
 @pytest.mark.parametrize("url", ["redis+cluster://h:port", "redis+cluster://h:99999"])
