@@ -255,55 +255,36 @@ async def test_a_race_joined_just_before_deletion_is_not_deleted(parts: Process)
     assert (await parts.log.head(room.race.id))[0] == 1
 
 
-async def test_the_lists_of_a_finished_race_are_completed_after_a_crash(
-    redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process dies after archiving the replay and before indexing it."""
-    reached = asyncio.Event()
-
-    async def dies(*_: object) -> None:
-        reached.set()
-        await asyncio.Event().wait()
-
-    async with process(redis_url) as here:
-        monkeypatch.setattr(here.archive, "index", dies)
-        room = await opened(here)
-        await run(room)
-        for seat in (1, 2):
-            await room.submit(that(Resigned(seat=seat)))
-        await reached.wait()
-        async with process(redis_url, started=True) as other:
-            await until(lambda: redis.zscore("races:due", room.race.id) is None)
-            assert await searched(other.archive, other.clock) == [room.race.id]
-            assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
-            assert await listed(other) == []
-        assert room._waiting_for
-        room._waiting_for.cancel()
-        here.registry._rooms.clear()
-
-
-async def test_a_race_is_archived_by_another_process_if_its_own_dies_once_it_is_over(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("dies_after", ["the end of the log", "archiving"])
+async def test_a_race_is_archived_and_listed_by_another_process_if_its_own_dies_once_it_is_over(
+    dies_after: str, redis_url: str, redis: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with process(redis_url) as here:
         room = await opened(here)
         await run(room)
         reached, append = asyncio.Event(), here.log.append
 
-        async def dies(race_id: str, before: str, entries: Sequence[Entry]) -> None:
+        async def dies(*_: object) -> None:
+            reached.set()
+            await asyncio.Event().wait()
+
+        async def appends_and_dies(race_id: str, before: str, entries: Sequence[Entry]) -> None:
             await append(race_id, before, entries)
             if isinstance(entries[-1].event, Closed):
-                reached.set()
-                await asyncio.Event().wait()
+                await dies()
 
-        monkeypatch.setattr(here.log, "append", dies)
+        if dies_after == "archiving":
+            monkeypatch.setattr(here.archive, "index", dies)
+        else:
+            monkeypatch.setattr(here.log, "append", appends_and_dies)
         for seat in (1, 2):
             room.propose(that(Resigned(seat=seat)), lambda _: None)
         await reached.wait()
         async with process(redis_url, started=True) as other:
-            await until(lambda: room.race.id in other.registry._rooms)
-            await until(lambda: other.registry._rooms[room.race.id].is_archived)
+            await until(lambda: redis.zscore("races:due", room.race.id) is None)
             assert await searched(other.archive, other.clock) == [room.race.id]
+            assert redis.ttl(f"race:{{{room.race.id}}}:log") > 0
+            assert await listed(other) == []
         assert room._waiting_for
         room._waiting_for.cancel()
         here.registry._rooms.clear()

@@ -1,7 +1,6 @@
 """Seats in a lobby: they are released when their players are away, and a clock starts the race without the idle."""
 
 import asyncio
-import signal
 
 import pytest
 from redis import Redis
@@ -33,19 +32,6 @@ async def test_a_seat_is_released_after_its_player_disconnects(redis_url: str) -
             async with asyncio.timeout(50):
                 await bo.until(lambda view: [each.name for each in view.standings] == ["bo"])
             await bo.close()
-
-
-async def test_a_seat_is_released_after_a_restart(redis_url: str) -> None:
-    with Server(redis_url, away_s="0.3") as server:
-        race = server.create("corners", seed="1")
-        _, bo = await seated(server, race, "ada", "bo")
-        server.kill(signal.SIGTERM)  # after a crash, another process does it
-        server.start()
-        await bo.connect(server)
-        assert isinstance(await bo.join(race), m.View)
-        async with asyncio.timeout(50):
-            await bo.until(lambda view: names(view) == ["bo"])
-        await bo.close()
 
 
 async def test_another_process_releases_seats_after_a_crash(

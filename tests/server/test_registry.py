@@ -230,18 +230,6 @@ async def test_an_open_race_that_the_store_lost_is_written_again_before_its_room
         assert await parts.log.head(room.race.id) == (1, room.race.digest)
 
 
-async def test_a_process_follows_what_another_does(redis_url: str) -> None:
-    async with process(redis_url, started=True) as here, process(redis_url, started=True) as there:
-        mine = await opened(here)
-        theirs = await there.registry.room(mine.race.id)
-        await run(mine)
-        await until(lambda: theirs.race == mine.race)
-        for seat in (1, 2):
-            await theirs.submit(that(Resigned(seat=seat)))
-        await until(lambda: mine.race.closed)
-        await until(lambda: mine.is_archived and theirs.is_archived)
-
-
 async def test_a_log_under_another_races_header_is_refused(redis_url: str) -> None:
     """Entries are bound to their race."""
     async with process(redis_url) as parts:

@@ -145,6 +145,7 @@ async def test_a_rematch_of_a_race_that_is_no_longer_stored_can_be_joined(one: S
         assert viewed(await ada.join(header.race)).seat == 1
 
 
+@pytest.mark.tier(3)  # plays a whole race
 async def test_a_bot_plays_on_when_its_process_is_killed(redis_url: str) -> None:
     with Server(redis_url) as one, Server(redis_url) as two:
         async with racers(one, "Ada") as (ada,):
