@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.request import urlopen
 
 import pytest
@@ -71,35 +72,34 @@ AS_WORKER = ("--worker", "1", "--sockets", "/nowhere")
 class ProgramServer(Server):
     """Runs a given program as a server and captures its output."""
 
-    def run(self, program: str, *arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
-        """Start the program without waiting for it."""
+    @contextmanager
+    def run(self, program: str, *arguments: str, stderr: int = subprocess.PIPE) -> Iterator["subprocess.Popen[str]"]:
+        """Start the program without waiting for it, and wait for its end afterwards."""
         pipe = subprocess.PIPE
         command = [sys.executable, "-c", program, "--port", "0", *arguments]
-        return subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=stderr, text=True)
+        with subprocess.Popen(command, env=self._env, stdin=pipe, stdout=pipe, stderr=stderr, text=True) as process:
+            try:
+                yield process
+                process.wait(LIMIT_S)
+            finally:
+                process.kill()
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("SIGHUP", ()), ("SIGTERM", AS_WORKER)])
 def test_signal_during_startup_stops_the_server(name: str, arguments: tuple[str, ...], redis_url: str) -> None:
     with ProgramServer(redis_url).run(SIGNAL_AT_STARTUP.format(signal=name), *arguments) as process:
-        try:
-            process.wait(LIMIT_S)
-        finally:
-            process.kill()
+        pass
     assert process.returncode == 0
 
 
 def test_server_under_nohup_ignores_sighup(redis_url: str) -> None:
     with ProgramServer(redis_url).run(IGNORING_SIGHUP) as process:
         assert process.stdout
-        try:
-            url = process.stdout.readline().split()[-1]
-            process.send_signal(signal.SIGHUP)
-            with urlopen(f"{url}/readyz", timeout=LIMIT_S) as response:
-                assert response.status == 200
-            process.send_signal(signal.SIGTERM)
-            process.wait(LIMIT_S)
-        finally:
-            process.kill()
+        url = process.stdout.readline().split()[-1]
+        process.send_signal(signal.SIGHUP)
+        with urlopen(f"{url}/readyz", timeout=LIMIT_S) as response:
+            assert response.status == 200
+        process.send_signal(signal.SIGTERM)
     assert process.returncode == 0
 
 
@@ -109,16 +109,12 @@ def test_hanging_shutdown_writes_a_traceback_and_exits(arguments: tuple[str, ...
         assert process.stdin
         assert process.stdout
         assert process.stderr
-        try:
-            assert "http://" in process.stdout.readline()
-            if arguments:
-                process.stdin.close()  # as when the supervisor is killed
-            else:
-                process.send_signal(signal.SIGTERM)
-            process.wait(LIMIT_S)
-        finally:
-            process.kill()
-        assert process.returncode == 1
+        assert "http://" in process.stdout.readline()
+        if arguments:
+            process.stdin.close()  # as when the supervisor is killed
+        else:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT_S) == 1
         assert "Timeout" in process.stderr.read()
 
 
@@ -132,12 +128,8 @@ def test_hanging_shutdown_ends_although_nobody_reads_the_traceback(redis_url: st
     try:
         with ProgramServer(redis_url).run(HANGING, stderr=writing) as process:
             assert process.stdout
-            try:
-                assert "http://" in process.stdout.readline()
-                process.send_signal(signal.SIGTERM)
-                process.wait(LIMIT_S)
-            finally:
-                process.kill()
+            assert "http://" in process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
     finally:
         os.close(reading)
         os.close(writing)
@@ -146,10 +138,7 @@ def test_hanging_shutdown_ends_although_nobody_reads_the_traceback(redis_url: st
 
 def test_a_worker_ends_although_a_task_survives_its_failed_start(redis_url: str) -> None:
     with ProgramServer(redis_url).run(STUCK, *AS_WORKER) as process:
-        try:
-            process.wait(LIMIT_S)
-        finally:
-            process.kill()
+        pass
     assert process.returncode == 1
 
 
@@ -160,13 +149,10 @@ async def test_a_worker_whose_supervisor_ends_before_it_serves_stops(redis_url: 
     with server.run(WORKER, *AS_WORKER, "--port", f"{port}") as process:
         assert process.stdin
         assert process.stdout
-        try:
-            process.stdout.close()
-            await until(lambda: is_ready(server))
-            process.stdin.close()
-            await asyncio.to_thread(process.wait, LIMIT_S)
-        finally:
-            process.kill()
+        process.stdout.close()
+        await until(lambda: is_ready(server))
+        process.stdin.close()
+        await asyncio.to_thread(process.wait, LIMIT_S)
     assert process.returncode == 0
 
 
