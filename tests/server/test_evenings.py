@@ -21,6 +21,9 @@ from support.stores import Process
 
 pytestmark = pytest.mark.tier(2)
 
+STORE = "own_store"
+"""The server would write its races again while commands to the emptied store are counted."""
+
 
 async def race(race_id: str, *players: Racer) -> None:
     """Let players take seats, race, and resign in this order, each with one more move than the one before."""
