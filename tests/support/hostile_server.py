@@ -2,15 +2,16 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import Literal
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import pytest
 import uvicorn
-from msgspec import convert, structs
+from msgspec import Struct, convert, structs
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -18,11 +19,25 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from samedeal import codec
+from samedeal.computer.par import Compared
 from samedeal.race.standings import Standing
 from samedeal.replays.signature import public_key
+from samedeal.scores.club_scores import ClubScores, ClubTable, RatingRow
+from samedeal.scores.results import RaceResult, RacerResult
+from samedeal.scores.tallies import Personal, Versus
 from samedeal.wire import decoding
 from samedeal.wire import messages as m
-from samedeal.wire.documents import GameDescription, Opened, RaceSummary
+from samedeal.wire.documents import (
+    ChallengePage,
+    ClubPage,
+    Daily,
+    GameDescription,
+    Listed,
+    ListedClub,
+    Opened,
+    RacePar,
+    RaceSummary,
+)
 from support import finished_races, scripted_server
 
 EVIL = "evil\x1b]0;x\x07\x1b[2J\x9b31m\x85\u202e\u2066\u200b\x7f\t\r\n!"
@@ -35,6 +50,22 @@ RACE = scripted_server.RACE
 CHALLENGE = "brave-otter-4217"
 Answers = Literal["documents", "problems", "redirects", "hangs up"]
 """The kinds of replies: valid documents, refusals, redirects, or a close reason during a race."""
+
+
+def evil(kind: Any, **fields: object) -> Any:
+    """Return JSON of a type: a document with these fields, EVIL for every other text, and one item in each list."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Annotated, Union, UnionType):
+        return evil(arguments[0])
+    if origin is Literal or kind is str:
+        return EVIL
+    if isinstance(origin, type):
+        items = [evil(argument) for argument in arguments if argument is not ...]
+        return {items[0]: items[1]} if issubclass(origin, Mapping) else items
+    if issubclass(kind, Struct):
+        return {each.encode_name: fields.get(each.name, evil(each.type)) for each in structs.fields(kind)}
+    return kind(1)
+
 
 HEADER = structs.replace(
     scripted_server.HEADER, game=GAME, rules=EVIL, variant={"evil": EVIL}, seed="a\x9b\u202e", commitment="1" * 64
@@ -56,41 +87,6 @@ GAME_INFO = GameDescription(
     hidden=(EVIL,),
     options={EVIL: (EVIL, True)},
 )
-PAR = {
-    "game": EVIL,
-    "deal": f"{GAME}:{EVIL}",
-    "variant": {EVIL: EVIL},
-    "bot": EVIL,
-    "plays": 1,
-    "goal": 4,
-    "counted": EVIL,
-    "homes": [0],
-    "results": [0],
-    "minimum": 0,
-    "median": 0.5,
-    "mean": 0.5,
-    "maximum": 1,
-    "solved": 0,
-    "race": EVIL,
-    "racers": [
-        {"seat": 1, "name": EVIL, "home": 1, "won": False, "result": 1, "worse": 0.5, "equal": 0.25, "better": 0.25}
-        | {"squares": ["worse", "equal"]}
-    ],
-}
-DAILY = {
-    "game": GAME,
-    "date": EVIL,
-    "commitment": EVIL,
-    "stage": EVIL,
-    "reveals_at": 0,
-    "deal": EVIL,
-    "secret": EVIL,
-    "results": [
-        {"place": 1, "name": EVIL, "bot": False, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL},
-    ],
-    "players": 1,
-    "next": None,
-}
 CHALLENGE_HEADER = {
     "challenge": CHALLENGE,
     "creator": EVIL,
@@ -100,82 +96,33 @@ CHALLENGE_HEADER = {
     "opened_at": 0,
     "until": 0,
 }
-DEAL_RESULT = {"place": 1, "points": 1.0, "outcome": EVIL, "home": 1, "goal": 4, "ms": 5, "race": EVIL}
 OPENED_CHALLENGE = {"challenge": CHALLENGE, "link": f"http://127.0.0.1:1/c/{EVIL}", "header": CHALLENGE_HEADER}
-FIELD_ROW = {"place": 1, "player": EVIL, "name": EVIL, "bot": False, "points": 1.0, "solved": 1, "ms": 5}
-RACE_LINE = {"race": EVIL, "game": EVIL, "stage": EVIL, "racers": 1, "max_racers": 8, "opened_at": 0} | {
-    "sealed": True,
-    "daily": False,
-}
-CHALLENGE_PAGE = OPENED_CHALLENGE | {
-    "by": EVIL,
-    "nonce": EVIL,
-    "stage": "open",
-    "reveals_at": 0,
-    "names": [EVIL],
-    "players": 1,
-    "played": [1],
-    "heats": [RACE_LINE | {"stage": "open", "host": EVIL}],
-    "counts": [None],
-    "yours": [DEAL_RESULT],
-    "results": [FIELD_ROW | {"deals": [DEAL_RESULT]}],
-    "next": None,
-    "secret": EVIL,
-    "codes": [EVIL],
-}
-CLUB = "calm-fox-1"
-CLUB_PAGE = {
-    "club": CLUB,
-    "link": f"http://127.0.0.1:1/g/{EVIL}",
-    "name": EVIL,
-    "is_member": True,
-    "dissolved": True,
-    "invitation": f"http://127.0.0.1:1/g/{EVIL}#{EVIL}",
-    "races": [RACE_LINE | {"stage": "open", "host": EVIL}],
-    "challenges": [
-        {"challenge": EVIL, "by": EVIL, "games": [EVIL, EVIL], "until": 0, "names": [EVIL], "played": False}
-    ],
-}
-CLUB_SCORES = {
-    "club": EVIL,
-    "n": 1,
-    "rated": 1,
-    "tables": [
-        {"period": "day", "since": 0} | {"rows": [{"place": 1, "player": EVIL, "points": 1.0, "races": 1, "wins": 1}]}
-    ],
-    "ratings": {"corners": [{"player": EVIL, "strength": 1.5, "races": 1}]},
-}
-REPLAY_LINE = RaceSummary(race=EVIL, game=EVIL, deal=EVIL, ended_at=0, standings=(STANDING,))
-PLAYER = "0123456789abcdef"
-CLUB_PAGE |= {"members": [{"player": PLAYER, "name": EVIL}], "names": {EVIL: EVIL, PLAYER: EVIL}}
-GAME_SCORES = {"game": EVIL, "races": 1, "wins": 1, "solved": 1, "best_ms": 1, "best": 1, "goal": 4, "counted": EVIL}
-PERSONAL = {"player": EVIL, "name": EVIL, "bot": True, "races": 1, "wins": 1, "solved": 1, "streak": 1} | {
-    "longest_streak": 1,
-    "games": [GAME_SCORES],
-}
-RACER = {"player": EVIL, "name": EVIL, "bot": False, "place": 1, "won": False, "home": 1, "goal": 4, "ms": 1}
-RESULT = {"race": EVIL, "game": EVIL, "opened_at": 0, "ended_at": 0, "daily": False, "unlisted": False} | {
-    "follows": EVIL,
-    "racers": [RACER, RACER | {"player": PLAYER}],
-}
-RECORD = {"races": 3, "ahead": 1, "behind": 1, "tied": 1}
-PERSON = {"seat": 1, "player": EVIL, "name": EVIL, "bot": False}
+OPEN = evil(Listed, stage="open")
+CHALLENGE_PAGE = evil(ChallengePage, **OPENED_CHALLENGE, stage="open", heats=[OPEN], counts=[None], next=None)
+PLAYER, CLUB = "0123456789abcdef", "calm-fox-1"
+LINKS = {"link": f"http://127.0.0.1:1/g/{EVIL}", "invitation": f"http://127.0.0.1:1/g/{EVIL}#{EVIL}"}
+MEMBERS = {"members": [{"player": PLAYER, "name": EVIL}], "names": {EVIL: EVIL, PLAYER: EVIL}}
+CLUB_PAGE = evil(ClubPage, club=CLUB, races=[OPEN], **LINKS, **MEMBERS)
+CLUB_SCORES = evil(
+    ClubScores, tables=[evil(ClubTable, period="day")], ratings={"corners": [evil(RatingRow, strength=1.5)]}
+)
+DAILY = evil(Daily, game=GAME, next=None, yours=None)
+RACERS = [evil(RacerResult), evil(RacerResult, player=PLAYER)]
 CHANGE = {"command": EVIL, "subject": EVIL, "reason": EVIL, "until": 0, "tokens": 1}
-PERSON_REPORTED = {"player": EVIL, "name": EVIL}
-REPORT = {"id": EVIL, "at": 0, "race": EVIL, "about": PERSON_REPORTED, "by": PERSON_REPORTED, "reason": EVIL} | {
-    "text": EVIL
-}
+REPORTED = {"player": EVIL, "name": EVIL}
+REPORT = {"id": EVIL, "at": 0, "race": EVIL, "about": REPORTED, "by": REPORTED, "reason": EVIL, "text": EVIL}
 ERASED = {"player": EVIL, "withdrawn": 1, "unreadable": 1}
 DOCUMENTS: dict[str, object] = {
-    f"/api/v1/players/{PLAYER}": {"scores": PERSONAL, "races": [RESULT]},
-    f"/api/v1/players/{PLAYER}/versus/{PLAYER}": {"player": EVIL, "name": EVIL, "other": EVIL, "other_name": EVIL}
-    | RECORD
-    | {"games": [RECORD | {"game": EVIL}]},
+    f"/api/v1/players/{PLAYER}": {"scores": evil(Personal), "races": [evil(RaceResult, racers=RACERS)]},
+    f"/api/v1/players/{PLAYER}/versus/{PLAYER}": evil(Versus),
     "/api/v1/games": {"games": [GAME_INFO], EVIL: EVIL},
     f"/api/v1/games/{GAME}": GAME_INFO,
-    "/api/v1/races": {"races": [RACE_LINE], "next": None, EVIL: EVIL},
-    "/api/v1/replays": {"replays": [REPLAY_LINE], "next": None},
-    "/api/v1/admin/races": {"races": [{"race": EVIL, "game": EVIL, "stage": EVIL, "players": [PERSON]}], "next": EVIL},
+    "/api/v1/races": {"races": [evil(Listed)], "next": None, EVIL: EVIL},
+    "/api/v1/replays": {"replays": [evil(RaceSummary)], "next": None},
+    "/api/v1/admin/races": {
+        "races": [{"race": EVIL, "game": EVIL, "stage": EVIL, "players": [REPORTED | {"seat": 1, "bot": False}]}],
+        "next": EVIL,
+    },
     "/api/v1/admin/bans": {"bans": [{"subject": EVIL, "until": 0, "reason": EVIL}]},
     "/api/v1/admin/log": {"entries": [{"at": 0, "by": EVIL, **CHANGE}]},
     "/api/v1/admin/reports": {"reports": [REPORT]},
@@ -189,9 +136,11 @@ DOCUMENTS: dict[str, object] = {
     ),
     "/api/v1/daily": {"daily": [DAILY]},
     f"/api/v1/daily/2026-11-21/{GAME}": DAILY,
-    f"/api/v1/races/{RACE}/par": PAR,
+    f"/api/v1/races/{RACE}/par": evil(
+        RacePar, deal=f"{GAME}:{EVIL}", racers=[evil(Compared, squares=["worse", "equal"])]
+    ),
     f"/api/v1/challenges/{CHALLENGE}": CHALLENGE_PAGE,
-    "/api/v1/clubs": {"clubs": [{"club": CLUB, "name": EVIL, "members": 1}]},
+    "/api/v1/clubs": {"clubs": [evil(ListedClub, club=CLUB)]},
     f"/api/v1/clubs/{CLUB}": CLUB_PAGE,
     f"/api/v1/clubs/{CLUB}/scores": CLUB_SCORES,
     "/.well-known/samedeal": {
