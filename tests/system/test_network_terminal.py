@@ -356,7 +356,9 @@ def ending(process: "subprocess.Popen[bytes]") -> Iterator[None]:
         process.kill()
 
 
-@pytest.mark.parametrize("how", ["stopped", "blocked", pytest.param("busy core", marks=pytest.mark.tier(3))])
+@pytest.mark.parametrize(
+    "how", ["stopped", *(pytest.param(how, marks=pytest.mark.tier(3)) for how in ("blocked", "busy core"))]
+)
 async def test_full_screen_that_was_slow_plays_on(how: str, live: Server, tmp_path: Path) -> None:
     """Nothing ends the program while it cannot run; afterwards it shows the race as it is, and plays the key."""
     environment = os.environ | environment_at(live, tmp_path) | {"TERM": "xterm-256color"}

@@ -106,6 +106,7 @@ def do(script: str, home: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.tier(3)
 async def test_documented_backup_and_restore_recover_the_server(tmp_path: Path) -> None:
     """The backup is made while a race runs, and has its replays and this race, which continues elsewhere."""
     here, there = tmp_path / "here", tmp_path / "there"

@@ -35,7 +35,6 @@ PROXIES = {
     "nginx": ("nginx.conf", "listen 8640;"),
 }
 """For each proxy, its configuration in `deploy`, and where that has its own port."""
-NAMES = [pytest.param(name, marks=pytest.mark.tier(2 + (name != "nginx"))) for name in PROXIES]
 
 CROWD, RETRY_S = 40, (0.2, 1.0)
 """WebSockets in a rolling restart, and how long each pauses before it is opened again."""
@@ -57,7 +56,9 @@ def running_proxy(
         yield Proxy(f"http://127.0.0.1:{port}{path}")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.tier(2 + (name != "nginx"))) for name in PROXIES]
+)
 async def test_proxy_keeps_races_together_until_their_server_dies(name: str, redis_url: str, tmp_path: Path) -> None:
     await check_two_servers(name, redis_url, tmp_path)
 
@@ -153,7 +154,8 @@ class Visitor:
             await asyncio.sleep(self._chance.uniform(*RETRY_S))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.tier(3)
+@pytest.mark.parametrize("name", PROXIES)
 async def test_everybody_returns_while_one_server_after_another_restarts(
     name: str, redis_url: str, tmp_path: Path
 ) -> None:

@@ -265,6 +265,7 @@ async def test_draining_worker_hands_over_and_gets_no_connections(store_url: str
                     os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.tier(3)
 def test_connections_for_a_worker_that_hangs_are_served_by_others(store_url: str, tmp_path: Path) -> None:
     padding = b"".join(b"X-Pad: %s\r\n" % (b"x" * 7500) for _ in range(2))
     with RoutedServer(store_url, tmp_path / "log").start() as server, ExitStack() as stack:
