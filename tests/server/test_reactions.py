@@ -18,10 +18,8 @@ from support.stores import Heard, until
 pytestmark = pytest.mark.tier(2)
 
 
-async def connected(server: Server, name: str, *, features: tuple[str, ...] = (m.REACTIONS,)) -> Racer:
-    racer = Racer(name)
-    racer.features = features
-    return await racer.connect(server)
+async def connected(server: Server, name: str, *features: str) -> Racer:
+    return await Racer(name, features=features or (m.REACTIONS,)).connect(server)
 
 
 async def react(racer: Racer, reaction: str = "wave") -> str:
@@ -51,7 +49,7 @@ async def next_reaction(racer: Racer) -> m.Reaction:
 async def test_reactions_reach_everybody_in_all_processes_who_shows_them(pair: tuple[Server, Server]) -> None:
     one, other = pair
     ada, eve = await connected(one, "ada"), await connected(one, "eve")
-    bo, old = await connected(other, "bo"), await connected(other, "old", features=("another",))
+    bo, old = await connected(other, "bo"), await connected(other, "old", "another")
     race_id = one.create("corners", start_delay_ms=0)
     for racer in (ada, bo):
         await racer.join(race_id)

@@ -175,6 +175,7 @@ async def test_two_processes_closing_a_race_write_one_closing_entry(redis_url: s
 async def test_an_overdue_race_that_does_not_exist_is_removed(
     redis_url: str, redis: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     redis.zadd("races:due", {"no-such-race-1": 1})
     async with process(redis_url, started=True) as parts:
         await until(lambda: not redis.exists("races:due"))

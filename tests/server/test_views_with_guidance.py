@@ -9,15 +9,9 @@ from support.servers import Racer, Server
 pytestmark = pytest.mark.tier(2)
 
 
-async def connected(server: Server, name: str, *features: str) -> Racer:
-    racer = Racer(name)
-    racer.features = features
-    return await racer.connect(server)
-
-
 async def test_only_clients_with_the_feature_get_guidance(server: Server) -> None:
-    ada, bo = await connected(server, "ada", m.GUIDANCE), await connected(server, "bo", "another")
-    eve, fay = await connected(server, "eve", m.GUIDANCE), await connected(server, "fay")
+    features = {"ada": (m.GUIDANCE,), "bo": ("another",), "eve": (m.GUIDANCE,), "fay": ()}
+    ada, bo, eve, fay = [await Racer(name, features=those).connect(server) for name, those in features.items()]
     race_id = server.create("the-edge", seed="1", start_delay_ms=0, spectators="open")
     for spectator in (eve, fay):
         await spectator.ask(m.Watch, race=race_id)

@@ -74,19 +74,9 @@ PROBLEM = {"type": EVIL, "title": EVIL, "status": 409, "code": EVIL, "detail": E
 STANDING = Standing(
     place=1, seat=1, name=EVIL, bot=False, outcome=EVIL, done=True, home=1, goal=4, progress=0.25, attempts=1, ms=1
 )
-GAME_INFO = GameDescription(
-    slug=GAME,
-    title=EVIL,
-    rules=EVIL,
-    layout=f"l1 {PILE}\nl2",
-    goal=4,
-    limit_ms=60_000,
-    fanned=(EVIL,),
-    foundations=(),
-    labels={"l1": EVIL, EVIL: EVIL},
-    hidden=(EVIL,),
-    options={EVIL: (EVIL, True)},
-)
+PICTURES: dict[str, object] = {"practice": None, "example": {}, "film": []}
+LAYOUT: dict[str, object] = {"layout": f"l1 {PILE}\nl2", "foundations": [], "labels": {"l1": EVIL, EVIL: EVIL}}
+GAME_INFO = evil(GameDescription, slug=GAME, goal=4, limit_ms=60_000, **LAYOUT, **PICTURES)
 CHALLENGE_HEADER = {
     "challenge": CHALLENGE,
     "creator": EVIL,

@@ -143,12 +143,12 @@ class Racer:
     ping_s, close_s = 20.0, 10.0
     """Timeouts for pings and for the closing handshake (s)."""
 
-    def __init__(self, name: str, nonce: bytes | None = None) -> None:
+    def __init__(self, name: str, nonce: bytes | None = None, features: tuple[str, ...] = ()) -> None:
         self.name = name
         self.nonce = nonce if nonce is not None else os.urandom(32)
         self.token: str | None = None
         self.format = RACE_FORMAT
-        self.features: tuple[str, ...] = ()
+        self.features = features
         self.path = "/ws"
         """Where to connect: with the name of a race, workers hand the connection over to the owner of the race."""
         self.views: Literal["full", "changes"] = "full"
