@@ -50,7 +50,7 @@ def test_daily_deal_is_played_sealed_and_verified_after_it_is_revealed(timed: Ti
         (
             "ada",
             "You have already raced today's deal of Corner Stones, and only the first race counts."
-            " Play it again? [Y/n]: ",
+            " Play it again? [y/N]: ",
         ),
         ("cy", "Only your first race on today's deal of Corner Stones counts. Play it now? [Y/n]: "),
     ):

@@ -178,7 +178,7 @@ def test_keys_without_an_effect_say_so() -> None:
     assert pressed(stones, selection(stones).keys[idle])[2] == f"Nothing on {idle} can be played now."
     corners = after("corners")
     assert pressed(corners, selection(corners).keys["f1"])[1:] == ([], "Nothing on f1 can be played now.")
-    assert pressed(after("the-edge"), "5")[1:] == ([], "Nothing on hand can be played now.")
+    assert pressed(after("the-edge"), "5")[1:] == ([], "Nothing on the hand can be played now.")
 
 
 def test_the_key_of_the_stock_can_be_repeated() -> None:

@@ -129,6 +129,8 @@ async def test_no_url_reveals_a_challenge(timed: TimedServer) -> None:
         targets = all_targets(race) + [f"/api/v1/races/{race.race_id}/{path}" for path in seats]
         targets += [f"/api/v1/replays?deal={contest.code(1)}", f"/api/v1/replays?before={race.race_id}"]
         await contest.once(timed, lambda page: [*page.played] == [3, 1])
+        # The deal of a past day is computed when it is first asked for.
+        wait_until(lambda: request(timed, "GET", "/api/v1/daily/2027-03-15/corners").json["deal"])
         results = computed(timed)
         before = answers(race, targets, viewers)
         check_results_are_sealed(timed, contest, [race.race_id, alone], people, viewers)

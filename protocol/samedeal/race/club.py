@@ -186,7 +186,7 @@ class Club(ChainedLog[AnyClubEvent, ClubEntry], frozen=True):
                 return replace(self, invitation=None)
             case ClubJoined(player=player, digest=digest):
                 if digest != self.invitation:
-                    raise Refused("not-allowed", "This invitation is no longer valid. Ask a member for a new one.")
+                    raise Refused("not-allowed", "This invitation is not valid. Ask a member for a new link.")
                 if player in self.members:
                     raise Refused("untimely", "You are a member already.")
                 if len(self.members) >= MAX_MEMBERS:

@@ -121,9 +121,7 @@ class Run(Value, frozen=True):
 
     def _check_restart(self) -> None:
         if self.options.attempts and self.attempts >= self.options.attempts:
-            raise Refused(
-                "not-allowed", f"This race allows {self.options.attempts} attempts, and this is the last one."
-            )
+            raise Refused("not-allowed", "You have used all attempts that this race allows.")
         if self.game.won:
             raise IllegalMove("You cannot restart a game that you have won.")
         if self.game == self.deal:

@@ -131,7 +131,7 @@ def confirm_first(settings: Settings, deal: str, *, raced: bool) -> None:
     if raced:
         text, question = f"You have already raced {deal}, and only the first race counts.", "Play it again?"
     if may_ask(settings):
-        click.confirm(f"{text} {question}", default=True, abort=True, err=True)
+        click.confirm(f"{text} {question}", default=not raced, abort=True, err=True)
     else:
         settings.say(text)
 

@@ -74,7 +74,7 @@ class HomeScreen(CanvasScreen):
         """Handle a key."""
         keys = [offer.key for offer in self.state.offers]
         match keys[0] if key == "enter" else key_meant(key, [*keys, "q"]):
-            case "q" | "escape":
+            case "q":
                 self.app.exit()
             case "b" if "b" in keys:
                 self._run(("resume",))

@@ -218,7 +218,7 @@ def race(settings: Settings, /, replay: str, name: str | None, **choices: Any) -
 def _race(settings: Settings, server: str, name: str | None, body: dict[str, object], **choices: Any) -> int:
     """Open a race and play it to the end. Returns the exit code."""
     settings, opened, _ = open_race(settings, server, name, body)
-    return Session(settings, server, opened.race, name, **choices).run()
+    return Session(settings, server, opened.race, name, link=opened.link, **choices).run()
 
 
 @dataclass(frozen=True)
@@ -235,8 +235,9 @@ class Session:
     bot: "Level | None" = None
     """The server bot that is added before getting ready."""
     mode: Mode | None = None
-    link: str | None = None
-    """The race's link, if it has been printed."""
+    link: str = ""
+    """The link to share; by default, with the address of the server that the user has."""
+    is_link_printed: bool = False
 
     @property
     def _as(self) -> str:
@@ -282,13 +283,11 @@ class Session:
         from samedeal_cli.screen.race_view import draw_screen
         from samedeal_cli.state.race_state import first_state
 
-        settings, server, link = self.settings, self.server, f"{self.server}/r/{self.race_id}"
-        if self.link is None:
+        settings, server, link = self.settings, self.server, self.link or f"{self.server}/r/{self.race_id}"
+        if not self.is_link_printed:
             settings.say(link)  # stays above the full screen, where it can be selected with the mouse
         host, plain = server.partition("://")[2], settings.plain
-        state = first_state(
-            settings, self.race_id, server=host, link=self.link or link, watching=self.watching, ascii=plain
-        )
+        state = first_state(settings, self.race_id, server=host, link=link, watching=self.watching, ascii=plain)
 
         def make_screen() -> "RaceScreen":
             from samedeal_cli.net.connect import connect

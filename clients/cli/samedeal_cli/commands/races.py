@@ -117,7 +117,8 @@ def new(
     if join:
         from samedeal_cli.commands.play import Session
 
-        return Session(settings, server, opened.race, name=name, mode=mode, link=opened.link).run()
+        session = Session(settings, server, opened.race, name=name, mode=mode, link=opened.link, is_link_printed=True)
+        return session.run()
     return 0
 
 

@@ -56,7 +56,8 @@ def _changes(game: str | None = None, **options: int | float | bool | str) -> Ru
 
 
 def _use_stock(state: RaceState) -> Step:
-    return play(state, state.possible.stock_move or next(iter(_words(state)), "draw"))
+    move = state.possible.stock_move or next(iter(_words(state)), None)
+    return play(state, move) if move else (replace(state, notice=Notice("This game has no stock.", "")), None)
 
 
 def _words(state: RaceState) -> Sequence[str]:
@@ -199,7 +200,8 @@ def _quit_label(state: RaceState) -> str:
 
 
 def _restart(state: RaceState) -> Step:
-    return play(state, RESTART) if state.practice else (state, ASK_TO_RESTART)
+    may_restart = state.board and state.board.restart  # if not, the refusal says why
+    return (state, ASK_TO_RESTART) if may_restart and not state.practice else play(state, RESTART)
 
 
 ASK_TO_RESTART: Final = Ask("Restart this deal? The clock keeps running.", lambda state: play(state, RESTART))

@@ -350,7 +350,8 @@ class RaceState:
     @property
     def typeable(self) -> tuple[str, ...]:
         """The moves that can be typed now."""
-        return (*(self.board.moves or () if self.board and self.can_play else ()), UNDO, RESTART)
+        board = self.board if self.can_play else None
+        return (*(board.moves or ()), *[UNDO] * board.undo, *[RESTART] * board.restart) if board else ()
 
     @cached_property
     def predicted(self) -> tuple[Mapping[str, Sequence[str]], frozenset[str]]:

@@ -201,7 +201,7 @@ class Selection:
         if move and self.parse(move).places == (place,):
             selected = replace(selected, played=Played(move, frozenset({place}), now + GUARD_S))
         silent = not move and not selected.picks and not self.picks
-        return selected, move, f"Nothing on {place} can be played now." if silent else ""
+        return selected, move, f"Nothing on {_named(place, 'the')} can be played now." if silent else ""
 
     def enter(self) -> tuple[Self, str | None]:
         """Pick the place under the cursor, or drop the picked cards on the best place."""
@@ -255,7 +255,7 @@ class Selection:
     def _attempt(self, place: str) -> str | None:
         """Return the illegal move that picking this place means, in the notation of this game."""
         picks = (*self.picks, place)
-        if len(place) > 2 and not self.picks:
+        if not any(choice.places for choice in self._all) or (len(place) > 2 and not self.picks):
             return None
         if any(choice.is_group for choice in self._all):
             return _group(picks)
