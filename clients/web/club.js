@@ -85,7 +85,7 @@ export class ClubView {
   refuse(error) {
     if (!REFUSALS.includes(error.code)) throw error;
     addEventListener("hashchange", () => location.reload()); // an invitation
-    const ended = "This invitation is no longer valid. Ask a member for a new one.";
+    const ended = "This invitation is not valid. Ask a member for a new link.";
     const text = location.hash ? ended : "Only members can see this club. Ask one of them for an invitation.";
     fill(this.main, notice("A private club", text, homeLink({ class: "button first" })));
     return null;
