@@ -130,12 +130,12 @@ def _race_ids(settings: Settings, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(race_id) for race_id in ids if race_id.startswith(incomplete)]
 
 
-def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "") -> int:
+def _duration(text: str, least: int = 0, most: int | None = None, bounds: str = "", tries: str = "20m or 90s") -> int:
     """Parse a duration such as ``20m``, ``1m30s`` or ``500ms`` to milliseconds. `bounds` describes the range."""
     given = text.strip().lower()
     parts = _PART.findall(given)
     if not parts or "".join(number + unit for number, unit in parts) != given:
-        raise ValueError(f"{text!r} is not a valid duration (try 20m or 90s)")
+        raise ValueError(f"{text!r} is not a valid duration (try {tries})")
     ms = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if ms < least or (most is not None and ms > most):
         raise ValueError(f"{text!r} is out of range: {bounds}")
@@ -170,7 +170,7 @@ def _until(text: str) -> int:
     try:
         ms = round(1_000 * (datetime.fromisoformat(text.strip()).timestamp() - time.time()))
     except (ValueError, OverflowError):
-        ms = _duration(text)
+        ms = _duration(text, tries="48h, or a local time such as '2026-11-29 20:00'")
     if not SHORTEST_MS <= ms <= LONGEST_MS:
         raise ValueError(f"{text!r} is out of range: the deadline must be 1h to 30d from now")
     return ms

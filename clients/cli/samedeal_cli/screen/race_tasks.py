@@ -18,6 +18,7 @@ from samedeal.scores.tallies import Versus
 from samedeal.solver.solve import SOLVERS
 from samedeal.wire import messages as m
 from samedeal.wire.documents import Daily, Opened, PlayerPage, RacePar
+from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
 from samedeal_cli.net.http_api import Api, ParProgress, ghost_request, heat_request, race_request, rematch_request
@@ -173,7 +174,8 @@ class RaceTasks(CanvasScreen):
 
     def _copy_link(self) -> None:
         self.app.copy_to_clipboard(self.state.link)
-        self._change(notice=Notice("Link copied. Ctrl-L shows it."))
+        more = "Only this machine can open it." if is_local(self.state.link) else "Ctrl-L shows it."
+        self._change(notice=Notice(f"Link copied. {more}"))
 
     async def _copy_result(self) -> None:
         text = await asyncio.to_thread(self._api.share_text, self.state.race_id, self.state.seat)

@@ -8,6 +8,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.race.events import Header
 from samedeal.share.phrases import clock, played_for_score
 from samedeal.wire.documents import GameDescription
+from samedeal_cli.addresses import is_local
 from samedeal_cli.render.canvas import BOLD, PLAIN, Style
 from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, title_of, versus_phrase
 from samedeal_cli.render.qr_code import qr_lines
@@ -55,8 +56,9 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
             unknown = ["This version does not include the rules of this game."]
             return [(line, PLAIN) for line in (rules_lines(slug, width) if slug in GAMES else unknown)]
         case "link":
-            qr_code = qr_lines(state.link, ascii=state.ascii)
-            return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in qr_code)]
+            limit = ["Only this machine can open it; for others, use samedeal serve --lan."] * is_local(state.link)
+            lines = [*limit, *qr_lines(state.link, ascii=state.ascii)]
+            return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in lines)]
         case "options":
             header, game = state.header, state.game
             rows = settings_of_race(header, game) if header and game else ()
