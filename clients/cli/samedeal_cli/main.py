@@ -113,6 +113,8 @@ class Main(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not ctx.resilient_parsing and not args[0].startswith("-"):
+            if "://" in args[0]:
+                args = ["join", *args]
             try:
                 args = [named(args[0], COMMANDS, "command"), *args[1:]]
             except Misused as misused:

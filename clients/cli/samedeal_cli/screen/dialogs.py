@@ -93,7 +93,8 @@ class Choice(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the options."""
-        options = (Option(f"{number}  {text}") for number, text in enumerate(self._options, start=1))
+        keys = map(str, range(1, 10))
+        options = (Option(f"{next(keys, ' ')}  {text}") for text in self._options)
         yield (choices := OptionList(*options, classes="dialog", compact=True, markup=False))
         choices.border_title = self._title
         choices.highlighted = 0
