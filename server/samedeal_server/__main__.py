@@ -194,6 +194,7 @@ class _Server(uvicorn.Server):
             self._admin.close()
 
     def _drain(self) -> None:
+        logger.info("draining: new players are refused")
         if self._handover:
             self._handover.drain()
         self._app.state.drain()

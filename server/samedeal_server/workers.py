@@ -84,8 +84,13 @@ async def serve(settings: Settings, redis_url: str, announce: Callable[[str, int
             stop.set()
             ready.cancel()
             logger.info("stopping all workers")
-            for worker in workers:
-                worker.terminate()
+
+            def terminate() -> None:
+                for worker in workers:
+                    worker.terminate()
+
+            loop.add_signal_handler(signal.SIGTERM, terminate)  # a second signal ends the drain
+            terminate()
             _, pending = await asyncio.wait(running, timeout=settings.drain_seconds + STOP_S)
             if pending:
                 logger.error("killing %d workers that did not stop within %.0f s", len(pending), STOP_S)

@@ -113,6 +113,7 @@ def test_another_server_at_the_public_url_is_a_problem(redis_url: str, tmp_path:
         ({"public_url": "https://127.0.0.1:1"}, "SAMEDEAL_TRUSTED_PROXIES"),
         ({"public_url": "https://127.0.0.1:1"}, "the certificate of 127.0.0.1 cannot be checked"),
         ({"connections": "1000000000"}, "raise LimitNOFILE"),
+        ({"redis_url": "redis://127.0.0.1:1/?retires=2"}, "unknown option 'retires'"),
         ({"host": "192.0.2.1"}, "cannot be used"),
     ],
 )

@@ -41,8 +41,8 @@ MOVES = 40
 class Workers(LoggedServer):
     """A server of two workers with debug logs."""
 
-    def __init__(self, store_url: str, log: Path, metrics: str = "off") -> None:
-        super().__init__(store_url, log, log_level="debug", log_format="json", workers="2", metrics=metrics)
+    def __init__(self, store_url: str, log: Path, **settings: Any) -> None:
+        super().__init__(store_url, log, log_level="debug", log_format="json", workers="2", **settings)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -131,6 +131,16 @@ async def test_workers_are_drained_before_the_store_stops(tmp_path: Path) -> Non
     assert (data / "store.log").read_text().count("Ready to accept connections") == 2
     messages = [line["message"] for line in server.lines]
     assert {"worker 1 stopped", "worker 2 stopped"} <= set(messages)
+
+
+async def test_a_second_signal_ends_the_drain_of_workers(redis_url: str, tmp_path: Path) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        with await started_workers(Workers(redis_url, tmp_path / "log", drain_seconds="3600")) as server:
+            assert server.process
+            server.process.terminate()
+            await until(lambda: sum("draining" in line["message"] for line in server.lines) == 2)
+            await asyncio.to_thread(server.kill, signal.SIGTERM)
+            assert server.process.returncode == 0
 
 
 async def test_workers_end_when_their_parent_is_killed(redis_url: str, tmp_path: Path) -> None:

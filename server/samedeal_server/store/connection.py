@@ -216,6 +216,7 @@ class Connections:
     """Connections to one node. Commands get them in the order in which they were sent."""
 
     def __init__(self, url: str) -> None:
+        """Raises ValueError for a URL that cannot be used."""
         # No retries by redis-py: a repeated append would be a second move.
         pool = ConnectionPool.from_url(
             url,
@@ -230,6 +231,10 @@ class Connections:
         # Only its connections and converters: running a command through redis-py's pool and client takes twice as long,
         # and in its blocking pool, later commands overtake those that wait.
         self.open: Callable[[], Any] = partial(pool.connection_class, **pool.connection_kwargs)
+        try:
+            self.open()
+        except TypeError as error:
+            raise ValueError(f"unknown option {f'{error}'.rpartition(' ')[2]}") from error
         self._converters = Redis(connection_pool=pool).response_callbacks
         self._free = asyncio.Semaphore(CONNECTIONS)
         self._idle: list[Any] = []

@@ -6,6 +6,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator
+from errno import EADDRINUSE
 from pathlib import Path
 from typing import Final
 
@@ -75,7 +76,10 @@ def port(host: str, number: int, *, expected: bool) -> Finding:
             try:
                 return Finding("machine", name, f"{shown} is served by {fetch(f'http://{near}:{number}').server}")
             except ProblemError:
-                return Finding("machine", name, shown, f"{shown} cannot be used: {error.strerror or error}")
+                why = f"{error.strerror or error}"
+                if error.errno == EADDRINUSE:
+                    why += ", by a program that does not answer, perhaps a server without its store"
+                return Finding("machine", name, shown, f"{shown} cannot be used: {why}")
     wrong = f"no server is running on {shown}" if expected else ""
     return Finding("machine", name, f"{shown} is free: the server is not running", wrong)
 
