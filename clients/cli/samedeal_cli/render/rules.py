@@ -16,8 +16,8 @@ WIDEST: Final = 100
 """Maximum width of wrapped text."""
 TOO_OLD: Final = "this program is too old for that game and does not know its rules"
 ALWAYS: Final = (
-    "In every game: undo takes back the last move, unless it revealed a card; restart starts the same deal again, unless"
-    " the race allows no more attempts."
+    "In every game: undo takes back the last move, unless it revealed a card; restart starts the same deal again,"
+    " unless the race allows no more attempts."
 )
 
 
