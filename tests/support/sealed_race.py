@@ -186,8 +186,9 @@ async def sealed_race(
             assert isinstance(joined, m.View)
         for name in RACERS:
             await lines[name].ask("ready")
+        waits = not (seed or daily or contest)  # for nonces; otherwise the deal can come first
         for name in RACERS:
-            assert isinstance(await lines[name].ask("nonce", nonce=nonces[name].hex()), m.View)
+            assert isinstance(await lines[name].ask("nonce", nonce=nonces[name].hex()), m.View) or not waits
         for line in lines.values():
             while not is_running(line):
                 await line.hear()
