@@ -16,6 +16,7 @@ export const nameForm = (submit, kind, ...content) =>
 export function invitation({ game, header, heatNote }, view, { join, practise, watch, name }) {
   const { standings = [], host } = view;
   const ahead = headStartText({ header, connection: { view, standings } });
+  const full = isFull({ header }, view);
   return nameForm(
     join,
     "invitation",
@@ -23,11 +24,10 @@ export function invitation({ game, header, heatNote }, view, { join, practise, w
     lesson(game),
     h("div", { class: "entry" }, [
       h("p", { class: "counts" }, heatNote),
-      nameField({ value: guest()?.name, ...name }),
-      h("button", { class: "first big" }, "Take a seat"),
-      h("div", { class: "row" }, button("Try it first", practise), button("Just watch", watch)),
+      full ? h("p", {}, h("b", {}, "This race is full.")) : [nameField({ value: guest()?.name, ...name }), h("button", { class: "first big" }, "Take a seat")],
+      h("div", { class: "row" }, button("Try it first", practise), button(full ? "Watch" : "Just watch", watch, { class: full && "first" })),
       ahead ? hint(`${ahead}.`) : null,
-      raceOptions({ game, header }, `${standings.length} of ${maxRacers(header)} seats taken`),
+      raceOptions({ game, header }, h("span", { class: "taken" }, seatsTaken({ header }, view))),
     ]),
   );
 }
@@ -41,11 +41,15 @@ export const lesson = (game) =>
 
 export const maxRacers = (header) => header.options.max_racers ?? 8;
 
+/** Whether nobody else can join, and how many have. */
+export const isFull = ({ header }, { standings = [] }) => standings.length >= maxRacers(header);
+export const seatsTaken = ({ header }, { standings = [] }) => `${standings.length} of ${maxRacers(header)} seats taken`;
+
 const BOTS = ["beginner", "regular", "expert"];
 
-/** The options of a race, folded: in short, with `more` facts, and in a list with `others` below it.
+/** The options of a race, folded: in short, with `more` at the end, and in a list with `others` below it.
  *  @param {any} race
- *  @param {string} [more]
+ *  @param {any} [more]
  *  @param {any} [others] */
 export function raceOptions({ game, header }, more = "", others = null) {
   const { options, seed, daily, variant } = header;
@@ -58,7 +62,6 @@ export function raceOptions({ game, header }, more = "", others = null) {
     minutes,
     undo === false ? "no undo" : "undo on",
     seed === undefined ? `${grade}${daily ? "deal of the day" : "fair shuffle"}` : "public deal",
-    more,
   ];
   const rows = [
     ["Deal", seed === undefined ? `${grade}${secret}` : `public deal no. ${seed}`],
@@ -73,7 +76,7 @@ export function raceOptions({ game, header }, more = "", others = null) {
     ["Commitment", h("code", {}, header.commitment)],
   ];
   return h("details", { class: "terms" }, [
-    h("summary", {}, short.filter(Boolean).join(" · ")),
+    h("summary", {}, short.filter(Boolean).join(" · "), more && [" · ", more]),
     terms(rows),
     others,
     h("p", {}, h("a", { href: `/rules/${game.slug}`, target: "_blank" }, `Rules of ${game.title}`)),

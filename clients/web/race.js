@@ -2,8 +2,8 @@
 
 import { ApiError, attempt, fetchAsGuest, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
 import { Connection } from "./connection.js";
-import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, waitText } from "./dom.js";
-import { invitation, LobbyPage, maxRacers } from "./lobby.js";
+import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, repeatWhileVisible, waitText } from "./dom.js";
+import { invitation, isFull, LobbyPage, maxRacers, seatsTaken } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Caller, Reactions } from "./signals.js";
 import { showClock } from "./standings.js";
@@ -11,6 +11,7 @@ import { dropSeat, goToRace, guest, saveReceipts, saveSeat, seatIn } from "./sto
 
 const TICK_MS = 200;
 const PLACE_NEWS_MS = 5000;
+const REFRESH_MS = 5000;
 const STATUS = {
   up: "connected",
   lost: "reconnecting",
@@ -66,6 +67,7 @@ export class RacePage {
     else if (guest() && ((seatIn(this.raceId) && !asks) || view.stage !== "open")) this.start();
     else if (view.stage !== "open") this.start({ watch: true });
     else this.invite(view);
+    repeatWhileVisible(REFRESH_MS, () => this.refreshInvitation());
   }
 
   /** Loads the table and the results in advance, so that invitations do not wait for them and a race ends with the
@@ -150,6 +152,17 @@ export class RacePage {
     const practise = () => this.start({ watch: true, trying: true });
     fill(this.main, show(this, view, { join, practise, watch, name }));
     (document.getElementById("name") ?? this.main.querySelector("button.first")).focus();
+  }
+
+  /** Keeps an invitation up to date: the seats taken, whether the race is full, and whether it has started. */
+  async refreshInvitation() {
+    const find = () => this.main.querySelector("form.invitation .taken");
+    const view = find() && (await attempt(() => fetchJson(`/races/${this.raceId}`)));
+    const taken = find(); // null once the user has joined
+    if (!view || !taken) return;
+    if (view.stage !== "open") return location.reload();
+    if (isFull(this, view) !== isFull(this, this.invited)) this.invite(view);
+    else fill(taken, seatsTaken(this, view));
   }
 
   onChange() {
