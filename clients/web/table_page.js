@@ -125,7 +125,7 @@ export class TablePage {
   rulesDrawer(game) {
     const text = h("div", { class: "rules" }, h("ol", {}, (game.how ?? []).map((line) => h("li", {}, line))));
     const link = h("a", { href: `/rules/${game.slug}`, target: "_blank" }, "All rules, with pictures");
-    const rules = drawer("?", "Rules", text, h("p", {}, link));
+    const rules = drawer("?", "Rules", h("p", {}, link), text); // no link where "?" was, for those who tap twice
     const load = async () => fill(text, await (await loadModule("./rules.js")).mainRules(game));
     rules[1].addEventListener("toggle", () => attempt(load), { once: true });
     return rules;
