@@ -2,7 +2,8 @@
 
 import { attempt, fetchGames, fetchJson, keepTrying } from "./api.js";
 import { button, copyText, drawer, fill, fillHeader, h, ROOT, waitText } from "./dom.js";
-import { changeSentence, counted, statusText, withCards } from "./phrases.js";
+import { leaving } from "./layout.js";
+import { capitalized, changeSentence, counted, listed, statusText, withCards, withoutPlaces } from "./phrases.js";
 import { freshDeal, guidedDeal, guidedStep, markPiles, practicePath } from "./practice.js";
 import { TablePage } from "./table_page.js";
 
@@ -144,7 +145,19 @@ export class PracticePage extends TablePage {
   showHint({ text, hint }) {
     if (!hint) return fill(this.text, withCards(text));
     markPiles(this.table, hint.move);
-    return fill(this.text, h("strong", {}, "Hint: "), withCards(`${hint.rule} ${hint.reason}`));
+    return fill(this.text, h("strong", {}, "Hint: "), withCards(`${this.moveText(hint.move)}. ${withoutPlaces(hint.rule, this.table.order)} ${hint.reason}`));
+  }
+
+  /** A move by its cards: "9S on TH", "3D to the marked place", "5C and 5S", or "Draw". */
+  moveText(move) {
+    const { piles, board } = this.table;
+    const { kind, places, number, isWord } = this.table.parse(move);
+    if (isWord) return capitalized(move);
+    const top = (place) => board.table[place]?.at(-1);
+    if (kind === "remove" || (kind === "tap" && !top("hand"))) return listed(places.map(top));
+    const [from, to] = kind === "tap" ? ["hand", ...places] : places;
+    const cards = leaving(piles.get(from), piles.get(to), number).map(({ dataset }) => dataset.card);
+    return `${listed(cards)} ${top(to) ? `on ${top(to)}` : "to the marked place"}`;
   }
 }
 
