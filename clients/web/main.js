@@ -81,7 +81,9 @@ async function openPage(main) {
 
 function failure(error) {
   const title = TITLES[error.code] ?? "Something went wrong";
-  const text = error.isTemporary ? `${error.message} Trying again…` : error.message;
+  const isRace = error.code === "not-found" && /^\/[rwo]\//.test(pagePath());
+  const more = isRace ? " The link may be cut off, or the race was deleted. Ask for it again, or start a race of your own." : "";
+  const text = error.isTemporary ? `${error.message} Trying again…` : error.message + more;
   const verb = error.code === "outdated" ? "Reload" : "Try again";
   const again = [404, 410].includes(error.status) ? null : button(verb, () => location.reload());
   return notice(title, text, again, homeLink({ class: "button first" }));
