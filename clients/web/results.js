@@ -80,8 +80,9 @@ export class ResultsPage {
     const hasStarted = stage === "countdown" || stage === "running";
     const wish = rematchText(next, header.game, games, connection.mine?.name);
     fill(this.wish, isOpen || hasStarted ? wish : "");
-    this.canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
-    const follow = this.canOnlyWatch ? "Watch the rematch" : "Rematch";
+    const canOnlyWatch = hasStarted || (!isOpen && !connection.mine);
+    this.follows = hasStarted && seatIn(next.race) ? "r" : canOnlyWatch ? "w" : ""; // the page of the rematch to go to
+    const follow = { r: "Back to the rematch", w: "Watch the rematch" }[this.follows] ?? "Rematch";
     this.again.textContent = isOpen ? "Join the rematch" : follow;
     this.otherGame.hidden = true;
     if (!isNews || !isOpen) return;
@@ -285,7 +286,7 @@ export class ResultsPage {
     const { connection, raceId, header } = page;
     return page.run("rematch", async () => {
       if (header.heat) return goTo(`/c/${header.heat.challenge}`);
-      if (this.canOnlyWatch) return goTo(`/w/${this.next.race}`);
+      if (this.follows) return goTo(`/${this.follows}/${this.next.race}`);
       if (connection.mine || !this.next) {
         const hadSeat = connection.mine && (connection.view.stage === "over" || header.follows);
         const body = hadSeat ? { again: raceId, ...(game ? { game } : {}) } : requestLike(header);
