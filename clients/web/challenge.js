@@ -6,7 +6,7 @@ import { challengeDeals, challengeName, ownRow, player, remember, resultRow, res
 import { invitingButtons, lesson, raceOptions } from "./lobby.js";
 import { createRace, SOLO } from "./opening.js";
 import { achieved, counted, formatTime, gameTitle, ordinal, pointsText, resultText } from "./phrases.js";
-import { practicePath } from "./practice.js";
+import { lessonLink, practicePath } from "./practice.js";
 import { guest, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;
@@ -81,7 +81,7 @@ export class ChallengeView {
       counting(`Your first race${length > 1 ? " on each deal" : ""} counts, even if you give up.`),
       back,
       button(length > 1 ? `Play deal ${next + 1} of ${length}` : "Play", () => this.play(next), { class: isRunning ? "big" : "first big" }),
-      h("div", { class: "row" }, button("Play with friends", () => this.play(next, TOGETHER))),
+      h("div", { class: "row" }, button("Play with friends", () => this.play(next, TOGETHER)), lessonLink(this.games.get(header.deals[next].game))),
     ];
   }
 

@@ -21,6 +21,10 @@ export const freshDeal = ({ slug }) => `${slug}:${randomHex(5)}`;
 /** The code of the deal whose first moves a game explains; of a new deal if it has none. */
 export const guidedDeal = (game) => (game.practice ? `${game.slug}:${game.practice.seed}` : freshDeal(game));
 
+/** A link to the lesson of a game, if it has one. */
+export const lessonLink = (game) =>
+  game?.practice ? h("a", { class: "button", href: practicePath({ deal: guidedDeal(game) }) }, "Learn it") : null;
+
 /** The step of a game's guided deal after some moves, or undefined: on other deals, after other moves, and at the end. */
 export function guidedStep(game, deal, moves) {
   const steps = deal === guidedDeal(game) ? (game.practice?.steps ?? []) : [];

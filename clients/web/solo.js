@@ -3,6 +3,7 @@
 import { h, nameField, nameList } from "./dom.js";
 import { nameForm, raceOptions } from "./lobby.js";
 import { formatClock } from "./phrases.js";
+import { lessonLink } from "./practice.js";
 import { guest } from "./storage.js";
 import { Table } from "./table.js";
 
@@ -22,6 +23,7 @@ export function soloStart({ game, header, raceId, counting, heatNote }, { ghosts
     h("p", { class: "counts" }, heatNote || (counting && DAILY_COUNTS)),
     name || !guest() ? nameField({ value: suggestedName(raceId), ...name }) : null,
     h("button", { class: "first big" }, "Play"),
+    h("div", { class: "row" }, lessonLink(game)),
   );
   const field = h("div", { class: "field" }, table.element, h("div", { class: "start" }, form));
   return h("div", {}, field, raceOptions({ game, header }));
