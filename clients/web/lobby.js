@@ -139,7 +139,7 @@ export class LobbyPage {
     this.list.show(standings, { mine: seat });
     showWatching(this.watching, watching);
     this.isReady = mine?.outcome === "ready";
-    this.readyButton.textContent = this.isReady ? "Not ready" : "Ready";
+    this.readyButton.textContent = this.isReady ? "Cancel ready" : "Ready";
     this.readyButton.classList.toggle("first", !this.isReady && !isAlone);
     this.readyButton.hidden = this.leaveButton.hidden = !mine;
     this.invite.classList.toggle("first", Boolean(mine) && isAlone);

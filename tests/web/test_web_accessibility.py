@@ -178,5 +178,5 @@ async def test_every_moment_of_a_race_is_accessible_and_stays_in_place(
         if size == PHONE:
             await check_themes(page)
         await page.click("button:text-is('Join the rematch')")
-        await check("#ready:text-is('Not ready')")
+        await check("#ready:text-is('Cancel ready')")
         assert not tab.errors

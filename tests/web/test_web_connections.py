@@ -134,7 +134,7 @@ async def test_lobby_reconnects_with_its_seat(server: Server, chromium: Browser)
         network.mend()
         await page.wait_for_selector(".dot.up")
         await page.click("#ready")
-        await page.wait_for_selector("button:text-is('Not ready')")
+        await page.wait_for_selector("button:text-is('Cancel ready')")
         assert await page.locator(".standings li").count() == 1
 
 

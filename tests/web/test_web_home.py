@@ -103,7 +103,7 @@ async def test_play_now_joins_the_race_that_waits_longest(server: Server, chromi
         await tab.page.goto(server.url)
         await tab.page.click("button:text-is('Play now')")
         await open_as(tab.page)
-        await tab.page.wait_for_selector("#ready:text-is('Not ready')")
+        await tab.page.wait_for_selector("#ready:text-is('Cancel ready')")
         assert tab.page.url == f"{server.url}/r/{first}"
         assert not tab.errors
 

@@ -56,7 +56,7 @@ async def test_the_winner_of_a_match_is_named(server: Server, page: Page) -> Non
             await page.wait_for_selector(f"h1:text-is('{title}')")
             await check_layout(page)
             await page.click("button:text-is('Rematch')")
-            await page.wait_for_selector("#ready:text-is('Not ready')")
+            await page.wait_for_selector("#ready:text-is('Cancel ready')")
             await page.wait_for_selector(f".duel:has-text('{score}')")
 
 

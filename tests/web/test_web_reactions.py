@@ -126,7 +126,7 @@ async def test_hidden_page_calls_at_the_countdown_and_for_a_rematch(server: Serv
     await page.wait_for_selector("button:text-is('Notify me when the race starts')", state="hidden")
     bo = await opponent(server, race_id)
     await page.click("#ready")
-    await page.wait_for_selector("#ready:text-is('Not ready')")
+    await page.wait_for_selector("#ready:text-is('Cancel ready')")
     await page.evaluate(HIDE, True)
     await bo.ask(m.Ready)
     await wait_until(page, "calls.titles.some((title) => /^▶ Starting in [1-5] s$/.test(title))")

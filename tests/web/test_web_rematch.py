@@ -48,7 +48,7 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         await ada.page.wait_for_selector("text=Waiting for bo…")
         await ada.page.click("#ready")  # not ready
         await bo.page.keyboard.press("n")
-        await bo.page.wait_for_selector("#ready:text-is('Not ready')")
+        await bo.page.wait_for_selector("#ready:text-is('Cancel ready')")
         await bo.page.wait_for_selector(".duel:has-text('0.5 : 0.5')")
         await eve.page.click("button:text-is('Join the rematch')")
         await eve.page.wait_for_selector("#name")  # a new player
@@ -84,10 +84,10 @@ async def test_reloaded_results_lead_to_the_rematch(server: Server, page: Page) 
         await page.reload()
         await page.wait_for_selector("text=bo wants a rematch.")
         await page.click("button:text-is('Join the rematch')")
-        await page.wait_for_selector("#ready:text-is('Not ready')")
+        await page.wait_for_selector("#ready:text-is('Cancel ready')")
         assert page.url == f"{server.url}/r/{answer.next.race}"
         await page.reload()  # ready only once
-        await page.wait_for_selector("#ready:text-is('Not ready')")
+        await page.wait_for_selector("#ready:text-is('Cancel ready')")
         await page.click("#ready")
         await page.reload()
         await page.wait_for_selector("#ready:text-is('Ready')")
