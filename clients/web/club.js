@@ -107,7 +107,7 @@ export class ClubView {
         h("h1", {}, "Join ", nameText(name)),
         h("p", {}, `A private club with ${counted(members.length, "member")}: `, nameList(members.map((each) => each.name)), "."),
         hint("Its members race each other, and the club keeps their scores and ratings."),
-        guest() ? hint("You join as ", nameText(guest().name), ".") : [label, input, explanation],
+        guest() ? hint("You’ll join as ", nameText(guest().name), ".") : [label, input, explanation],
         problem,
         h("button", { class: "first big" }, "Join the club"),
       ]),

@@ -47,7 +47,8 @@ function parContent(par, racer, name) {
     [racer.better, "worse than"],
   ];
   const parts = shares.filter(([share]) => share).map(([share, text]) => `${text} ${share === 1 ? "all" : `${Math.round(100 * share)}%`}`);
-  return [...content, h("p", {}, `${name} did ${listed(parts)} of its games.`), histogram(par, racer.result, name)];
+  const comparison = racer.better === 1 ? "The computer did better every time." : `${name} did ${listed(parts)} of its games.`;
+  return [...content, h("p", {}, comparison), histogram(par, racer.result, name)];
 }
 
 /** How often the computer achieved each result, with the racer's own marked. */

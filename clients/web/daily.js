@@ -21,14 +21,14 @@ export class DailyPage {
     const isToday = this.date === this.today;
     const fetchDay = (slug) => fetchAsGuest(`/daily/${this.date}/${slug}`);
     const days = isToday ? today.daily : await Promise.all([...games.keys()].map(fetchDay));
-    document.title = `Deals of ${this.date} · Same Deal`;
+    document.title = `Deals for ${this.date} · Same Deal`;
     this.problem = refusalText();
     this.games = games;
     const first = featured(days);
     const sections = [first, ...days.filter((day) => day !== first)].map((day) => this.gameSection(day));
     fill(
       main,
-      h("h1", {}, isToday ? "Deals of the day" : `Deals of ${longDate(this.date)}`),
+      h("h1", {}, isToday ? "Deals of the day" : `Deals for ${longDate(this.date)}`),
       h("p", {}, introduction(days[0])),
       this.problem,
       h("div", { class: "columns daily" }, sections, this.archive(own)),

@@ -51,11 +51,11 @@ const whose = ({ by, header }) => (header.creator === guest()?.player ? "Your" :
 /** The deals of a challenge in words. */
 export const challengeDeals = ({ header }, games) => dealsText(header.deals.map(({ game }) => game), games);
 
-/** What a challenge is called: "Ada’s challenge: Corners", or for those who are invited "Ada challenges you: Corners". */
+/** What a challenge is called: "Ada’s challenge: Corners", or for those who are invited "Ada challenges you to Corners". */
 export function challengeName(challenge, games, isInvited = false) {
   const owner = whose(challenge);
-  const name = isInvited && owner.endsWith("s") ? `${challenge.by} challenges you` : `${owner} challenge`;
-  return `${name}: ${challengeDeals(challenge, games)}`;
+  const name = isInvited && owner.endsWith("s") ? `${challenge.by} challenges you to` : `${owner} challenge:`;
+  return `${name} ${challengeDeals(challenge, games)}`;
 }
 
 /** What a race means for the challenge that it is a heat of. */

@@ -90,7 +90,7 @@ export function askForClubName(title, value, send) {
   const input = h("input", { id: "club-name", dir: "auto", maxlength: "24", required: true, value, placeholder: "e.g. Friday patience" });
   const submit = () => enter(async () => (await send(input.value.trim()), shown.close()), problem);
   const row = h("div", { class: "row" }, h("button", { class: "first" }, title), button("Cancel", () => shown.close()));
-  const shown = dialog(h("h2", {}, title), form(submit, {}, labelled("Name of the club", input), problem, row));
+  const shown = dialog(h("h2", {}, title), form(submit, {}, labelled("Name of the club, up to 24 characters", input), problem, row));
 }
 
 /** Asks for a name in a dialog until the server accepts it. Throws ApiError if the dialog is dismissed. */

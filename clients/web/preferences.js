@@ -8,7 +8,7 @@ const CHOICES = {
   theme: ["Theme", { auto: "same as device", light: "light", dark: "dark" }],
   suits: ["Suits", { four: "four colours", two: "two colours" }],
   size: ["Cards", { normal: "normal", large: "large" }],
-  hand: ["Buttons", { right: "for the right hand", left: "for the left hand" }],
+  hand: ["Buttons", { right: "right hand", left: "left hand" }],
 };
 const SWITCHES = {
   rivals: "Rivals",

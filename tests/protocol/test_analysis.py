@@ -155,7 +155,7 @@ def test_undo_and_restart_begin_another_line() -> None:
         (0, False, True, "could have solved it before the first move"),
         (12, True, False, "could still have solved it at the end"),
         (None, False, True, "had no way to solve it"),
-        (None, False, False, "had no known way to solve it"),
+        (None, False, False, "had no known solution"),
     ],
 )
 def test_turning_points_in_words(step: int | None, is_end: bool, proven: bool, text: str) -> None:

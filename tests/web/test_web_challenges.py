@@ -86,7 +86,7 @@ async def test_results_are_for_those_who_have_played_and_replays_for_all_after_t
         page = bo.page
         await page.add_init_script(SHIFTS)
         await page.goto(timed.url + path)
-        await page.wait_for_selector("h1:text-is('Ada challenges you: Corners')")
+        await page.wait_for_selector("h1:text-is('Ada challenges you to Corners')")
         await page.wait_for_selector("text=Played by Ada.")
         await page.wait_for_selector("text=You’ll see the results once you’ve played.")
         assert await page.locator(".results").count() == 0
@@ -202,7 +202,7 @@ async def test_the_front_page_lists_open_challenges(timed: TimedServer, page: Pa
     row = page.locator(f"li:has(a[href='/c/{contest.id}'])")
     assert (await row.locator("b").text_content()) == "Ada’s challenge: 2 deals of Gallery"
     await row.locator("a").click()
-    await page.wait_for_selector("h1:text-is('Ada challenges you: 2 deals of Gallery')")
+    await page.wait_for_selector("h1:text-is('Ada challenges you to 2 deals of Gallery')")
 
 
 async def test_a_first_race_that_was_left_still_counts(timed: TimedServer, page: Page) -> None:

@@ -144,7 +144,7 @@ async def test_members_leave_and_the_owner_decides_about_the_rest(timed: TimedSe
         await member.page.wait_for_selector("text=Only members can see this club.")
         again = post(timed, f"/clubs/{club.club}/invitation", None, ada).json["invitation"]
         await member.page.goto(again)
-        await member.page.wait_for_selector("text=You join as bo.")
+        await member.page.wait_for_selector("text=You’ll join as bo.")
         await member.page.click("button:text-is('Join the club')")
         await member.page.click("summary:text-is('Leave the club')")
         await confirm(member.page, "Leave the club")

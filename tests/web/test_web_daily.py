@@ -71,7 +71,7 @@ async def test_the_page_of_a_day_has_a_table_per_game_and_an_archive(timed: Time
     timed.set_clock(next_day(day).ends_at - 12 * HOUR_MS)
     await page.goto(f"{timed.url}/daily")
     await page.click("nav[aria-label='Calendar'] a[aria-label='Monday, March 15, 2027']")
-    await page.wait_for_selector("h1:text-is('Deals of Monday, March 15, 2027')")
+    await page.wait_for_selector("h1:text-is('Deals for Monday, March 15, 2027')")
     assert page.url == f"{timed.url}/daily/{day.date}"
     await rows.first.wait_for()
     await rows.locator("a").first.click()

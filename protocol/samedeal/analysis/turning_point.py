@@ -52,7 +52,7 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
     def described(self) -> str:
         """Return the turning point in words that follow the racer's name."""
         if self.step is None:
-            return f"had no {'' if self.proven else 'known '}way to solve it"
+            return f"had no {'way to solve it' if self.proven else 'known solution'}"
         return self.brief()
 
 
