@@ -180,3 +180,20 @@ async def test_the_way_back_leads_to_the_race_that_replaced_the_lobby(server: Se
         await page.reload()
         await page.click(f".way-back a[href='/r/{new.race}']")
         await page.wait_for_selector(".standings:has-text('bo (you)')")
+
+
+async def test_invitations_are_current_on_the_way_back_and_while_they_are_open(server: Server, page: Page) -> None:
+    race_id = server.create("golf", max_racers=2)
+    await page.goto(f"{server.url}/r/{race_id}")
+    await page.wait_for_selector(".taken:text-is('0 of 2 seats taken')")
+    await page.goto(f"{server.url}/fairness")
+    async with racers(server, "Di", "Ed") as (di, ed):
+        await di.join(race_id)
+        await page.go_back()
+        await page.wait_for_selector(".taken")
+        assert await page.inner_text(".taken") == "1 of 2 seats taken"
+        await ed.join(race_id)
+        await page.wait_for_selector("text=This race is full.")
+        assert await page.locator("button:text-is('Take a seat')").count() == 0
+        await ed.ask(m.Leave)
+        await page.wait_for_selector("button:text-is('Take a seat')")
