@@ -8,7 +8,17 @@ from playwright.async_api import Browser, Page
 
 from samedeal.wire import messages as m
 from samedeal_server.live.awaited_players import AWAY_MS
-from support.browser import IN_BROWSER, check_layout, find_violations, join_race, open_page, resign, take_seat, verified
+from support.browser import (
+    IN_BROWSER,
+    check_layout,
+    find_violations,
+    join_race,
+    open_page,
+    resign,
+    take_seat,
+    verified,
+    wait_for_deal,
+)
 from support.servers import Server, racers, resign_all
 from support.sessions import viewed
 from support.timed_server import HOUR_MS, TimedServer
@@ -57,6 +67,9 @@ async def test_racers_meet_in_the_rematch(server: Server, chromium: Browser) -> 
         rematch = urls.pop()
         assert rematch != race_id
         await ada.page.click("#ready")
+        await asyncio.gather(*map(wait_for_deal, pages))
+        await ada.page.goto(f"{server.url}/r/{race_id}")
+        await ada.page.click("button:text-is('Back to the rematch')")
         await asyncio.gather(*map(resign, pages))
         for page in pages:
             await verified(page)
