@@ -40,11 +40,11 @@ async def test_races_can_be_entered_without_storage(
         assert await page.get_attribute("html", "data-failure") is None
 
 
-async def test_other_pages_work_without_storage(server: Server, chromium: Browser) -> None:
+async def test_other_pages_work_without_storage(quiet: Server, chromium: Browser) -> None:
     async with open_page(chromium) as tab:
         await tab.page.add_init_script(BLOCK_STORAGE)
         for path in ("/", "/daily", "/verify", "/rules/corners", "/practice/corners:1"):
-            await tab.page.goto(server.url + path)
+            await tab.page.goto(quiet.url + path)
             await tab.page.wait_for_selector("footer:not([hidden])", state="attached")
         assert not tab.errors
 

@@ -172,7 +172,7 @@ class Page:
         """A challenge: who challenges you, until when, and how many have played."""
         found = await self._challenges.page(challenge, FIRST_PAGE, None, base)
         games = listed(list(dict.fromkeys(GAMES[deal.game].title for deal in found.header.deals if deal.game in GAMES)))
-        title = f"{found.by} challenges you: {games}" if found.by else f"A challenge: {games}"
+        title = f"{found.by} challenges you to {games}" if found.by else f"A challenge: {games}"
         until = datetime.fromtimestamp(found.header.until / 1000, UTC)
         state = f"until {until:%A, %d %B, %H:%M} UTC" if found.stage == "open" else "over"
         description = f"{title}, {state}. {found.players} {'has' if found.players == 1 else 'have'} played."
