@@ -140,7 +140,7 @@ export async function* fetchLines(path) {
 
 // On the way back to a page, browsers answer from their cache, however old that is. Other credentials than those of the
 // preloaded response, which is as old, keep it from being used.
-const [navigation] = /** @type {any[]} */ (performance.getEntriesByType("navigation"));
+const [navigation] = /** @type {any[]} */ (performance.getEntriesByType?.("navigation") ?? []);
 const FRESH = navigation?.type === "back_forward" ? /** @type {const} */ ({ cache: "no-cache", credentials: "include" }) : {};
 
 /** Returns the response to a request. Throws ApiError if it is not the result: also while that is not ready (202). */
