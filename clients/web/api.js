@@ -138,14 +138,9 @@ export async function* fetchLines(path) {
   }
 }
 
-// On the way back to a page, browsers answer from their cache, however old that is. Other credentials than those of the
-// preloaded response, which is as old, keep it from being used.
-const [navigation] = /** @type {any[]} */ (performance.getEntriesByType?.("navigation") ?? []);
-const FRESH = navigation?.type === "back_forward" ? /** @type {const} */ ({ cache: "no-cache", credentials: "include" }) : {};
-
 /** Returns the response to a request. Throws ApiError if it is not the result: also while that is not ready (202). */
 async function send(path, options = {}) {
-  const response = await fetch(ROOT + path, { ...FRESH, ...options }).catch(() => null);
+  const response = await fetch(ROOT + path, options).catch(() => null);
   document.dispatchEvent(new CustomEvent("connection", { detail: { up: response !== null } }));
   if (!response) throw new ApiError(0, "unreachable", "Cannot connect to the server.");
   if (response.ok && response.status !== 202) return response;

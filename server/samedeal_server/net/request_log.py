@@ -31,7 +31,8 @@ _STARTS: Final = frozenset({"http.response.start", "websocket.http.response.star
 class RequestLog:
     """Gives each request an id, which the response contains, and records how it was served.
 
-    Any origin may read the responses to GET requests. They say so to every client, so that they can be cached.
+    Any origin may read the responses to GET requests. They say so to every client, so that they can be cached. Unless
+    they say for how long, they are not stored: on the way back to a page, browsers would show the race as it was.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -51,6 +52,7 @@ class RequestLog:
                 headers[HEADER] = request_id
                 if scope.get("method") in ("GET", "HEAD"):
                     headers["Access-Control-Allow-Origin"] = "*"
+                    headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         try:
