@@ -30,14 +30,14 @@ def after(slug: str, *moves: str, seed: str = "42") -> Game:
 
 
 def walked(slug: str) -> Iterator[Game]:
-    """Yield the positions of a won game and of some other deals."""
+    """Yield the positions of a won game and of two other deals."""
     game = GAMES[slug].from_seed(WINS[slug]["seed"])
     for move in WINS[slug]["moves"]:
         yield game
         game = game.after(move)
-    for seed in ("1", "2", "42"):
+    for seed in ("1", "42"):
         game = GAMES[slug].from_seed(seed)
-        for step in range(80):
+        for step in range(60):
             yield game
             if game.over:
                 break
