@@ -344,7 +344,7 @@ any_content = st.builds(
 )
 
 
-@settings(derandomize=True, max_examples=1_000)
+@settings(derandomize=True, max_examples=300)
 @given(any_bytes | near_messages | any_content)
 def test_no_input_raises_any_other_exception(given: tuple[bytes, codec.Form]) -> None:
     data, form = given

@@ -8,6 +8,7 @@ import pytest
 from samedeal.cards import BACK, RANKS, SUITS
 from samedeal.computer import klondike_bot
 from samedeal.computer.bot import Seen
+from samedeal.deck import Words
 from samedeal.games.klondike import COLUMNS, Klondike
 from samedeal.solver.solve import solve
 from samedeal.values import replace
@@ -216,3 +217,10 @@ def test_bots_value_moves_that_cannot_be_taken_back() -> None:
     assert order[0] == "c1c3"
     assert gains["c1c2"] == gains["f1c5"] == 0
     assert gains["wc2"] > gains["c4f1"] > gains["draw"] > gains["c5c6"] > 0
+
+
+def test_bots_end_a_play_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = table(up_to("2", "f1") + "c1: 3S\nc2: 4S\nc3: 5S")
+    assert klondike_bot.played_out(at, Words("any")) == 5
+    monkeypatch.setattr(klondike_bot, "_LONGEST", 1)
+    assert klondike_bot.played_out(at, Words("any")) == 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -41,6 +42,14 @@ def test_a_race_starts_from_its_header() -> None:
 def test_unknown_rules_are_refused(change: dict[str, str]) -> None:
     with pytest.raises(Refused, match="rules") as refusal:
         Race.opened(structs.replace(opened().race.header, **change), SECRET)
+    assert refusal.value.code == "unsupported-version"
+
+
+@pytest.mark.parametrize("change", [{"seed": "ms:0"}, {"variant": {"passes": "many"}}, {"variant": {"draw": "3"}}])
+def test_unknown_deals_and_variants_are_refused(change: dict[str, Any]) -> None:
+    slug = "freecell" if "seed" in change else "klondike"
+    with pytest.raises(Refused) as refusal:
+        Race.opened(structs.replace(opened(slug).race.header, **change), SECRET)
     assert refusal.value.code == "unsupported-version"
 
 

@@ -11,6 +11,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.games.corner_stones import CornerStones
 from samedeal.games.corners import Corners
+from samedeal.games.freecell import FreeCell
 from samedeal.games.gallery import ROWS, Gallery
 from samedeal.games.kings_in_the_corners import KingsInTheCorners
 from samedeal.games.the_edge import TheEdge
@@ -44,6 +45,10 @@ FULL_STONES = stones(
 )
 LOW_STONES = stones("l1: 7S\nl2: 8D\nl3: 6S\nl4: 7H\nr1: 9C\nc1: 3S\nc2: 3S\nc3: 3S\nc4: 3S")
 FREE_STONES = stones("l1: 7S\nc1: 4D")
+RUNS = position(FreeCell, "c1: 9S 8H\nc2: TD\nc3: 9C\nc4: KC 5D\nc5: JH JS JD JC\na1: 7S")
+CELLS_FULL = "c1: KC 9S 8H\nc2: TD\nc4: 2S\nc5: 2C\nc6: 3S\nc7: 3C\nc8: 4S\na1: 7S\na2: QS\na3: QH\na4: QC\n"
+NO_CELL = position(FreeCell, CELLS_FULL)
+NO_ROOM = position(FreeCell, CELLS_FULL + "c3: 4C")
 EMPTY_GRID = ". . . . " * 4
 EDGE = on_grid(TheEdge, "KS QS QH KH  JS 2S 3S 9H  TC 4S TD AH  2H 8D 5C 5D", stock="KD JD")
 KINGS = on_grid(KingsInTheCorners, "KS QS QH KH  JS 8S 9C AH  TC 9D TD AD  7H 8D 5C 5D", stock="KD JD")
@@ -86,6 +91,16 @@ REFUSALS: list[tuple[Game, str, str]] = [
     (gallery(stopped("b") + "t2: 3S\nstock: 5S"), "t2", "3S is a base of row b, which has no empty spot."),
     (gallery("b1: 5H\na2: 5S\nt3: 8H\nstock: 5S"), "t3", "8H goes only onto 5H, and no home spot shows it."),
     (gallery(stopped("a", "b", "c")), "deal", "The game is over."),
+    (RUNS, "c2c6", "A whole column does not move to an empty one."),
+    (RUNS, "a1c6:2", "A cell has only one card."),
+    (RUNS, "c5c6:2", "The last 2 cards of c5 are not in order."),
+    (RUNS, "c1c2:2", "A number of cards is only for an empty column."),
+    (RUNS, "c4c1", "No card of c4 goes onto 8H: columns go down in alternating colours, in order."),
+    (NO_ROOM, "c1c2", "There is not enough room to move 2 cards: free cells and empty columns limit how many."),
+    (NO_CELL, "c1c3:2", "There is not enough room to move 2 cards: free cells and empty columns limit how many."),
+    (NO_CELL, "a1a2", "A card does not move from cell to cell."),
+    (NO_CELL, "c1a1", "a1 is taken."),
+    (position(FreeCell, "c1: 9S 8H"), "c1a2", "A card goes to the first free cell."),
     (TheEdge.from_seed("1").after("b2"), "b2", "b2 is taken, and cards on the grid do not move."),
     (PLACING, "b2", "KS cannot go to b2, only to the corners."),
     (PLACING, "a1+b1", "You can remove cards only when the grid is full."),

@@ -1,5 +1,6 @@
 """The field of a challenge: who counts, places, points and ties."""
 
+from collections.abc import Sequence
 from itertools import permutations
 from random import Random
 
@@ -7,6 +8,7 @@ import pytest
 
 from samedeal.race.standings import Standing
 from samedeal.scores import field as fields
+from samedeal.scores.evening import matchpoints
 from samedeal.scores.field import Field, FieldRace
 from support.challenges import LoggedChallenge, raced
 
@@ -123,6 +125,19 @@ def test_names_are_sorted_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "MAX_NAMES", 2)
     names = ("cy", "ada", "bo")
     assert added(1, race("a", 1, {name: standing(name) for name in names})).names == ("ada", "bo")
+
+
+def test_a_race_that_is_added_during_the_ranking_counts_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    field, compute = added(1, race("a", 1, {"ada": standing()})), matchpoints
+
+    def adding(places: Sequence[int]) -> tuple[int, ...]:
+        if len(field.ranked()) == 1:
+            field.add(race("b", 2, {"bo": standing(home=20)}))
+        return compute(places)
+
+    monkeypatch.setattr(fields, "matchpoints", adding)
+    assert field.places() == ({"ada": 1},)
+    assert field.places() == ({"bo": 1, "ada": 2},)
 
 
 def test_results_of_erased_players_are_left_out_with_the_link() -> None:

@@ -7,6 +7,7 @@ from samedeal.cards import BACK
 from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal.wire.documents import GameDescription, Listed
+from support.aces_up import AcesUp
 from support.race_steps import every_game
 from support.races_by_hand import closed, counting, joined, opened, running
 
@@ -42,6 +43,10 @@ def test_the_example_is_a_table_in_play_that_shows_no_hidden_card(slug: str) -> 
     assert example != game.from_seed("same deal").view()
     assert {*example.get(game.stock, ())} <= {BACK}
     assert example == GameDescription.of(game).example
+
+
+def test_a_game_without_a_lesson_has_no_film() -> None:
+    assert GameDescription.of(AcesUp).film == ()
 
 
 def test_the_readme_describes_the_games_as_they_do() -> None:

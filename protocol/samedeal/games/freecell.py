@@ -160,9 +160,11 @@ class FreeCell(Alternating, frozen=True):
     def _why_not_to_column(self, source: str, target: str, count: int) -> str:
         pile, onto = self.table[source], self.table.top(target)
         if onto is None:
+            if source in CELLS:
+                return "A cell has only one card."
             if count >= len(pile):
                 return "A whole column does not move to an empty one."
-            if source in CELLS or count > run_length(pile):
+            if count > run_length(pile):
                 return f"The last {count} cards of {source} are not in order."
             return f"There is not enough room to move {count} cards: free cells and empty columns limit how many."
         if count > 1:
