@@ -70,7 +70,7 @@ export class HomePage {
         button("Play now", () => playNow(this.problem), { class: "first big" }),
         h("p", { class: "hint" }, "Joins an open race, or starts a two-minute one against a bot."),
         button("Race a friend", () => this.raceFriend(), { class: "big" }),
-        h("p", { class: "hint" }, "You get a link to a race of Golf. No account, nothing to install."),
+        h("p", { class: "hint" }, "You get a link to a race at Golf. No account, nothing to install."),
         button("Challenge friends", this.challengeFriends, { class: "big" }),
         h("p", { class: "hint" }, "Everyone plays the same deal in their own time, before a deadline."),
         this.problem,

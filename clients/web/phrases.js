@@ -57,7 +57,7 @@ export function changeSentence(before, after) {
     if (added.includes(BACK)) parts.push(`${place} ${pile.length} face down`);
     else if (before[place]?.[pile.length - 1] === BACK && added.length) left.push(`${cardName(added[0])} turned up`);
     else if (added.length > 4) parts.push(`${added.length} cards to ${place}`);
-    else if (added.length) parts.push(`${added.map(cardName).join(" and ")} to ${place}`);
+    else if (added.length) parts.push(`${listed(added.map(cardName))} to ${place}`);
   }
   for (const [place, pile] of Object.entries(before)) {
     const size = after[place]?.length ?? 0;

@@ -248,7 +248,7 @@ def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, t
         Terminal(environment_at(live, tmp_path / "bo")) as friend,
     ):
         terminal.type(SAMEDEAL)
-        evening(terminal, "f  Friends", "1  Open a race of Golf, two minutes", "b=+ bot", "1  any", "r  Ready")
+        evening(terminal, "f  Friends", "1  Open a race at Golf, two minutes", "b=+ bot", "1  any", "r  Ready")
         terminal.until("! resign")
         terminal.keys("C-q")  # in the footer of wider terminals
         evening(terminal, "Enter=Enter back to your race")

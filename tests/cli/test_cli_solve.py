@@ -130,7 +130,7 @@ def test_a_turning_point_is_marked_on_the_timeline() -> None:
 
 def test_a_replay_says_what_is_not_proved_or_known() -> None:
     least = analysed_player(TurningPoint(seat=1, step=7, is_end=False, proven=False))
-    assert "ada could have solved it up to move 7 at least" in "\n".join(draw_screen(least, 100, 30).text())
+    assert "ada could have solved it at least up to move 7" in "\n".join(draw_screen(least, 100, 30).text())
     for shown in (least.watch_seat(2), analysed_player(None)):
         text = "\n".join(draw_screen(shown, 100, 30).text())
         assert "── This deal can be solved in 1 move. ─" in text

@@ -151,7 +151,7 @@ def test_undo_and_restart_begin_another_line() -> None:
     ("step", "is_end", "proven", "text"),
     [
         (27, False, True, "could have solved it up to move 27"),
-        (27, False, False, "could have solved it up to move 27 at least"),
+        (27, False, False, "could have solved it at least up to move 27"),
         (0, False, True, "could have solved it before the first move"),
         (12, True, False, "could still have solved it at the end"),
         (None, False, True, "had no way to solve it"),

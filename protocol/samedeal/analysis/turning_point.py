@@ -47,7 +47,7 @@ class TurningPoint(Struct, frozen=True, kw_only=True):
         if self.is_end:
             return "could still have solved it at the end"
         until = f"up to move {self.step}" if self.step else "before the first move"
-        return f"could have solved it {until}{'' if self.proven else ' at least'}"
+        return f"could have solved it {'' if self.proven else 'at least '}{until}"
 
     def described(self) -> str:
         """Return the turning point in words that follow the racer's name."""

@@ -120,7 +120,7 @@ class HomeScreen(CanvasScreen):
     def _friends(self) -> Mapping[str, Words]:
         title = title_of(QUICK_GAME)
         options: dict[str, Words] = {
-            f"Open a race of {title}, two minutes": ("new", QUICK_GAME, "--unlisted", "--join")
+            f"Open a race at {title}, two minutes": ("new", QUICK_GAME, "--unlisted", "--join")
         }
         options["Join a race by its link or id"] = JOIN
         for race in self.state.races[:MAX_RACES]:
@@ -128,7 +128,7 @@ class HomeScreen(CanvasScreen):
             host = f", opened by {race.host}" if race.host else ""
             options[f"{label} {race.race}: {title_of(race.game)}{host}"] = (*words, race.race)
         others = {
-            f"Open a race of {title_of(slug)}": ("new", slug, "--unlisted", "--join")
+            f"Open a race at {title_of(slug)}": ("new", slug, "--unlisted", "--join")
             for slug in GAMES
             if slug != QUICK_GAME
         }

@@ -50,7 +50,7 @@ def change_sentence(before: Board, after: Board, card: Callable[[str], str] = ca
         elif added and old[len(pile) - 1 : len(pile)] == (BACK,):
             left.append(f"{card(added[0])} turned up")
         elif added:
-            cards = " and ".join(map(card, added)) if len(added) <= 4 else f"{len(added)} cards"
+            cards = listed([*map(card, added)]) if len(added) <= 4 else f"{len(added)} cards"
             moved.append(f"{cards} to {place}")
         if old[-1:] == (BACK,) and len(pile) < len(old):
             left.append(f"{place} {len(pile)}")

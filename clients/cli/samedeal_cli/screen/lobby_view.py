@@ -67,7 +67,7 @@ def _invitation(state: RaceState) -> str:
         return f"Rematch: {title}"
     if host and not state.is_host:
         return f"{host.name} challenges you to {title}"
-    return f"Invite friends to {title}" if state.me else f"A race of {title}"
+    return f"Invite friends to {title}" if state.me else f"A race at {title}"
 
 
 def _seats(state: RaceState, width: int, most: int) -> list[list[tuple[str, Style]]]:
