@@ -40,6 +40,10 @@ CHEATS = f"""{LOOP}
     if state["t"] == "state":
         print("win", flush=True)
 """
+FLOODS = """
+while True:
+    print("win")
+"""
 LEARNS = f"""{LOOP}
     if state["t"] == "problem":
         assert (state["code"], bool(state["detail"])) == ("illegal-move", True)
@@ -107,8 +111,9 @@ def test_deals_pass_the_filter() -> None:
         (CRASHES, "4m", "ended before the race did (exit status 3)"),
         (HANGS, "500ms", "made no move within 0.5 s"),
         (CHEATS, "4m", f"was refused {MAX_REFUSALS} times in a row, the last time because: 'win' is not a move"),
+        (FLOODS, "4m", f"was refused {MAX_REFUSALS} times in a row, the last time because: 'win' is not a move"),
     ],
-    ids=["crashes", "hangs", "cheats"],
+    ids=["crashes", "hangs", "cheats", "floods"],
 )
 def test_program_that_fails_loses_and_the_others_continue(
     tmp_path: Path, source: str, timeout: str, failure: str

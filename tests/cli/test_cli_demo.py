@@ -214,7 +214,7 @@ def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_
         assert "Traceback" not in ended(process)
 
 
-def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
+def test_program_that_fails_resigns_and_the_command_says_why(
     address: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     race = opened(address)
@@ -222,17 +222,25 @@ def test_program_that_exits_early_resigns_and_its_stderr_is_shown(
     mute.write_text("import sys; sys.stderr.write('so long\\n')")
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
+    flood = tmp_path / "flood.py"  # it never reads
+    flood.write_text("while True: print('z9')")
     bots = [
         bot(environment, race, "--json", "--as", program.stem, "--exec", f"{sys.executable} {program}")
-        for program in (mute, wrong)
+        for program in (mute, wrong, flood)
     ]
     ends = [process.communicate(timeout=50) for process in bots]
-    assert [process.returncode for process in bots] == [0, 0], ends
+    assert [process.returncode for process in bots] == [0, 0, 0], ends
     assert "so long" in ends[0][1]
+    refused = (
+        "It resigned: the program was refused 20 times in a row, the last time because: 'z9' is not a move in Corners"
+    )
+    for (_, err), why in zip(ends, ("ended before the race did (exit status 0)", refused, refused), strict=True):
+        assert why in err
     standings = json.loads(ends[1][0])["standings"]
     assert {(standing["name"], standing["outcome"], standing["bot"]) for standing in standings} == {
         ("mute", "resigned", True),
         ("wrong", "resigned", True),
+        ("flood", "resigned", True),
     }
 
 

@@ -20,7 +20,7 @@ from samedeal.errors import Refused
 from samedeal.games.catalogue import GAMES
 from samedeal.race.synthetic_race import TICK_MS
 from samedeal.wire.messages import View
-from samedeal_cli.bots.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State
+from samedeal_cli.bots.bot import MAX_REFUSALS, RESIGN, Program, Refusal, State, ended_early, refused_too_often
 from samedeal_cli.failure import Misused
 from samedeal_cli.render.transcript import printable
 from samedeal_cli.running import run
@@ -125,7 +125,7 @@ async def _let_move(race: OfflineRace, seat: int, program: Program | None, view:
             await program.stop(0)
             return f"made no move within {timeout_s:g} s"
         if move is None:
-            return f"ended before the race did (exit status {await program.stop()})"
+            return ended_early(await program.stop())
         try:
             race.make(seat, move)
             return ""
@@ -134,4 +134,4 @@ async def _let_move(race: OfflineRace, seat: int, program: Program | None, view:
             with suppress(TimeoutError):
                 await asyncio.wait_for(program.refused(Refusal(refused.code, detail)), timeout_s)
     await program.stop()
-    return f"was refused {MAX_REFUSALS} times in a row, the last time because: {printable(detail)}"
+    return refused_too_often(detail)

@@ -6,7 +6,7 @@ import random
 import shlex
 import signal
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -28,6 +28,7 @@ from samedeal_cli.net.connect import connect
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.transport import TRANSIENT_CODES
 from samedeal_cli.render.phrases import standing_sentences
+from samedeal_cli.render.transcript import printable
 from samedeal_cli.running import first_of, run
 from samedeal_cli.settings import Settings, command
 
@@ -43,6 +44,8 @@ MAX_ATTEMPTS: Final = 3
 """Maximum attempts of the built-in player."""
 MAX_REFUSALS: Final = 20
 """Consecutive refusals after which the player resigns."""
+MAX_LINE: Final = 65_536
+"""The length of a line of a program (bytes), above which it resigns."""
 STOP_S: Final = 2.0
 """How long a program may run after its input ends (s)."""
 _ENDED: Final = ("race-over", "not-playing")
@@ -73,8 +76,21 @@ class Over(Struct, frozen=True, tag="over", tag_field="t"):
     standings: tuple[Standing, ...]
 
 
+def ended_early(status: int) -> str:
+    """Return why a program no longer plays that exited with a status."""
+    return f"ended before the race did (exit status {status})"
+
+
+def refused_too_often(detail: str) -> str:
+    """Return why a program no longer plays. `detail` is the reason of the last refusal."""
+    return f"was refused {MAX_REFUSALS} times in a row, the last time because: {printable(detail)}"
+
+
 class Player:
     """Chooses moves."""
+
+    failure: str = ""
+    """Why it resigned against its will, in words that follow its name."""
 
     async def choose(self, state: State) -> str:
         """Return a move or ``resign``."""
@@ -106,20 +122,26 @@ class RandomPlayer(Player):
 class Program(Player):
     """A program that reads states from standard input and writes moves to standard output."""
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    def __init__(self, process: Process, transport: asyncio.SubprocessTransport) -> None:
+        self._process, self._transport = process, transport
 
     @classmethod
     async def start(cls, command: str) -> Self:
         """Start a program. Raises Misused if it cannot be started."""
+        loop = asyncio.get_running_loop()
+        streams = partial(SubprocessStreamProtocol, limit=MAX_LINE, loop=loop)
         try:
-            return cls(await asyncio.create_subprocess_exec(*shlex.split(command), stdin=PIPE, stdout=PIPE))
+            transport, protocol = await loop.subprocess_exec(streams, *shlex.split(command), stderr=None)
         except (OSError, ValueError, TypeError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise Misused(f"cannot run {command!r}: {why}") from error
+        return cls(Process(transport, protocol, loop), transport)
 
     async def choose(self, state: State) -> str:
-        return await self.answer(state) or RESIGN
+        if (move := await self.answer(state)) is None:
+            self.failure = ended_early(await self.stop())
+            return RESIGN
+        return move
 
     async def answer(self, state: State) -> str | None:
         """Return the program's move, or None if it has exited or its line is too long."""
@@ -136,7 +158,8 @@ class Program(Player):
         await self._write(refusal)
 
     async def over(self, standings: tuple[Standing, ...]) -> None:
-        await self._write(Over(standings))
+        if self._process.stdin:  # it may have stopped reading, so there is nothing to wait for
+            self._process.stdin.write(msgspec.json.encode(Over(standings)) + b"\n")
 
     async def exited(self) -> None:
         """Wait until the program has exited."""
@@ -152,9 +175,12 @@ class Program(Player):
             # If the program has just exited, Process.kill would take its exit status from the event loop.
             with suppress(ProcessLookupError):
                 os.kill(self._process.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+            # Otherwise asyncio would wait for what nobody reads any more.
+            if output := self._transport.get_pipe_transport(1):
+                output.close()
             return await self._process.wait()
 
-    async def _write(self, line: State | Refusal | Over) -> None:
+    async def _write(self, line: State | Refusal) -> None:
         if self._process.stdin:
             with suppress(ConnectionError):
                 self._process.stdin.write(msgspec.json.encode(line) + b"\n")
@@ -191,6 +217,7 @@ async def play(
                 break
             await player.refused(Refusal(refused.code, refused.text))
             if refusals >= MAX_REFUSALS:
+                player.failure = refused_too_often(refused.text)
                 with suppress(Refused):
                     await _execute(connection, RESIGN)
     await _wait_until(connection, lambda: connection.over)
@@ -269,7 +296,7 @@ async def _run(
     settings: Settings, race: Link, command: str | None, name: str | None, speed: float | None, wait_ms: int
 ) -> None:
     program = None if command is None else await Program.start(command)
-    speed = speed if program else speed or 1.0
+    player, speed = program or RandomPlayer(), speed if program else speed or 1.0
     server, race_id = race.server or settings.address, race.race_id
     guests.warn_if_token_unused(settings, server, name)
     with_people = False  # in a rematch, bots that are ready at once would start without the people
@@ -278,7 +305,9 @@ async def _run(
             async with connect(settings, server, race_id, name, bot=True) as connection:
                 settings.say(f"{connection.welcome.name} took seat {connection.seat} in {race_id}")
                 ready_when = partial(_people_are_ready, connection) if with_people else lambda: True
-                await play(connection, program or RandomPlayer(), speed=speed, ready_when=ready_when)
+                await play(connection, player, speed=speed, ready_when=ready_when)
+                if player.failure:
+                    settings.say(f"It resigned: the program {player.failure}")
                 settings.say("\n".join(standing_sentences(connection.standings, connection.header.game)))
                 show(settings, {"race": race_id, "standings": connection.standings}, ())
                 with_people = any(not standing.bot for standing in connection.standings)
