@@ -22,6 +22,10 @@ class Table(Struct, frozen=True):
             start += size
         return cls({**piles, rest: cards[start:][::-1]})
 
+    def __hash__(self) -> int:
+        """Positions can be in sets, as searches need it. Their order there differs from run to run."""
+        return tuple(self.piles.values()).__hash__()
+
     def __getitem__(self, place: str) -> Pile:
         return self.piles[place]
 

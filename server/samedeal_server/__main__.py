@@ -202,7 +202,8 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain and then stop; stop at once on the second signal."""
         first, self._is_stopping = not self._is_stopping, True
-        self._loop.call_soon_threadsafe(self._drain)
+        if first:
+            self._loop.call_soon_threadsafe(self._drain)
         stop = partial(super().handle_exit, sig, frame)
         if first and (drain_s := self._settings.drain_seconds):
             _end_within(drain_s + STOP_S)

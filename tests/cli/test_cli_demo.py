@@ -214,34 +214,35 @@ def test_readme_bot_plays_a_race(address: str, environment: dict[str, str], tmp_
         assert "Traceback" not in ended(process)
 
 
+WRONG = "was refused 20 times in a row, the last time because: 'z9' is not a move in Corners"
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("import sys; sys.stderr.write('so long\\n')", "ended before the race did (exit status 0)"),
+        ("import sys\nfor line in sys.stdin: print('z9', flush=True)", WRONG),
+        ("while True: print('z9')", WRONG),
+    ],
+    ids=["exits", "wrong", "never reads"],
+)
 def test_program_that_fails_resigns_and_the_command_says_why(
-    address: str, environment: dict[str, str], tmp_path: Path
+    source: str, why: str, address: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     race = opened(address)
-    mute = tmp_path / "mute.py"
-    mute.write_text("import sys; sys.stderr.write('so long\\n')")
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("import sys\nfor line in sys.stdin: print('z9', flush=True)")
-    flood = tmp_path / "flood.py"  # it never reads
-    flood.write_text("while True: print('z9')")
-    bots = [
-        bot(environment, race, "--json", "--as", program.stem, "--exec", f"{sys.executable} {program}")
-        for program in (mute, wrong, flood)
-    ]
-    ends = [process.communicate(timeout=50) for process in bots]
-    assert [process.returncode for process in bots] == [0, 0, 0], ends
-    assert "so long" in ends[0][1]
-    refused = (
-        "It resigned: the program was refused 20 times in a row, the last time because: 'z9' is not a move in Corners"
-    )
-    for (_, err), why in zip(ends, ("ended before the race did (exit status 0)", refused, refused), strict=True):
-        assert why in err
-    standings = json.loads(ends[1][0])["standings"]
-    assert {(standing["name"], standing["outcome"], standing["bot"]) for standing in standings} == {
-        ("mute", "resigned", True),
-        ("wrong", "resigned", True),
-        ("flood", "resigned", True),
-    }
+    program = tmp_path / "program.py"
+    program.write_text(source)
+    exec_ = ("--exec", f"{sys.executable} {program}")
+    bots = [bot(environment, race, "--json", "--as", name, *exec_) for name in ("ann", "ben")]
+    for out, err in [process.communicate(timeout=50) for process in bots]:
+        assert f"It resigned: the program {why}" in err
+        assert ("so long" in err) == ("so long" in source)
+        standings = json.loads(out)["standings"]
+        assert {(each["name"], each["outcome"], each["bot"]) for each in standings} == {
+            ("ann", "resigned", True),
+            ("ben", "resigned", True),
+        }
+    assert [process.returncode for process in bots] == [0, 0]
 
 
 def test_program_that_cannot_be_started_exits_with_2(environment: dict[str, str]) -> None:

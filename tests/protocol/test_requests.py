@@ -102,7 +102,7 @@ def test_undo_and_restart_count_as_moves() -> None:
 def test_a_move_from_another_position_is_stale(move: str, ply: int) -> None:
     log = running()
     play(log, 1, ["draw", "draw"])
-    with pytest.raises(Refused, match=f"You have made 2 moves; this one was made after {ply}") as refusal:
+    with pytest.raises(Refused, match=f"The ply of this move is {ply}, but 2 is next") as refusal:
         seat_events(log.race, 1, m.Move(id=1, move=move, ply=ply))
     assert refusal.value.code == "stale-move"
 

@@ -34,7 +34,7 @@ FACTS = {
 RECEIPTS = {"receipts": "the log matches the digests received during the race"}
 """The additional fact if there are receipts."""
 
-UNCHECKED = "not checked because of an earlier failure"
+UNCHECKED = "not checked because of another failure"
 """The note of a fact that cannot be checked because another one fails before it."""
 
 

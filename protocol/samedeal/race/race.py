@@ -315,7 +315,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
     def _open_nonce(self, number: int, nonce: str) -> Self:
         seat = self.seat(number)
         if self.stage != "countdown" or seat.nonce is not None:
-            raise Refused("untimely", "A nonce can be opened only once, during the countdown.")
+            raise Refused("untimely", "A nonce can be revealed only once, during the countdown.")
         if nonce_commitment(self.id, bytes.fromhex(nonce)) != seat.commitment:
             raise Refused("nonce-mismatch")
         return self._with_seat(replace(seat, nonce=nonce))

@@ -56,7 +56,7 @@ class Join(Request, frozen=True, kw_only=True, omit_defaults=True):
 
     race: RaceId
     commitment: Hex32 | None = None
-    """The commitment to the racer's nonce (docs/bots/replay-format.md). Required for a new seat at a sealed deal."""
+    """The commitment to the racer's nonce (see the replay format). Required for a new seat at a sealed deal."""
     bot: bool = False
     """Whether a program plays. This is public."""
     legal: bool = True
@@ -78,7 +78,7 @@ class Ready(Request, frozen=True, kw_only=True):
 
 
 class Nonce(Request, frozen=True, kw_only=True):
-    """Open the commitment during the countdown. Answered by View."""
+    """Reveal the nonce during the countdown. Answered by View."""
 
     nonce: Hex32
 
@@ -361,7 +361,7 @@ REFUSED_WITH: Final[Mapping[type[Request], tuple[str, ...]]] = {
         *("nonce-mismatch", "not-allowed", "withdrawn", "store-unavailable"),
     ),
     Watch: ("bad-token", "not-found", "unsupported-version", "withdrawn", "store-unavailable"),
-    Ready: _SEATED,
+    Ready: (*_SEATED, "too-many"),
     Nonce: (*_SEATED, "nonce-mismatch"),
     Move: (*_SEATED, "not-playing", "illegal-move", "stale-move"),
     Resign: (*_SEATED, "not-playing"),

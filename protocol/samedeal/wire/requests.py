@@ -125,5 +125,5 @@ def _move(race: Race, number: int, move: str, ply: int) -> list[AnyEvent]:
     if run and ply != len(run.moves):
         if ply < len(run.moves) and run.moves[ply] == move:
             return []
-        raise Refused("stale-move", f"You have made {len(run.moves)} moves; this one was made after {ply}.")
+        raise Refused("stale-move", f"The ply of this move is {ply}, but {len(run.moves)} is next.")
     return [Moved(seat=number, move=move)]

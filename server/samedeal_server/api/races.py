@@ -62,7 +62,7 @@ class Races:
 
     @route("GET", f"{V1}/races", refuses=STORE_REFUSALS, cost=5)
     async def all(self, query: RaceFilter) -> RaceList:
-        """List the live races that are not unlisted, newest first. Lobbies that everybody has left are left out."""
+        """List the live races that are not unlisted, newest first. Abandoned lobbies are left out."""
         return RaceList(*await self._registry.live.page(query))
 
     @route(

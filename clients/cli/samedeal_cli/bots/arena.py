@@ -88,7 +88,9 @@ def arena(
         print_file(msgspec.json.encode(document))
         return
     names = [printable(bot) + (f" #{seat}" if bots.count(bot) > 1 else "") for seat, bot in enumerate(bots, start=1)]
-    parts = {f"{GAMES[game].title}, {deals} deals ({filters[game]})": races for game, races in by_game.items()}
+    parts = {
+        f"{GAMES[game].title}, {counted(deals, 'deal')} ({filters[game]})": races for game, races in by_game.items()
+    }
     if len(by_game) > 1:
         parts[f"All games, {len(results)} deals"] = results
     for title, races in parts.items():

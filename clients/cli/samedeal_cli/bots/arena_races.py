@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from samedeal.arena.arena_results import ArenaRace
@@ -49,6 +50,8 @@ def check_program(command: str) -> None:
         words = shlex.split(command)
     except ValueError as error:
         raise Misused(f"cannot run {command!r}: {error}") from error
+    if words and Path(words[0]).is_file() and not os.access(words[0], os.X_OK):
+        raise Misused(f"cannot run {command!r}: the file is not executable")
     if not words or shutil.which(words[0]) is None:
         raise Misused(f"cannot run {command!r}: this is neither a program nor one of {', '.join(PLAYERS)}")
 
@@ -114,9 +117,10 @@ async def _let_move(race: OfflineRace, seat: int, program: Program | None, view:
     """Let a program move. Return why it does not, after which it is no longer running, or an empty string."""
     if program is None:
         return "cannot be started"
-    if view.board is None:
-        raise ValueError("the view must have a board")
-    state, detail = State.of(view.board, view.clock_ms, view.standings), ""
+    if view.board is None or view.header is None:
+        raise ValueError("the view must have a board and a header")
+    state = State.of(view.board, view.header, seat, clock_ms=view.clock_ms, standings=view.standings)
+    detail = ""
     for _ in range(MAX_REFUSALS):
         try:
             async with asyncio.timeout(timeout_s):

@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Self
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from samedeal.errors import Refused
+from samedeal.race.events import Header
 from samedeal.race.run import RESTART
 from samedeal.race.standings import Standing
 from samedeal.wire.messages import Board
@@ -54,13 +55,17 @@ _ENDED: Final = ("race-over", "not-playing")
 class State(Board, frozen=True, kw_only=True, omit_defaults=False, tag="state", tag_field="t"):
     """The line that a program reads before each move."""
 
+    game: str
+    variant: Mapping[str, str | bool]
+    seat: int | None
     clock_ms: int | None
     standings: tuple[Standing, ...]
 
     @classmethod
-    def of(cls, board: Board, clock_ms: int | None, standings: tuple[Standing, ...]) -> Self:
-        """Return the state of a seat. ``clock_ms`` is the time left."""
-        return cls(**structs.asdict(board) | {"moves": board.moves or (), "clock_ms": clock_ms, "standings": standings})
+    def of(cls, board: Board, header: Header, seat: int | None, **rest: Any) -> Self:
+        """Return the state of a seat of a race with a header. ``clock_ms`` is the time left."""
+        rest |= {"game": header.game, "variant": header.variant, "seat": seat, "moves": board.moves or ()}
+        return cls(**structs.asdict(board) | rest)
 
 
 class Refusal(Struct, frozen=True, tag="problem", tag_field="t"):
@@ -245,7 +250,8 @@ async def _choose(connection: Connection, player: Player) -> str | None:
     board = connection.view.board
     if board is None or not _is_playing(connection):
         return None
-    state = State.of(board, connection.left_ms, connection.standings)
+    now = {"clock_ms": connection.left_ms, "standings": connection.standings}
+    state = State.of(board, connection.header, connection.seat, **now)
     return await first_of(player.choose(state), _wait_until(connection, lambda: not _is_playing(connection)))
 
 
