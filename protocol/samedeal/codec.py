@@ -51,9 +51,14 @@ def decode_with(decoder: Any, data: bytes) -> Any:
     try:
         return decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise Refused("bad-message", f"{error}.") from error
+        raise Refused("bad-message", f"{why(error)}.") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Malformed(str(error)) from error
+
+
+def why(error: msgspec.ValidationError) -> str:
+    """Return why a record is invalid, without the regular expressions of its fields."""
+    return re.sub("matching regex '.*'", "in the documented form", str(error))
 
 
 def decode_from_newer(data: bytes, form: Form, kind: Any) -> Any:

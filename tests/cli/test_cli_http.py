@@ -238,7 +238,7 @@ def test_both_transports_use_the_proxy_of_http(monkeypatch: pytest.MonkeyPatch) 
         http, websocket = failures(REMOTE)
     assert proxy.asked == [f"{REMOTE}/api/v1/games", REMOTE.removeprefix("http://")]
     named = f"through the proxy {proxy.url} (http_proxy)"
-    assert http == f"{REMOTE} answered with status 502 {named}; is it a Same Deal server?"
+    assert http == f"{REMOTE} answered with status 502 {named}; try again later"
     assert f"{REMOTE} cannot be reached {named}: cannot open a WebSocket" in websocket
 
 

@@ -11,6 +11,7 @@ from samedeal.errors import Refused
 from samedeal.race.race import Race, Stage
 from samedeal.race.server_bots import SERVER_BOT_IDS
 from samedeal_server.api.endpoint import CREDENTIAL, STORE_REFUSALS, V1, Credential, route
+from samedeal_server.live.hosting import expel
 from samedeal_server.live.registry import Registry
 from samedeal_server.net.limits import RateLimits
 from samedeal_server.net.requests import bearer_token, client_network
@@ -248,7 +249,9 @@ class Administration:
         until = body.until if body.until is not None else now + 1000 * (body.seconds or BAN_S)
         if not now < until <= now + 1000 * MAX_BAN_S:
             raise Refused("bad-request", "A ban must end in the next ten years.")
-        return await self._append(admin, "ban", subject_of(body.subject), body.reason, until)
+        action = await self._append(admin, "ban", subject_of(body.subject), body.reason, until)
+        await self._expel_absent(action.subject)
+        return action
 
     @route("POST", f"{ADMIN}/unban", refuses=("not-found", *STORE_REFUSALS), cost=5)
     async def unban(self, body: About, admin: Credential) -> Action:
@@ -294,6 +297,7 @@ class Administration:
             raise Refused("not-allowed", "Server bots are not people, and are not erased.")
         if body.after is None:
             await self._append(admin, "erase", player, body.reason)
+            await self._expel_absent(f"player:{player}")
             tokens = await self._erasure.start(player, self._registry.clock.now())
         step = await self._erasure.step(player, body.after)
         if step.next is None:
@@ -305,6 +309,15 @@ class Administration:
     async def erased(self) -> ErasedPlayers:
         """Return the players who were erased, to erase them again after a backup was restored."""
         return ErasedPlayers(await self._registry.archive.withdrawals.erased())
+
+    async def _expel_absent(self, subject: str) -> None:
+        """Expel players also from the live races that no process has in memory."""
+        for race_id in await self._registry.live.all():
+            try:
+                expel(await self._registry.room(race_id), subject, resigns=True)
+            except Refused as refused:  # it has ended meanwhile, or cannot be read
+                if refused.code == "store-unavailable":
+                    raise
 
     async def _append(
         self, admin: Credential, command: str, subject: str, reason: str = "", until: int | None = None

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from samedeal.errors import Refused
 from samedeal_server.addresses import is_forwarded, is_private, network
+from samedeal_server.api.administration import ADMIN
 from samedeal_server.net.limits import REFUSAL_DELAY_S, TAKE, Count, RateLimits, Turns
 from samedeal_server.net.requests import bearer_token, route_path, wait_for_disconnect
 from samedeal_server.net.responses import problem_response
@@ -61,6 +62,8 @@ class Admission:
         self._settings.trusted_proxies.resolve(scope)
         host: str = scope["client"][0] if scope.get("client") else ""
         token, is_http = bearer_token(HTTPConnection(scope)), scope["type"] == "http"
+        # Administrators can always lift a ban, also of their own address: they need the key, and can try few.
+        is_admin = is_http and route_path(scope).startswith(f"{ADMIN}/")
         take = scope[TAKE] = partial(self._requests.take, host, digest(token) if token else "")
         try:
             uncount = self._in_progress.add(host) if is_http else lambda: None
@@ -69,7 +72,8 @@ class Admission:
             return
         try:
             delay_s = self._files.take(host) if self._is_file(path) else take(1 if is_http else HANDSHAKE_COST)
-            self._bans.check_address(host)
+            if not is_admin:
+                self._bans.check_address(host)
             check_origin(scope, self._settings.public_url)
         except Refused as refused:
             if is_http:

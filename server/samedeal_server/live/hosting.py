@@ -10,6 +10,7 @@ from samedeal.wire import messages as m
 from samedeal.wire.requests import HostRequest, expulsion_events, remove_events, start_events
 from samedeal_server.live.commands import Proposal
 from samedeal_server.live.room import Room
+from samedeal_server.store.bans import covers
 from samedeal_server.store.guest_tokens import Guest
 from samedeal_server.store.live_races import LiveRaces
 
@@ -89,6 +90,13 @@ def unseat(room: Room, player: str, *, resigns: bool) -> None:
     """Release a player's seat before the countdown. In a running race, let the player resign if `resigns` is true."""
     with suppress(Refused):  # the room is closing, so the seat is released because the guest is away
         room.propose(lambda race: expulsion_events(race, player, resigns=resigns), lambda _: None)
+
+
+def expel(room: Room, subject: str, *, resigns: bool) -> None:
+    """Unseat all racers whom a subject means, see ``subject_of``, connected or not. A network means nobody here."""
+    for seat in room.race.roster:
+        if covers(subject, player=seat.player, name=seat.name):
+            unseat(room, seat.player, resigns=resigns)
 
 
 class _SeatReleased(Refused):

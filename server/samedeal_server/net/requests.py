@@ -71,7 +71,7 @@ def validate(values: dict[str, Any], kind: type[T], *, strict: bool = True) -> T
     try:
         return msgspec.convert(values, kind, strict=strict)
     except msgspec.ValidationError as error:
-        raise Refused("bad-request", f"{error}.") from error
+        raise Refused("bad-request", f"{codec.why(error)}.") from error
 
 
 async def read_json(request: Request, kind: type[T], max_bytes: int) -> T:

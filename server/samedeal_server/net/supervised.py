@@ -10,12 +10,16 @@ logger = logging.getLogger(__name__)
 
 
 async def supervised(name: str, step: Callable[[], Awaitable[None]], every_s: float) -> None:
-    """Run ``step`` every ``every_s`` seconds until cancelled. Errors are logged with the name."""
+    """Run ``step`` every ``every_s`` seconds until cancelled. Errors are logged with the name, refusals in a row once."""
+    refusal = ""
     while True:
         try:
             await step()
+            refusal = ""
         except Refused as refused:
-            logger.warning("%s: %s", name, refused.text)
+            if refused.text != refusal:
+                logger.warning("%s: %s", name, refused.text)
+            refusal = refused.text
         except Exception:
             logger.exception("%s failed; it runs again in %s s", name, every_s)
         await asyncio.sleep(every_s)

@@ -345,7 +345,12 @@ def erase(settings: Settings, api: AdminApi, players: tuple[str, ...], reason: s
         count = {name: sum(getattr(step, name) for step in steps) for name in ("tokens", "withdrawn", "unreadable")}
         erased.append({"player": steps[0].player, **count})
         devices, replays = counted(count["tokens"], "device"), counted(count["withdrawn"], "replay")
-        settings.say(f"{steps[0].player} was erased: {devices} logged out, {replays} withdrawn")
+        found = (
+            f": {devices} logged out, {replays} withdrawn"
+            if any(count.values())
+            else ", but nobody with this id was found"
+        )
+        settings.say(f"{steps[0].player} was erased{found}")
         if count["unreadable"]:
             settings.say(f"{counted(count['unreadable'], 'replay')} could not be read; the server's log names them")
     show(settings, {"erased": erased}, ())

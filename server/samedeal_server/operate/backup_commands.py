@@ -127,7 +127,7 @@ def _show(settings: Settings, report: "Report") -> int:
     manifest, verified = report.manifest, report.verified
     document = {"file": report.file, "keys": report.keys} | structs.asdict(manifest) | structs.asdict(verified)
     summary = (
-        f"{report.file}: {verified.replays} replays and {verified.live_races} live races verified"
+        f"{report.file}: {counted(verified.replays, 'replay')} and {counted(verified.live_races, 'live race')} verified"
         f" (schema {manifest.schema}, {manifest.time}, Same Deal {manifest.version}, {manifest.store})"
     )
     show(settings, document, [summary])

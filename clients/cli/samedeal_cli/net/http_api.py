@@ -283,7 +283,8 @@ class Api:
             problem = msgspec.json.decode(_safe_json(data), type=ProblemDocument)
         except (ValueError, RecursionError) as error:
             status = f"status {response.status}{through(self.server)}"
-            text = f"{self.server} answered with {status}; is it a Same Deal server?"
+            away = 502 <= response.status <= 504
+            text = f"{self.server} answered with {status}; {'try again later' if away else 'is it a Same Deal server?'}"
             raise Declined("", text) from error
         text = (problem.detail or problem.title).rstrip(".")
         where = f" on {self.server}" if text.endswith("not found") else ""

@@ -75,10 +75,10 @@ def port(host: str, number: int, *, expected: bool) -> Finding:
             near = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, shown.rpartition(":")[0])  # noqa: S104 (compared)
             try:
                 return Finding("machine", name, f"{shown} is served by {fetch(f'http://{near}:{number}').server}")
-            except ProblemError:
+            except ProblemError as problem:
                 why = f"{error.strerror or error}"
                 if error.errno == EADDRINUSE:
-                    why += ", by a program that does not answer, perhaps a server without its store"
+                    why += f"; {problem}"
                 return Finding("machine", name, shown, f"{shown} cannot be used: {why}")
     wrong = f"no server is running on {shown}" if expected else ""
     return Finding("machine", name, f"{shown} is free: the server is not running", wrong)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, build_opener
 
@@ -41,6 +41,10 @@ class Info(Struct):
     keys: tuple[PublicKey, ...]
 
 
+class _Problem(Struct):
+    detail: str
+
+
 def fetch(url: str) -> Info:
     """Return what the server at a URL publishes. Raises ProblemError."""
     try:
@@ -50,6 +54,11 @@ def fetch(url: str) -> Info:
             return json.decode(answer.read(_MOST), type=Info)
     except (DecodeError, ValidationError) as error:
         raise ProblemError(f"{url} is served by another program") from error
+    except HTTPError as error:
+        detail = error.reason
+        with suppress(DecodeError, ValidationError):
+            detail = json.decode(error.read(_MOST), type=_Problem).detail
+        raise ProblemError(f"{url} answered with status {error.code}: {detail}") from error
     except URLError as error:
         raise ProblemError(
             f"{url} cannot be reached: {getattr(error.reason, 'strerror', None) or error.reason or error}"
