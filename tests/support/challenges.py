@@ -143,7 +143,11 @@ def raced(log: Logged, players: list[int], random: Random, id_of: Callable[[int]
         log.say(Counting())
         for seat in range(1, len(players) + 1) if log.race.header.sealed else ():
             log.say(Nonce(seat=seat, nonce=nonce(seat).hex()))
-        log.say(Dealt(), log.race.options.start_delay_ms)
+        wait_ms = log.race.options.start_delay_ms
+        if log.race.finished(log.race.at + wait_ms):  # the header is forged
+            log.say(Closed(secret=SECRET.hex()), wait_ms)
+            return log
+        log.say(Dealt(), wait_ms)
         for _ in range(random.randrange(12)):
             run = log.race.seat(seat := random.randint(1, len(players))).run
             if run and not run.done and (moves := run.game.moves()):

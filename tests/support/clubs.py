@@ -135,8 +135,10 @@ def random_club(random: Random, change: Change = lambda event: event, forge: For
             if random.random() < 0.6:
                 ends.remove(end)
                 end[1]()
-    for _, finish in ends[random.randrange(2) :]:
-        finish()
+    for ends_at, finish in sorted(ends, key=lambda end: end[0]):
+        # The last one may still be running.
+        if ends_at < max(logged.club.at, *(at for at, _ in ends)) or random.random() < 0.5:
+            finish()
     if random.random() < 0.2:
         joined = [each.event.player for each in logged.entries if isinstance(each.event, ClubJoined)]
         _erase(logged, random.choice([IDS[0], *joined]), random)
