@@ -238,5 +238,5 @@ def test_the_results_say_whether_the_deal_could_be_won_and_until_when(width: int
     assert "You could have solved it up to move 27." in text(known)
     assert on_key(known, "w")[1] == "open-line"
     unknown = replace(state, analysis=structs.replace(analysis("corners"), outcome="open", line=(), racers=()))
-    assert "No solution found (1,234 positions)." in text(unknown)
+    assert "No solution found in 1,234 positions." in text(unknown)
     assert action_of(unknown, "w") is None

@@ -51,7 +51,7 @@ def test_solve_without_a_line_says_how_far_it_looked(tmp_path: Path) -> None:
     result = run("solve", OPEN)
     assert (result.exit_code, result.stdout.splitlines()[1]) == (
         0,
-        "No solution found (100,000 positions).",
+        "No solution found in 100,000 positions.",
     )
     for wanted in (["--watch"], ["-o", tmp_path / "line.json"]):
         result = run("solve", OPEN, *wanted)

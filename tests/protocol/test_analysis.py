@@ -201,7 +201,7 @@ def test_texts_say_what_is_known() -> None:
     assert text("lost", 1_234) == "This deal cannot be solved (1,234 positions)."
     assert text("lost", 0) == "This deal cannot be solved."
     assert text("won", 10, "draw") == "This deal can be solved in 1 move."
-    assert text("open", 100_000) == "No solution found (100,000 positions)."
+    assert text("open", 100_000) == "No solution found in 100,000 positions."
 
 
 def test_what_cannot_be_analysed_is_refused() -> None:

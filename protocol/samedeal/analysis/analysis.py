@@ -36,10 +36,10 @@ class Analysis(Struct, frozen=True, kw_only=True):
         """Whether the deal can be solved, in a sentence."""
         if self.outcome == "won":
             return f"This deal can be solved in {len(self.line)} move{'' if len(self.line) == 1 else 's'}."
-        searched = f" ({self.positions:,} positions)" if self.positions else ""
+        positions = f"{self.positions:,} positions"
         if self.outcome == "lost":
-            return f"This deal cannot be solved{searched}."
-        return f"No solution found{searched}."
+            return f"This deal cannot be solved{f' ({positions})' if self.positions else ''}."
+        return f"No solution found{f' in {positions}' if self.positions else ''}."
 
 
 def analysed(

@@ -120,7 +120,7 @@ class FreeCell(Alternating, frozen=True):
             return ""
         targets = {move[2:4] for move in self._legal if move != "home"}
         if any(target in self.foundations or self.table.top(target) for target in targets):
-            home = " or send all safe cards home" if self._safe else ""
+            home = ", or send safe cards home" if self._safe else ""
             return f"Build up in suit or down in alternating colours{home}"
         others = {"a free cell": CELLS, "an empty column": COLUMNS}
         return (
