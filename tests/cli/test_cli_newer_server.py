@@ -11,7 +11,7 @@ from samedeal import codec
 from samedeal.errors import Refused
 from samedeal.replays.replay import FORMATS
 from samedeal.wire import messages as m
-from samedeal.wire.documents import Opened
+from samedeal.wire.documents import OpenedRace
 from samedeal_cli.failure import EXIT_CODES, Declined, Unreachable
 from samedeal_cli.net.connection import Connection
 from samedeal_cli.net.http_api import Api
@@ -100,12 +100,12 @@ async def test_refusal_says_which_version_is_needed() -> None:
 def test_unknown_fields_of_http_responses_are_ignored() -> None:
     api = Api("http://127.0.0.1:1")
     content = {"race": RACE, "link": f"http://127.0.0.1:1/r/{RACE}", "header": NEWER, "mood": "calm"}
-    assert api.read(json.encode(content), Opened).header == HEADER
+    assert api.read(json.encode(content), OpenedRace).header == HEADER
     content["header"] = NEWER | {"options": {"limit_ms": 60_000, "filter": "certified/1"}}
-    assert str(api.read(json.encode(content), Opened).header.options.filter) == "certified/1"
+    assert str(api.read(json.encode(content), OpenedRace).header.options.filter) == "certified/1"
     for data in (b"", b"\xff", b'{"race":"\xff"}', b'{"race":1}', json.encode(content)[:-1]):
         with pytest.raises(Unreachable, match="not a valid Same Deal response"):
-            api.read(data, Opened)
+            api.read(data, OpenedRace)
 
 
 @pytest.mark.parametrize("command", ["verify", "replay", "export"])

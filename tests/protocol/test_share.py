@@ -8,7 +8,7 @@ import pytest
 from samedeal.games.catalogue import GAMES
 from samedeal.race.race import Stage
 from samedeal.race.standings import Standing
-from samedeal.replays.timeline import Racer, Step, Steps, steps
+from samedeal.replays.timeline import Racer, ReplayStep, Steps, steps
 from samedeal.share import preview_picture as card
 from samedeal.share.phrases import achieved, clock, ordinal, short_date
 from samedeal.share.shared_race import SharedRace
@@ -105,7 +105,7 @@ def test_text_of_each_stage() -> None:
 
 def timeline(*moves: tuple[int, int, str], goal: int = 8) -> Steps:
     made = tuple(
-        Step(n=n, ms=ms, move="x", changed={}, notes={}, home=home, attempt=1, outcome=outcome)
+        ReplayStep(n=n, ms=ms, move="x", changed={}, notes={}, home=home, attempt=1, outcome=outcome)
         for n, (ms, home, outcome) in enumerate(moves)
     )
     racer = Racer(seat=1, name="Ada", bot=False, steps=made)

@@ -34,7 +34,7 @@ from samedeal.wire.documents import (
     GameDescription,
     Listed,
     ListedClub,
-    Opened,
+    OpenedRace,
     RacePar,
     RaceSummary,
 )
@@ -186,7 +186,7 @@ class Hostile:
         if request.method == "PUT":
             return _json(CHALLENGE_PAGE | await request.json())
         if request.method == "POST":
-            opened = Opened(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
+            opened = OpenedRace(race=RACE, link=f"http://127.0.0.1:1/r/{EVIL}", header=HEADER)
             return _json(opened, 201)
         return _json(DOCUMENTS[path]) if path in DOCUMENTS else PlainTextResponse(EVIL)
 

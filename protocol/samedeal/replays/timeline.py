@@ -12,7 +12,7 @@ Table = dict[str, tuple[str, ...]]
 """Piles by place, bottom to top; ``??`` is a face-down card."""
 
 
-class Step(Struct, frozen=True, omit_defaults=True):
+class ReplayStep(Struct, frozen=True, omit_defaults=True):
     """The effect of one entry on a racer's table."""
 
     n: int
@@ -36,7 +36,7 @@ class Racer(Struct, frozen=True):
     seat: int
     name: str
     bot: bool
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
 
 
 class Steps(Struct, frozen=True):
@@ -61,7 +61,7 @@ def steps(replay: Replay) -> Steps:
     races = replay.races()
     race = next(races)
     runs: dict[int, Run] = {}
-    steps_of: dict[int, list[Step]] = {}
+    steps_of: dict[int, list[ReplayStep]] = {}
     dealt: Game | None = None
     for entry, race in zip(replay.entries, races, strict=True):
         event, before = entry.event, runs
@@ -91,8 +91,8 @@ def steps(replay: Replay) -> Steps:
     )
 
 
-def _step(n: int, ms: int, move: str, old: Run, new: Run) -> Step:
-    return Step(
+def _step(n: int, ms: int, move: str, old: Run, new: Run) -> ReplayStep:
+    return ReplayStep(
         n=n,
         ms=ms,
         move=move,

@@ -118,7 +118,7 @@ class GameList(Struct, frozen=True):
     games: Sequence[GameDescription]
 
 
-class Opened(Struct, frozen=True):
+class OpenedRace(Struct, frozen=True):
     """A new race."""
 
     race: str

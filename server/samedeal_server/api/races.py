@@ -10,7 +10,7 @@ from starlette.responses import Response
 from samedeal.errors import Refused
 from samedeal.race.events import MAX_DEALS, Header, RaceId, Seed
 from samedeal.scores.evening import Evening
-from samedeal.wire.documents import Opened, RaceList, Slug
+from samedeal.wire.documents import OpenedRace, RaceList, Slug
 from samedeal.wire.messages import View
 from samedeal_server.api.endpoint import RACE_REFUSALS, STORE_REFUSALS, V1, ResponseSpec, route
 from samedeal_server.live.challenges import Challenges
@@ -68,8 +68,8 @@ class Races:
     @route(
         "POST",
         f"{V1}/races",
-        ResponseSpec(201, Opened, headers=("Location",)),
-        ResponseSpec(200, Opened, headers=("Location",), description="The rematch that was open already."),
+        ResponseSpec(201, OpenedRace, headers=("Location",)),
+        ResponseSpec(200, OpenedRace, headers=("Location",), description="The rematch that was open already."),
         refuses=(*RACE_REFUSALS, "not-seated", "untimely", "draining", "not-allowed", "replay-sealed"),
         cost=20,
     )
@@ -91,7 +91,7 @@ class Races:
         else:
             header, is_new = await self._open_new(body, guest, client), True
         location = {"Location": f"{request.scope['root_path']}{V1}/races/{header.race}"}
-        opened = Opened(header.race, f"{base}/r/{header.race}", header)
+        opened = OpenedRace(header.race, f"{base}/r/{header.race}", header)
         return json_response(opened, 201 if is_new else 200, location)
 
     async def _open_new(self, opening: CreateRace, guest: Guest | None, client: str) -> Header:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from samedeal.wire.documents import Opened
+from samedeal.wire.documents import OpenedRace
 from samedeal_cli.addresses import ClubName
 from samedeal_cli.commands.mode import at_terminal
 from samedeal_cli.commands.parameters import NAME, Link
@@ -52,7 +52,7 @@ def _store_name(name: str | None) -> None:
 
 def open_race(
     settings: Settings, server: str, name: str | None, body: dict[str, object], *, joins: bool = True
-) -> tuple[Settings, Opened, bytes]:
+) -> tuple[Settings, OpenedRace, bytes]:
     """Open a race with the user as the host. Return settings with a name, and the race, also as the server sent it.
 
     Nobody waits in it for players who are stuck, unless the options say otherwise.
@@ -61,7 +61,7 @@ def open_race(
     from samedeal_cli.net.http_api import Api
 
     settings, _, data = post(settings, server, name, "/races", body, joins=joins)
-    return settings, Api(server).read(data, Opened), data
+    return settings, Api(server).read(data, OpenedRace), data
 
 
 def post(

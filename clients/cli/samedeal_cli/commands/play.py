@@ -36,7 +36,7 @@ from samedeal_cli.settings import Settings, command, program, state_dir
 # Imported later, so that the full screen shows its first frame sooner.
 if TYPE_CHECKING:
     from samedeal.race.server_bots import Level
-    from samedeal.wire.documents import Opened
+    from samedeal.wire.documents import OpenedRace
     from samedeal_cli.net.connection import Connection
     from samedeal_cli.screen.race_screen import RaceScreen
 
@@ -297,7 +297,7 @@ class Session:
             def enter(race_id: str, watching: bool) -> "Connection":
                 return connect(settings, server, race_id, self.name, watching=watching, reactions=True)
 
-            def open_another(body: dict[str, object]) -> "Opened":
+            def open_another(body: dict[str, object]) -> "OpenedRace":
                 return open_race(replace(settings, quiet=True), server, self.name, body)[1]  # the screen cannot ask
 
             ready = bool(self.ready)

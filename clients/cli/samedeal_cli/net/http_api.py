@@ -23,7 +23,7 @@ from samedeal.wire.documents import (
     GameDescription,
     GameList,
     Listed,
-    Opened,
+    OpenedRace,
     PlayerPage,
     RaceList,
 )
@@ -124,9 +124,9 @@ class Api:
         """Return the newest listed races, perhaps only those in one stage."""
         return self.read(self.fetch("/races", query={"stage": stage}), RaceList).races
 
-    def open_race(self, body: dict[str, object], token: str | None = None) -> Opened:
+    def open_race(self, body: dict[str, object], token: str | None = None) -> OpenedRace:
         """Open a race, as the guest with a token if there is one. `body` is the body of the request."""
-        return self.read(self.fetch("/races", body=body, token=token), Opened)
+        return self.read(self.fetch("/races", body=body, token=token), OpenedRace)
 
     def successor(self, race_id: str) -> str | None:
         """Return the race with which the host has replaced one in the lobby, or None."""

@@ -17,7 +17,7 @@ from samedeal.replays.replay import Replay, read
 from samedeal.scores.tallies import Versus
 from samedeal.solver.solve import SOLVERS
 from samedeal.wire import messages as m
-from samedeal.wire.documents import Daily, Opened, PlayerPage, RacePar
+from samedeal.wire.documents import Daily, OpenedRace, PlayerPage, RacePar
 from samedeal_cli.addresses import is_local
 from samedeal_cli.failure import TOO_LATE, Declined, Failure
 from samedeal_cli.net.connection import Connection, Lost, Restored
@@ -57,7 +57,7 @@ class RaceTasks(CanvasScreen):
         *,
         ready: bool = False,
         bot: Level | None = None,
-        open_race: Callable[[dict[str, object]], Opened] | None = None,
+        open_race: Callable[[dict[str, object]], OpenedRace] | None = None,
     ) -> None:
         """Start from `state`; with `ready`, get ready as soon as the race accepts it, after adding a `bot`.
 
