@@ -10,7 +10,7 @@ logger = logging.getLogger(__name__)
 
 
 async def supervised(name: str, step: Callable[[], Awaitable[None]], every_s: float) -> None:
-    """Run ``step`` every ``every_s`` seconds until cancelled. Errors are logged with the name, refusals in a row once."""
+    """Run ``step`` every ``every_s`` seconds until cancelled. It logs errors, and repeated refusals once."""
     refusal = ""
     while True:
         try:
