@@ -22,8 +22,8 @@ export const playNow = (problem) =>
   enter(async () => {
     if (!guest()) await askForName("Play");
     const [{ races }, games] = await Promise.all([fetchJson("/races?stage=open&limit=100"), fetchGames()]);
-    const isJoinable = ({ game, daily, challenge, racers, max_racers: most }) =>
-      !daily && !challenge && racers && racers < most && games.has(game);
+    const isJoinable = ({ game, daily, challenge, follows, racers, max_racers: most }) =>
+      !daily && !challenge && !follows && racers && racers < most && games.has(game);
     const waiting = races.filter(isJoinable).at(-1);
     if (waiting) return goToRace(waiting.race, { ready: true });
     const race = shortRace(games);

@@ -93,6 +93,7 @@ def test_a_small_terminal_is_told_the_least_size() -> None:
 def test_play_now_joins_the_fullest_open_race_that_is_not_a_daily_one() -> None:
     races = [listed("empty", 0), listed("full", 2, most=2), listed("daily", 5, daily=True), listed("one", 1)]
     assert race_to_join(races) == races[3]
+    assert race_to_join([*races, structs.replace(listed("again", 3), follows="over")]) == races[3]
     assert race_to_join([*races, listed("two", 2, game="corners")]) == listed("two", 2, game="corners")
     assert race_to_join([*races, listed("two", 2, game="corners")], "the-edge") == races[3]
     assert race_to_join(races[:3]) is None

@@ -142,6 +142,7 @@ def test_races_are_listed_newest_first_with_filters(server: LoggedServer) -> Non
         "daily": False,
         "host": None,
         "challenge": None,
+        "follows": None,
     }
     assert races[1]["sealed"] is True
     assert unlisted not in [race["race"] for race in races]

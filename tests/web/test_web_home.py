@@ -97,7 +97,8 @@ async def test_play_now_joins_the_race_that_waits_longest(server: Server, chromi
         async def only_these(route: Route) -> None:
             listed = await (await route.fetch()).json()
             races = [race for race in listed["races"] if race["race"] in (first, second)]
-            await route.fulfill(json={"races": races, "next": None})
+            rematch = races[-1] | {"race": "calm-otter-1", "follows": "calm-otter-2"}
+            await route.fulfill(json={"races": [*races, rematch], "next": None})
 
         await tab.page.route("**/api/v1/races?stage=open*", only_these)
         await tab.page.goto(server.url)

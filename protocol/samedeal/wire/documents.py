@@ -146,6 +146,8 @@ class Listed(Struct, frozen=True):
     """The name of the guest who opened the race, before its countdown, if it has a host."""
     challenge: str | None = None
     """The challenge that the race is a heat of, if it is one."""
+    follows: str | None = None
+    """The race that this one is a rematch of, if it is one."""
 
     @classmethod
     def of(cls, race: Race) -> "Listed":
@@ -159,6 +161,7 @@ class Listed(Struct, frozen=True):
             sealed=race.header.sealed,
             daily=race.header.daily,
             challenge=race.header.heat.challenge if race.header.heat else None,
+            follows=race.header.follows,
         )
 
 

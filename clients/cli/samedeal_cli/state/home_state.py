@@ -93,8 +93,8 @@ class HomeState:
 
 def race_to_join(races: Sequence[Listed], game: str | None = None) -> Listed | None:
     """Return the open race, perhaps of one game, that somebody who wants to play at once joins: the fullest."""
-    # Daily deals and those of challenges are raced once, so nobody gets into one by accident.
-    open_races = [race for race in races if race.stage == "open" and not race.daily and not race.challenge]
+    # Daily deals and those of challenges are raced once, and rematches are for those who raced before.
+    open_races = [race for race in races if race.stage == "open" and not (race.daily or race.challenge or race.follows)]
     waiting = [race for race in open_races if 0 < race.racers < race.max_racers]
     matching = [race for race in waiting if game in (None, race.game)]
     return max(matching, key=lambda race: race.racers, default=None)
