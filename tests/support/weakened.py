@@ -116,7 +116,8 @@ def checked(tests: Sequence[str], defence: Defence | None = None) -> dict[str, b
         subprocess.run([sys.executable, "-c", check], env=env, cwd=tree, check=True)
         passed = {}
         for test in tests:
-            options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout", "60"]
+            # asyncio would swallow what a signal raises in a task that never ends.
+            options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=60", "--timeout-method=thread"]
             command = [sys.executable, *options, f"tests/{test}"]
             result = subprocess.run(command, env=env, cwd=tree, capture_output=True, text=True)
             if result.returncode not in {0, 1} and "Timeout" not in result.stdout + result.stderr:
