@@ -1,6 +1,7 @@
 """``samedeal verify`` checks a replay against stored receipts and the server's keys."""
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,7 +180,8 @@ def test_verify_compares_the_key_with_given_keys(tmp_path: Path) -> None:
     code, out, _ = run("verify", file)
     assert (code, fact(out, "signature")) == (
         0,
-        f"✔ signature   the last digest is signed with the key {key}; check the signer with --key",
+        f"✔ signature   the last digest is signed with the key {key}; to check the signer, add --key and a key that the"
+        " race's server publishes at /.well-known/samedeal",
     )
     code, out, _ = run("verify", file, "--key", "0" * 64, "--key", key.upper())
     assert (code, fact(out, "signature")) == (0, f"✔ signature   the last digest is signed with the key {key}")
@@ -191,7 +193,7 @@ def test_verify_compares_the_key_with_given_keys(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("current", [True, False])
-def test_verify_compares_the_key_with_published_keys(current: bool) -> None:
+def test_verify_compares_the_key_with_published_keys(current: bool, tmp_path: Path) -> None:
     replay, key = finished("corners"), public_key(SIGNING_KEY)
     pages = {"/api/v1/replays/calm-otter-42.msgpack": codec.encode(replay, "msgpack")}
     with serving(pages) as (url, _):
@@ -204,6 +206,10 @@ def test_verify_compares_the_key_with_published_keys(current: bool) -> None:
         assert (code, f"{key}; {url} publishes it" in fact(out, "signature")) == (0, True)
         code, out, _ = run("verify", "calm-otter-42", "--server", url)
         assert (code, f"{key}; {url} publishes it" in fact(out, "signature")) == (0, True)
+        _, _, err = run("export", link, "-o", f"{tmp_path}/race.json")
+        assert f"It is signed with a key that {url} publishes\n" in err
+        code, out, _ = run(*shlex.split(err.partition("To verify it: ")[2])[1:])
+        assert (code, out.splitlines()[-1].partition(":")[0]) == (0, "verified (key known)")
         pages["/.well-known/samedeal"] = b'{"keys":[{"key":"' + b"1" * 64 + b'"}]}'
         code, out, _ = run("verify", link)
         assert (code, fact(out, "signature")[0], f"{url} does not publish it" in out) == (5, "✘", True)

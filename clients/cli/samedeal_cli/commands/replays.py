@@ -1,9 +1,11 @@
 """The commands ``replay``, ``export`` and ``deal``."""
 
+import shlex
 import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -24,8 +26,8 @@ from samedeal.wire.messages import Board
 from samedeal_cli.commands.mode import Mode, choose_mode, mode_option, run_full_screen
 from samedeal_cli.commands.output import print_line, show, write_output
 from samedeal_cli.commands.parameters import DEAL, DURATION, FILE, MOMENT, REPLAY, Deal, Number
-from samedeal_cli.failure import Misused
-from samedeal_cli.net.replay_loader import load_replay, published_keys
+from samedeal_cli.failure import Failure, Misused
+from samedeal_cli.net.replay_loader import load_replay, published_keys, source_of
 from samedeal_cli.render import transcript
 from samedeal_cli.render.phrases import clock, standing_sentences
 from samedeal_cli.render.rules import TOO_OLD
@@ -37,7 +39,7 @@ from samedeal_cli.sanitise import safe_text
 from samedeal_cli.screen.cast import cast
 from samedeal_cli.screen.picture import MAX_TABLES, picture_svg
 from samedeal_cli.screen.replay_view import draw_screen
-from samedeal_cli.settings import Settings, command
+from samedeal_cli.settings import Settings, command, program
 from samedeal_cli.state.recording import Step
 from samedeal_cli.state.replay_state import Player, outcome, player_of, unverified_if_refused
 
@@ -207,6 +209,12 @@ def export(
         else:
             data = FORMATS[format_](loaded)
     write_output(settings, output, data)
+    with suppress(Failure):  # the file is complete without this hint
+        if output and format_ in ("json", "msgpack", "ndjson") and (served := source_of(settings, replay)):
+            key, file = loaded.signature.key, shlex.quote(f"{output}")
+            if key in published_keys(settings, replay):
+                settings.say(f"It is signed with a key that {served[0]} publishes")
+                settings.say(f"To verify it: {program()} verify {file} --key {key}")
 
 
 def format_of(output: Path | None, *formats: str) -> str:

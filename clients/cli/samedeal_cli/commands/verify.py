@@ -114,7 +114,7 @@ def load_receipts(header: Header, given: tuple[Path, ...]) -> Receipts | None:
 def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
     """A note on whether the server publishes the key."""
     if not server:
-        return "; check the signer with --key"
+        return "; to check the signer, add --key and a key that the race's server publishes at /.well-known/samedeal"
     if not published:
         return f"; {server} publishes no key"
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
