@@ -70,6 +70,7 @@ def test_a_club_is_founded_and_raced_in(live: Server) -> None:
     wait_until(lambda: "ratings in Corners" in said("club", "FRIDAY PATIENCE", "--as", "bo")[0])
     lines, _ = said("club", "FRIDAY PATIENCE", "--as", "bo")
     assert lines[:2] == ["Friday patience, 2 members: ada, bo", f"To invite others: {link}"]
+    assert lines[2].endswith(f" play golf --club {page}")
     assert sum(line.endswith("1 race  provisional") for line in lines) == 2
     documents = json.loads(said("club", page, "--as", "bo", "--json")[0][0])
     assert documents["club"]["name"] == "Friday patience"
@@ -80,7 +81,7 @@ async def test_play_joins_the_open_race_of_a_club(live: Server) -> None:
     club, ((token, _), _) = club_of(live, "ada", "bo")
     ada = started(*SAMEDEAL, "play", "golf", "--club", club.club, "--as", "ada", "--line")
     wait_until(lambda: has_racers(live, club.club, token))
-    line = said("club", "friday", "--as", "bo")[0][2]
+    line = said("club", "friday", "--as", "bo")[0][3]
     assert line.startswith("To race Golf with ada: ")
     assert line.endswith(f" join {live.url}/r/{club_servers.page(live, club.club, token).races[0].race}")
     raced = ran("play", "--club", club.link, "--as", "bo", "--line", typed="resign\n").stdout
@@ -94,12 +95,12 @@ async def test_play_joins_the_open_race_of_a_club(live: Server) -> None:
 def test_a_challenge_of_a_club_is_listed_until_it_is_revealed(live: Server) -> None:
     club, _ = club_of(live, "ada", "bo")
     (link,), _ = said("challenge", "corners", "--filter", "any", "--club", "friday", "--as", "ada")
-    (line,) = said("club", club.club, "--as", "bo")[0][2:]
+    (line,) = said("club", club.club, "--as", "bo")[0][3:]
     assert line.startswith("ada challenges you to Corners until ")
     assert ", nobody has played: " in line
     assert line.endswith(f" play {link}")
     ran("play", link, "--as", "bo", "--line", typed="resign\n")
-    wait_until(lambda: said("club", club.club, "--as", "bo")[0][2].endswith(f" challenge {link}"))
+    wait_until(lambda: said("club", club.club, "--as", "bo")[0][3].endswith(f" challenge {link}"))
 
 
 def test_the_owner_manages_a_club(live: Server) -> None:

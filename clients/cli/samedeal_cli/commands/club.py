@@ -25,6 +25,7 @@ from samedeal_cli.net.clubs import ClubApi, signed_in
 from samedeal_cli.net.http_api import Api
 from samedeal_cli.render.phrases import counted, deals_phrase, have_played, local_time
 from samedeal_cli.settings import Settings, command, global_options, program
+from samedeal_cli.state.home_state import QUICK_GAME
 
 
 class _Clubs(click.Group):
@@ -105,11 +106,17 @@ def _lines(server: str, page: ClubPage) -> Iterator[str]:
         yield "The club has been dissolved."
     if page.invitation:
         yield f"To invite others: {page.invitation}"
+    if page.is_member and not page.dissolved:
+        yield _to_race(page)
     yield from join_lines(server, page.races)
     for each in page.challenges:
         what = f"{deals_phrase(each.games)} until {local_time(each.until)}, {have_played(len(each.names))}"
         how = "challenge" if each.played or each.until <= time.time() * 1000 else "play"
         yield f"{each.by or 'A former player'} challenges you to {what}: {program()} {how} {server}/c/{each.challenge}"
+
+
+def _to_race(page: ClubPage) -> str:
+    return f"To race: {program()} play {QUICK_GAME} --club {page.link}"
 
 
 @_command("verify", "samedeal club verify friday --save friday", "samedeal club verify friday/*.json")
@@ -212,6 +219,7 @@ def _show_invitation(settings: Settings, api: Api, data: bytes, *, qr: bool) -> 
     show(settings, data, [page.invitation])
     if not settings.json:
         settings.say(f"{page.name}: anybody with this link can join. To see the club: {program()} club {page.link}")
+        settings.say(_to_race(page))
     explain_link(settings, page.invitation, "to invite others", qr=qr)
 
 
