@@ -224,9 +224,12 @@ def _end_within(seconds: float | None) -> None:
 
 
 def _print_url(host: str, port: int) -> None:
-    """Print the URL and the notice from ``samedeal serve``, once the server accepts connections."""
+    """Print the URLs and the notice from ``samedeal serve``, once the server accepts connections."""
     click.echo(f"samedeal serves at http://{f'[{host}]' if ':' in host else host}:{port}")
-    if notice := os.environ.get(NOTICE):
+    notice, public_url = os.environ.get(NOTICE, ""), os.environ.get("SAMEDEAL_PUBLIC_URL", "")
+    if public_url and public_url not in notice:
+        click.echo(f"public URL: {public_url}")
+    if notice:
         click.echo(notice, err=True)
 
 

@@ -66,6 +66,9 @@ def test_coloured_qr_code_is_dark_on_light() -> None:
 
 def test_new_writes_link_to_stdout_and_qr_code_to_stderr(store_url: str) -> None:
     with Server(store_url, public_url="http://192.168.1.20:8640") as server:
+        assert server.process
+        assert server.process.stdout
+        assert server.process.stdout.readline() == "public URL: http://192.168.1.20:8640\n"
         out, err = printed("new", "corners", "--qr", "--server", server.url)
     link = out.removesuffix("\n")
     assert re.fullmatch(r"http://192\.168\.1\.20:8640/r/[a-z0-9-]+", link)
