@@ -19,6 +19,7 @@ from samedeal.games.catalogue import GAMES
 from samedeal.proof.verification import FACTS
 from samedeal.replays.replay import Replay, ReplayLines
 from samedeal_cli.commands.replays import FORMATS
+from samedeal_cli.commands.verify import _wrapped
 from samedeal_cli.net import replay_loader
 from samedeal_cli.settings import Settings
 from support.altered_examples import EXAMPLES
@@ -47,6 +48,15 @@ def test_every_command_reads_every_format_from_stdin(form: str) -> None:
         result = run(*command, "-", stdin=data)
         assert result.exit_code == 0, result.output
         assert result.stdout_bytes == run(*command, "-", stdin=FORMATS["json"](finished("corners"))).stdout_bytes
+
+
+def test_verify_wraps_lines_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = f"✔ signature   the last digest is signed with {'a' * 64}"
+    assert [*_wrapped([line], 14)] == [line]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = ["✔ signature   the last digest is signed", "              with", f"{' ' * 14}{'a' * 64}"]
+    assert [*_wrapped([line], 14)] == lines
 
 
 def test_replay_in_lines_is_read_lazily(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,10 @@
 """The commands ``verify`` and ``receipts``."""
 
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import click
 from msgspec.structs import replace
@@ -70,7 +74,7 @@ def verify(settings: Settings, replay: str, keys: tuple[str, ...], given: tuple[
     show(
         settings,
         safe({**document, "digest": log.digest, "facts": facts}),
-        (*map(_line, facts), _conclusion(log, count, facts, outcome)),
+        (*_wrapped(map(_line, facts), 14), *_wrapped([_conclusion(log, count, facts, outcome)])),
     )
     return 0 if holds else Unverified.exit_code
 
@@ -118,6 +122,13 @@ def _key_note(key: str, server: str, published: tuple[str, ...]) -> str:
     if not published:
         return f"; {server} publishes no key"
     return f"; {server} {'publishes it' if key in published else 'does not publish it'}"
+
+
+def _wrapped(lines: Iterable[str], indent: int = 0) -> Iterator[str]:
+    """Yield lines, wrapped between words on a terminal."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    for line in lines:
+        yield from wrap(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(fact: Fact) -> str:
