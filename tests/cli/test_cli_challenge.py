@@ -181,7 +181,7 @@ async def test_a_heat_on_the_full_screen_over_a_slow_line(timed: TimedServer) ->
         async with app.run_test(size=(60, 20)) as pilot:
             await until(lambda: "Corners, deal 1 of challenge" in shown(app))
             assert "only your first race counts" in shown(app)
-            assert "+ bot" not in shown(app)
+            assert "add bot" not in shown(app)
             await pilot.press("b", "c")
             assert app.dialog == ""
             await bo.join(race)
@@ -276,6 +276,6 @@ async def test_the_home_screen_offers_known_challenges_and_ignores_unreachable_o
     async with app.run_test(size=(60, 20)) as pilot:
         await until(lambda: "ada: Corners · 47 h left · nobody has played" in shown(app))
         await pilot.press("c")
-        await until(lambda: "2  Play a challenge by its link" in shown(app))
+        await until(lambda: "2  Open a challenge link" in shown(app))
         await pilot.press("1")
     assert app.home.chosen == ("play", "--as", "ada", "--", f"{timed.url}/c/{challenge}")

@@ -117,6 +117,7 @@ def test_the_bot_plays_about_as_well_as_the_user() -> None:
         ("enter", "play"),
         ("d 6", "solo gallery --daily"),
         ("f 1", "new golf --unlisted --join"),
+        ("f 0", "new freecell --unlisted --join"),
         ("f 3", "join -- quick-fox-1"),
         ("f 4", "watch -- slow-fox-2"),
         ("t 3", "practice corners"),
@@ -249,7 +250,7 @@ def test_a_host_returns_to_the_race_and_a_late_friend_watches_it(live: Server, t
         Terminal(environment_at(live, tmp_path / "bo")) as friend,
     ):
         terminal.type(SAMEDEAL)
-        evening(terminal, "f  Friends", "1  Open a race at Golf, two minutes", "b=+ bot", "1  any", "r  Ready")
+        evening(terminal, "f  Friends", "1  Open a race at Golf, two minutes", "b=add bot", "1  any", "r  Ready")
         terminal.until("! resign")
         terminal.keys("C-q")  # in the footer of wider terminals
         evening(terminal, "Enter=Enter back to your race")

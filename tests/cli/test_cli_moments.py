@@ -9,7 +9,7 @@ from msgspec import structs
 from cli.test_cli_race_app import until
 from cli.test_cli_race_view import text
 from samedeal.games.catalogue import GAMES
-from samedeal.race.events import HeadStart
+from samedeal.race.events import ClubLink, HeadStart
 from samedeal.scores.evening import Evening, EveningRow
 from samedeal.scores.tallies import GameScores, Personal
 from samedeal.wire.messages import Again, HeadStartFor, Host
@@ -60,6 +60,9 @@ def test_players_who_are_alone_and_ready_copy_the_link() -> None:
     alone = replace(state, standings=(standing(2, "bo", "ready"),))
     assert "y  Copy the link for a friend" in text(alone)
     assert "7 empty seats" in text(alone)
+    club = structs.replace(header("corners"), club=ClubLink(club="calm-fox-1", h="0" * 64))
+    assert "y  Copy the link for another member of the club" in text(replace(alone, header=club))
+    assert "Invite members of the club to Corners" in text(replace(alone, header=club))
 
 
 def test_the_lobby_of_a_match_shows_its_score_and_all_options_on_request() -> None:
@@ -243,7 +246,7 @@ def test_the_host_chooses_what_to_change_before_the_countdown() -> None:
     assert guest.view
     host = replace(guest, view=structs.replace(guest.view, host=Host(name="bo", seat=2)))
     for size in SIZES:
-        assert "b + bot   c change   5 empty seats" in text(replace(host, width=size[0], height=size[1]))
+        assert "b add bot   c change   5 empty seats" in text(replace(host, width=size[0], height=size[1]))
     _, change = on_key(host, "c")
     assert isinstance(change, Choose)
     requests = {}

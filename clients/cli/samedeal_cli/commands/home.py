@@ -105,7 +105,7 @@ class HomeScreen(CanvasScreen):
 
     def _run(self, words: Words) -> None:
         if words == JOIN:
-            self.ask_for_line("the link or id of a race")
+            self.ask_for_line("a link or an id")
         else:
             self.chosen = words
             self.app.exit()
@@ -138,7 +138,7 @@ class HomeScreen(CanvasScreen):
     def _challenges(self) -> Mapping[str, Words]:
         known: dict[str, Words] = {line.text: line.words for line in self.state.challenges}
         opened = {f"Challenge friends to {title_of(slug)}, 48 h": ("challenge", slug) for slug in GAMES}
-        return known | {"Play a challenge by its link": JOIN} | opened
+        return known | {"Open a challenge link": JOIN} | opened
 
     def _refresh(self) -> None:
         self.run_worker(self._look_around(), exclusive=True)

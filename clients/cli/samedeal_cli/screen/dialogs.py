@@ -1,7 +1,7 @@
 """The dialogs of the full screen: a text to read, a question, and a choice."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -16,6 +16,9 @@ from samedeal_cli.screen.canvas_widget import CanvasWidget, KeyLine
 from samedeal_cli.screen.texts import Lines
 from samedeal_cli.state.actions import Entry
 from samedeal_cli.state.pile_keys import key_meant
+
+KEYS: Final = "1234567890abcdefghijklmnop"
+"""The keys of options, without q."""
 
 
 class TextDialog(ModalScreen[bool]):
@@ -80,10 +83,10 @@ class Question(ModalScreen[bool]):
 
 
 class Choice(ModalScreen[str | None]):
-    """Lets the player choose one of several options, with the arrow keys or its number. Returns the option."""
+    """Lets the player choose one of several options, with the arrow keys or its key. Returns the option."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *((str(number), f"choose({number - 1})") for number in range(1, 10)),
+        *((key, f"choose({index})") for index, key in enumerate(KEYS)),
         ("escape,q", "dismiss(None)"),
     ]
 
@@ -93,7 +96,7 @@ class Choice(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Yield the options."""
-        keys = map(str, range(1, 10))
+        keys = iter(KEYS)
         options = (Option(f"{next(keys, ' ')}  {text}") for text in self._options)
         yield (choices := OptionList(*options, classes="dialog", compact=True, markup=False))
         choices.border_title = self._title

@@ -67,7 +67,8 @@ def _invitation(state: RaceState) -> str:
         return f"Rematch: {title}"
     if host and not state.is_host:
         return f"{host.name} challenges you to {title}"
-    return f"Invite friends to {title}" if state.me else f"A race at {title}"
+    whom = "members of the club" if state.header and state.header.club else "friends"
+    return f"Invite {whom} to {title}" if state.me else f"A race at {title}"
 
 
 def _seats(state: RaceState, width: int, most: int) -> list[list[tuple[str, Style]]]:
@@ -83,8 +84,8 @@ def _seats(state: RaceState, width: int, most: int) -> list[list[tuple[str, Styl
     lines = [padded[start : start + columns] for start in range(0, len(padded), columns)]
     free = (state.header.options.max_racers if state.header else 0) - len(state.standings)
     if free > 0:
-        ways = [("y", KEY), (" + friend   ", PLAIN)] if state.me else []
-        ways += [("b", KEY), (" + bot   ", PLAIN)] if state.may_add_bot else []
+        ways = [("y", KEY), (" invite   ", PLAIN)] if state.me else []
+        ways += [("b", KEY), (" add bot   ", PLAIN)] if state.may_add_bot else []
         ways += [("c", KEY), (" change   ", PLAIN)] if state.is_host and not state.is_heat else []
         lines.append([*ways, (f"{free} empty seat{'' if free == 1 else 's'}", DIM)])
     return lines
@@ -108,7 +109,8 @@ def _draw_action(state: RaceState, canvas: Canvas, area: Spot) -> int:
         draw_button(canvas, area, "r", "Ready")
         awaited.insert(0, "you")
     elif state.me and not state.others and not awaited:
-        draw_button(canvas, area, "y", "Copy the link for a friend")
+        whom = "another member of the club" if state.header and state.header.club else "a friend"
+        draw_button(canvas, area, "y", f"Copy the link for {whom}")
     else:
         canvas.write(
             area.row + area.height // 2, area.column, "✓ You are ready." if state.me else "You are watching.", GOOD
