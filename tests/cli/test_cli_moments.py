@@ -171,6 +171,14 @@ def test_standings_that_do_not_fit_on_one_line_are_counted_and_have_you() -> Non
     crowd = text(replace(state, standings=(*many, *(each for each in state.standings if each.seat == 2))))
     assert "▸2 you " in crowd.splitlines()[1]
     assert "+" in crowd.splitlines()[1]
+    assert text(on_key(state, "tab")[0]).splitlines()[1].count("▸") == 1  # the rival's table is hidden
+
+
+def test_the_qr_code_is_left_out_if_it_does_not_fit() -> None:
+    for height, fits in ((19, False), (20, True)):
+        lines = [line for line, _ in text_lines(lobby("corners", 60, height), "link", 54)]
+        assert (lines[0] == "Make the window taller to see the QR code.") == (not fits)
+        assert LINK in lines
 
 
 def test_the_early_end_of_a_race_is_counted_down() -> None:

@@ -84,6 +84,10 @@ async def test_two_racers_play_from_the_lobby_to_the_verified_result(live: Serve
         await bo.move("draw")
         await pilot.press("backspace")
         await until(lambda: "✗ There is nothing to undo" in shown(app))
+        await pilot.press("slash")
+        await until(lambda: app.state.notice and "draw" in app.state.notice.text)
+        await pilot.press("escape")
+        assert app.state.notice is None
         await pilot.press("slash", "r", "9", "enter")
         await until(lambda: "'r9' is not a move in Corners" in shown(app))
         await pilot.press("exclamation_mark", "enter")

@@ -71,6 +71,13 @@ async def test_keys_reach_the_player() -> None:
     assert not app.interrupted
 
 
+async def test_a_narrow_window_does_not_show_racers_side_by_side() -> None:
+    app = replay_app()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("c")
+        await until(pilot, lambda: "racers side by side need 76 columns" in shown(app))
+
+
 async def test_ctrl_c_interrupts_while_typing() -> None:
     app = replay_app()
     async with app.run_test(size=(80, 24)) as pilot:

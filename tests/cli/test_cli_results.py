@@ -27,7 +27,7 @@ from samedeal_cli.state.race_actions import action_of
 from samedeal_cli.state.race_commands import Ask, RaceAgain
 from samedeal_cli.state.race_keys import on_key
 from samedeal_cli.state.race_state import RaceState
-from support.example_states import board, finished, header, now, racing, standing
+from support.example_states import board, finished, header, lobby, now, racing, standing
 from support.race_story import analysis
 
 SIZES = [(80, 24), (60, 20), (100, 32)]
@@ -107,9 +107,28 @@ def test_results_say_how_your_attempt_ended() -> None:
     own = structs.replace(
         board(racing_game("gallery")), outcome="over", guidance=Guidance(ending="Over: no moves left")
     )
+    stuck = Guidance(ending="Nothing can be played, and the stock is empty")
     over = tuple(structs.replace(each, outcome="over") for each in state.standings)
     ended = replace(state, view=structs.replace(state.view, board=own), standings=over)
     assert f"Deal: score {state.me.goal - state.me.home}. Over: no moves left" in text(ended)
+    long = replace(ended, view=structs.replace(state.view, board=structs.replace(own, guidance=stuck)), width=60)
+    assert "Nothing can be played, and the stock is empty" in " ".join(text(long).split())
+
+
+def test_an_unknown_key_is_named_in_the_lobby_and_on_the_results() -> None:
+    for state in (finished("corners"), lobby("corners")):
+        assert "z is not a key here. ? shows all keys." in text(on_key(state, "z")[0])
+
+
+def test_the_help_starts_with_the_keys_that_work_now() -> None:
+    def said(state: RaceState) -> list[str]:
+        return [line for line, _ in text_lines(state, "help", 78)]
+
+    assert said(lobby("golf"))[0] == "Lobby"
+    assert said(finished("golf"))[0] == "After the race"
+    assert said(racing("golf"))[0] == "Playing"
+    stocks = ["use the stock" in " ".join(said(racing(slug))) for slug in ("golf", "freecell")]
+    assert stocks == [True, False]
 
 
 def racing_game(slug: str) -> Game:
@@ -131,6 +150,10 @@ def test_watchers_are_told_who_has_ended_instead_of_what_to_do() -> None:
     view, standings, left = now("gallery", "running", "playing", watching=True, boards=boards)
     state = replace(racing("gallery"), watching=True, view=view, standings=standings, left_ms=left)
     assert instruction(state)[0] == "You are watching."
+    hidden = replace(state, view=structs.replace(view, boards=None), width=60)
+    assert "cannot see the tables of this race until it is over." in " ".join(text(hidden).split())
+    daily = replace(hidden, header=structs.replace(header("gallery"), daily=True))
+    assert "cannot see the tables of this race until its deal is public." in " ".join(text(daily).split())
     over = structs.replace(boards[1], outcome="over", guidance=Guidance(ending="Nothing can be played"))
     ended = replace(state, view=structs.replace(view, boards={1: over}))
     assert instruction(ended)[0] == "ada: Nothing can be played"

@@ -27,7 +27,7 @@ from samedeal_cli.screen.canvas_widget import LineInput
 from samedeal_cli.screen.dialogs import Choice, Question, TextDialog
 from samedeal_cli.screen.race_tasks import REPLAY_TIMEOUT_S, RaceTasks
 from samedeal_cli.screen.race_view import draw_screen
-from samedeal_cli.screen.texts import text_lines
+from samedeal_cli.screen.texts import Lines, text_lines
 from samedeal_cli.searches import PublicDeal, line_replay
 from samedeal_cli.settings import Settings
 from samedeal_cli.state import race_keys as keys
@@ -167,7 +167,11 @@ class RaceScreen(RaceTasks):
 
     def _show_text(self, text: Text) -> None:
         title = TITLES[text].format(game=self.state.game.title if self.state.game else "the game")
-        lines, plain = partial(text_lines, self.state, text), self.state.ascii
+        plain = self.state.ascii
+
+        def lines(width: int) -> Lines:
+            return text_lines(replace(self.state, height=self.app.size.height), text, width)
+
         dialog = TextDialog(title, lines, self._look, copies=text == "link", plain=plain)
         self.app.push_screen(dialog, lambda copy: self._copy_link() if copy else None)
 
@@ -180,11 +184,15 @@ class RaceScreen(RaceTasks):
         typed = event.value.lower()
         self._change(notice=Notice(" ".join(move for move in self.state.typeable if move.startswith(typed)), ""))
 
+    def action_close_line(self) -> None:
+        """Close the line to type, and the list of moves."""
+        super().action_close_line()
+        self._change(notice=None)
+
     def on_input_submitted(self, event: LineInput.Submitted) -> None:
         """Play the typed move."""
         self.action_close_line()
         text = event.value.strip().lower()
-        self._change(notice=None)
         if not text:
             return
         self._history = (*self._history, text)

@@ -15,7 +15,7 @@ from textual.events import MouseDown, MouseScrollDown, MouseScrollUp, Resize
 from samedeal.analysis.analysis import Analysis
 from samedeal.proof.outcomes import Outcome
 from samedeal_cli.failure import Failure
-from samedeal_cli.render.canvas import Palette
+from samedeal_cli.render.canvas import PANE, Palette
 from samedeal_cli.screen.canvas_widget import CanvasScreen, LineInput
 from samedeal_cli.screen.dialogs import TextDialog
 from samedeal_cli.screen.replay_view import MARKS, draw_screen
@@ -105,6 +105,8 @@ class ReplayScreen(CanvasScreen):
                     self._show(replace(self.player, note=failure.format_message()))
             case "/":
                 self.ask_for_line("a time such as 1:48 or a move such as m35")
+            case "c" if len(self.player.recording.tracks) > 1 and self.size.width < 2 * PANE:
+                self._show(replace(self.player, note=f"racers side by side need {2 * PANE} columns"))
             case _:
                 self._show(self.player.on_key(key))
 

@@ -1,6 +1,7 @@
 """The results of a race: ranking, records, deal, verification and par."""
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Final
 
 from samedeal.games.catalogue import GAMES
@@ -140,8 +141,10 @@ def _draw_headline(state: RaceState, canvas: Canvas, row: int, height: int) -> i
     alone = sum(1 for each in state.standings if each.attempts) < 2
     deal = deal_line(state.me, slug) if state.me and state.me.attempts and not alone else ""
     deal = ". ".join(filter(None, [deal, cause, _new_best(state)]))
-    canvas.cards(row + height, 1, fitted(deal, canvas.width - 2, "…"))
-    return row + height + (2 if deal else 1)
+    parts = wrap(deal, canvas.width - 2, max_lines=2, placeholder="…")
+    for line, part in enumerate(parts, start=row + height):
+        canvas.cards(line, 1, part)
+    return row + height + len(parts) + 1
 
 
 def _new_best(state: RaceState) -> str:
@@ -171,7 +174,7 @@ def _facts(state: RaceState, width: int) -> Iterator[Line]:
         own = next((point for point in state.analysis.racers if point.seat == state.seat), None)
         yield "analysis", [(state.analysis.text + (" Press w." if state.analysis.line else ""), PLAIN)]
         if own and own.step is not None:
-            yield "", [(f"You {own.described()}.", PLAIN)]
+            yield from (("", [(part, PLAIN)]) for part in wrap(f"You {own.described()}.", width))
     if state.par and 2 * state.par.count("worse") >= len(state.par):  # otherwise it is nothing to brag about
         number, room = len(state.par), min(width, len(state.par))
         yield "par", [SQUARES.get(state.par[at * number // room], ("·", DIM, ""))[:2] for at in range(room)]

@@ -1,5 +1,6 @@
 """The running race: the table, the clock, the standings and the move line."""
 
+from textwrap import wrap
 from typing import Final
 
 from samedeal.race.ghosts import Ghost
@@ -135,12 +136,15 @@ def _draw_tables(state: RaceState, canvas: Canvas, area: Spot, count: int) -> No
 def _draw_board(state: RaceState, canvas: Canvas, area: Spot) -> None:
     game = state.game
     if not state.board or not game:
-        text, style = "Spectators cannot see the tables of this race.", DIM
+        is_common = state.header and state.header.is_common
+        end = "its deal is public" if is_common else "it is over"
+        text, style = f"Spectators cannot see the tables of this race until {end}.", DIM
         if state.me and state.me.outcome == "scratched":
             text = "You are not in this race: your share of the shuffle did not reach the server in time."
         if state.waits_s is not None:
             text, style = f"{state.head_start}. You get your cards in {state.waits_s} s.", BOLD
-        canvas.write(area.row + area.height // 2, area.column, text.center(area.width), style)
+        for row, part in enumerate(wrap(text, area.width), start=area.row + area.height // 2):
+            canvas.write(row, area.column, part.center(area.width), style)
         return
     (table, faint), selection = state.predicted, state.selection
     guidance = state.board.guidance
@@ -237,7 +241,7 @@ def _result(state: RaceState, racer: Standing | Ghost) -> str:
 
 
 def one_line_standings(state: RaceState, width: int) -> str:
-    """Return the standings on one line, with a mark on yours; those that do not fit are counted."""
+    """Return the standings on one line, marking the shown table or yours; those that do not fit are counted."""
     text = "no racers"
     for most in range(len(state.ranking), 0, -1):
         shown = top_ranking(state, most)
@@ -250,5 +254,5 @@ def one_line_standings(state: RaceState, width: int) -> str:
 
 def _short_standing(state: RaceState, racer: Standing | Ghost) -> str:
     seat, place = (None, "~") if isinstance(racer, Ghost) else (racer.seat, f"{racer.place}")
-    mark = "▸" if seat is not None and seat in (state.watched_seat, state.seat) else ""
+    mark = "▸" if seat is not None and seat == (state.seat if state.shows_all else state.shown_seat) else ""
     return f"{mark}{place} {'you' if racer is state.me else racer.name} {_result(state, racer)}"

@@ -13,7 +13,7 @@ from samedeal_cli.render.canvas import BOLD, PLAIN, Style
 from samedeal_cli.render.phrases import bot_mark, counted, game_scores, personal_phrases, title_of, versus_phrase
 from samedeal_cli.render.qr_code import qr_lines
 from samedeal_cli.state.actions import help_rows
-from samedeal_cli.state.race_actions import SECTIONS
+from samedeal_cli.state.race_actions import PLAYING, SECTIONS
 from samedeal_cli.state.race_commands import Text
 from samedeal_cli.state.race_state import Check, RaceState
 
@@ -47,8 +47,13 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
     """Return the lines of a text, wrapped to a width."""
     match text:
         case "help":
-            playing, *others = [(title, help_rows(actions)) for title, _, actions in SECTIONS]
-            return help_lines([("Playing", [*PILES, *playing[1]]), ("Mouse", MOUSE), *others, OTHERS], width)
+            left_out = "" if state.game and state.game.stock else "space"
+            sections = list[tuple[str, Sequence[tuple[str, str]]]]()
+            for title, _, actions in sorted(SECTIONS, key=lambda section: not section[1](state)):
+                keys = help_rows(action for action in actions if action.keys != left_out)
+                sections.append((title, [*PILES, *keys] if actions is PLAYING else keys))
+                sections += [("Mouse", MOUSE)] if actions is PLAYING else []
+            return help_lines([*sections, OTHERS], width)
         case "rules":
             from samedeal_cli.render.rules import rules_lines
 
@@ -56,9 +61,12 @@ def text_lines(state: RaceState, text: Text, width: int) -> Lines:
             unknown = ["This version does not include the rules of this game."]
             return [(line, PLAIN) for line in (rules_lines(slug, width) if slug in GAMES else unknown)]
         case "link":
-            limit = ["Only this machine can open it; for others, use samedeal serve --lan."] * is_local(state.link)
-            lines = [*limit, *qr_lines(state.link, ascii=state.ascii)]
-            return [*((line, BOLD) for line in wrap(state.link, width)), *((line, PLAIN) for line in lines)]
+            limit = "Only this machine can open it; for others, use samedeal serve --lan." * is_local(state.link)
+            code = qr_lines(state.link, ascii=state.ascii)
+            if len(code) > state.height - 3:  # without the frame and the footer
+                code = ["Make the window taller to see the QR code."]
+            link = [(line, BOLD) for line in wrap(state.link, width)]
+            return [*((line, PLAIN) for line in code), *link, *((line, PLAIN) for line in wrap(limit, width))]
         case "options":
             header, game = state.header, state.game
             rows = settings_of_race(header, game) if header and game else ()

@@ -31,8 +31,10 @@ def on_key(state: RaceState, key: str, now: float = 0) -> Step:
         return _queue(state, key), None
     if action:
         return action.run(state)
-    if not state.fits or not state.is_playing:
+    if not state.fits:
         return state, None
+    if not state.is_playing:
+        return replace(state, notice=Notice(f"{key_name(key)}{UNKNOWN} ? shows all keys.", "")), None
     if not state.can_play:
         return replace(state, notice=Notice("Esc returns to your table.", "")), None
     selected, move, message = state.selection.press(key, now)
