@@ -188,7 +188,7 @@ def server(store_url: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def unharmed(server: LoggedServer, before: int) -> None:
     assert server.failures() == []
     assert server.get("/readyz") == (200, b"ready\n")
-    assert memory(server) - before < 30_000, "kB"
+    assert memory(server) - before < 50_000, "kB"  # it grows by 33 MB at first, and then no more
 
 
 def odd_frame(random: Random, good: Sequence[bytes]) -> bytes:
