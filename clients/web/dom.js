@@ -281,3 +281,15 @@ export function actionOf({ key, code, target, ctrlKey, altKey, metaKey }, action
 // Scripts focus piles, too, and browsers then show a frame, which looks like that of a legal move. It is for keys only.
 document.addEventListener("keydown", () => root.toggleAttribute("data-keys", true), true);
 document.addEventListener("pointerdown", () => root.toggleAttribute("data-keys", false), true);
+
+// A tap that closes a drawer does nothing else, except that it can open another one.
+let isClosing = false;
+const swallow = (/** @type {any} */ event) => {
+  const isPress = event.type === "pointerdown";
+  const open = document.querySelector(".drawer:popover-open");
+  if (isPress) isClosing = Boolean(open) && !open?.contains(event.target) && !event.target.closest("[popovertarget]");
+  if (!isClosing || (!isPress && event.detail === 0)) return; // keys click, too
+  event.stopPropagation();
+  event.preventDefault();
+};
+for (const kind of ["pointerdown", "click"]) document.addEventListener(kind, swallow, true);

@@ -14,6 +14,7 @@ from support.browser import (
     box_of,
     find_violations,
     join_race,
+    open_drawer,
     open_page,
     places_of,
     solo,
@@ -218,6 +219,20 @@ async def test_cards_and_buttons_follow_the_preferences(server: Server, page: Pa
     await page.wait_for_selector(".table[data-ply]")
     assert await page.evaluate(width) > normal
     assert await page.evaluate(left) < right
+
+
+@window(1440, 900)
+async def test_tap_that_closes_a_drawer_plays_nothing(server: Server, page: Page) -> None:
+    await open_table(page, server, "golf")
+    for target in ('[data-place="stock"]', "button:text-is('Draw')"):
+        await open_drawer(page, "More")
+        await page.wait_for_selector(".drawer:popover-open")
+        box = await box_of(page.locator(target))
+        await page.touchscreen.tap(box["x"] + 12, box["y"] + 12)
+        await page.wait_for_selector(".drawer:popover-open", state="detached")
+    await tap(page, "stock")
+    await wait_for_ply(page, 1)
+    assert await page.locator('[data-place="stock"] .count').inner_text() == "15"
 
 
 @window(reduced_motion="reduce")
