@@ -3,7 +3,7 @@
 
 import { attempt, fetchAsGuest } from "./api.js";
 import { button, fill, h, hint, list, nameText, refusalText, section, table, tableRow, tag } from "./dom.js";
-import { achieved, counted, dealsText, finishText, formatTime, ordinal } from "./phrases.js";
+import { achieved, counted, dealsText, duration, finishText, formatTime, ordinal } from "./phrases.js";
 import { guest, saveChallenge, savedChallenges } from "./storage.js";
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +29,8 @@ export function resultRow(game, result, { own = false, isPublic = false }) {
   const { place, race } = result;
   const text = finishText(result);
   const end = race && isPublic ? h("a", { href: `/replay/${race}` }, text) : text;
-  const cells = [`${place}.`, player(result, own), achieved(game, result, { short: true }), end];
+  const time = result.outcome !== "won" && result.ms > 0 && h("div", { class: "hint" }, duration(result.ms)); // decides ties
+  const cells = [`${place}.`, player(result, own), [achieved(game, result, { short: true }), time], end];
   return tableRow(cells, { class: own ? "own" : false });
 }
 

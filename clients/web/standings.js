@@ -29,7 +29,7 @@ export class StandingsList {
       const { seat } = standing;
       if (!this.rows.has(seat)) this.rows.set(seat, this.createRow(seat));
       const row = this.rows.get(seat);
-      this.updateRow(row, standing, names.get(seat), seat === mine, chosen.includes(seat));
+      this.updateRow(row, standing, names.get(seat), seat === mine, chosen.includes(seat), standing.done && tieText(standing, standings));
       return row.item;
     });
     fillOnce(this.element, items);
@@ -50,7 +50,7 @@ export class StandingsList {
     return { ...parts, button: chooser, item: h("li", {}, chooser ?? content) };
   }
 
-  updateRow(row, standing, name, own, chosen) {
+  updateRow(row, standing, name, own, chosen, tie) {
     const { done, bot, place } = standing;
     const racing = !["waiting", "ready", "scratched"].includes(standing.outcome);
     const visible = own || preferences().rivals;
@@ -60,7 +60,7 @@ export class StandingsList {
     const tags = [bot && botTag(standing.level), standing.isGhost && tag("ghost")];
     fill(row.name, text, own ? h("span", { class: "you" }, " (you)") : null, tags);
     row.symbol.textContent = this.symbols.get(standing.seat) ?? "";
-    row.state.textContent = visible || !racing ? stateText(standing) : done ? "stopped" : "";
+    row.state.textContent = visible || !racing ? stateText(standing, tie) : done ? "stopped" : "";
     row.bar.hidden = row.count.hidden = !racing || !visible;
     Object.assign(row.bar, barOf(standing));
     row.bar.setAttribute("aria-label", `${name}: ${achieved(this.game, standing)}`);
@@ -144,9 +144,9 @@ export const withLevels = (standings, { levels = {} }) =>
   standings.map((standing) => ({ ...standing, level: levels[standing.seat] }));
 
 /** The racer's state, next to the card count. */
-function stateText(standing) {
+function stateText(standing, tie) {
   const { outcome, attempts } = standing;
-  const parts = [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`];
+  const parts = [outcome !== "playing" && finishText(standing), attempts > 1 && `attempt ${attempts}`, tie && `last card ${tie}`];
   return parts.filter(Boolean).join(", ");
 }
 
@@ -163,11 +163,17 @@ export function podium(game, standings, mine) {
       h("b", {}, nameText(names.get(seat))),
       isOwn || bot ? h("span", {}, isOwn ? "(you)" : null, bot ? botTag(level) : null) : null,
       h("span", {}, standing.outcome === "won" ? duration(standing.ms) : achieved(game, standing)),
-      h("span", { class: "gap" }, gap(standing, first)),
+      h("span", { class: "gap" }, tieText(standing, winners) || gap(standing, first)),
       h("span", { class: "symbol", "data-seat": seat, "aria-hidden": "true" }),
     ]);
   };
   return h("ol", { class: "podium", "aria-label": "Podium" }, winners.map(step));
+}
+
+/** For a racer who came as far as another one: when, which decides between them. Otherwise empty. */
+function tieText({ home, ms, outcome }, racers) {
+  const isTied = outcome !== "won" && home && racers.filter((each) => each.outcome !== "won" && each.home === home).length > 1;
+  return isTied ? `after ${duration(ms).replace(" ", "\u00a0")}` : "";
 }
 
 /** How far a racer is behind the first: in time if the racer has solved the deal, too, otherwise in cards. */

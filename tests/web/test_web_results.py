@@ -46,6 +46,28 @@ async def test_a_better_place_stands_higher_whatever_is_written_below(server: Se
     assert "22 cards behind" in text
 
 
+async def test_times_explain_the_places_of_equals(server: Server, page: Page) -> None:
+    await page.goto(server.url)
+    texts = await page.evaluate(
+        """async ([game, standings]) => {
+            const { podium, StandingsList } = await import("/page/standings.js");
+            const { resultRow } = await import("/page/field.js");
+            const texts = (list, kind) => [...list.querySelectorAll(kind)].map((each) => each.textContent);
+            return [
+                texts(podium(game, standings, 2), ".gap"),
+                texts(new StandingsList(game).show(standings), ".state"),
+                resultRow(game, standings[1], {}).cells[2].textContent,
+            ];
+        }""",
+        [GALLERY, [racer(1, 1, 24, goal=96), racer(2, 2, 24, goal=96), racer(3, 3, 20, goal=96)]],
+    )
+    assert texts == [
+        ["after 1.0\xa0s", "after 2.0\xa0s", "4 cards behind"],
+        ["resigned, last card after 1.0\xa0s", "resigned, last card after 2.0\xa0s", "resigned"],
+        "score 722.0 s",
+    ]
+
+
 async def test_gallery_is_shown_by_its_score_and_a_solved_deal_as_complete(server: Server, page: Page) -> None:
     await page.goto(server.url)
     shown = await page.evaluate(
