@@ -61,7 +61,7 @@ export class Connection {
     this.nonceSent = null;
     this.onWake = (event) => this.wake(event);
     document.addEventListener("visibilitychange", this.onWake);
-    window.addEventListener("online", this.onWake);
+    for (const kind of ["online", "offline"]) window.addEventListener(kind, this.onWake);
     this.open();
   }
 
@@ -120,7 +120,7 @@ export class Connection {
     clearTimeout(this.retry);
     clearTimeout(this.watchdog);
     document.removeEventListener("visibilitychange", this.onWake);
-    window.removeEventListener("online", this.onWake);
+    for (const kind of ["online", "offline"]) window.removeEventListener(kind, this.onWake);
     this.socket?.close();
   }
 
@@ -148,7 +148,7 @@ export class Connection {
     } else if (document.visibilityState !== "hidden") this.request({ t: "ping" }).catch(() => {});
   }
 
-  /** Reconnects at once when the device wakes up or is back online. */
+  /** Reconnects at once when the device wakes up or is back online; also when it goes offline, to see what is still there. */
   wake({ type }) {
     if (document.visibilityState === "hidden") {
       this.asleepAt = Date.now();
@@ -156,6 +156,7 @@ export class Connection {
     }
     const slept = Date.now() - (this.asleepAt ?? Date.now()) > ASLEEP_MS;
     this.asleepAt = null;
+    if (type === "offline" && this.status === "up") this.setStatus("lost", LOST);
     const down = this.status === "lost" || this.status === "connecting";
     if (down || (this.status === "up" && (slept || type === "online"))) this.reopen();
     else this.startWatchdog();

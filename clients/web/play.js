@@ -206,7 +206,7 @@ export class PlayPage extends TablePage {
     else this.countedDownAt ??= performance.now();
     const waits = seconds <= 0 && performance.now() - this.countedDownAt > SEARCH_MS;
     this.countdown.classList.toggle("waiting", waits);
-    this.countdown.textContent = waits ? "Finding a deal…" : seconds > 0 ? String(seconds) : "Go!";
+    this.countdown.textContent = waits ? (this.page.connection.status === "up" ? "Finding a deal…" : "Reconnecting…") : seconds > 0 ? String(seconds) : "Go!";
     if (waits && this.announcedSeconds !== 0) announce("Finding a deal. The clock starts when the cards are dealt.");
     if (waits) this.announcedSeconds = 0;
     if (seconds === this.announcedSeconds || seconds <= 0 || seconds > 5) return;

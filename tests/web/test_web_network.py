@@ -163,6 +163,22 @@ async def test_page_notices_a_connection_that_died_silently(kind: str, server: S
         raise AssertionError("the page still shows a player who has left")
 
 
+async def test_page_notices_at_once_that_the_device_is_offline(server: Server, chromium: Browser) -> None:
+    async with Proxy(server.url) as proxy, open_page(chromium) as watched:
+        page = watched.page
+        await take_seat(page, proxy, server.create("corners", seed=WIN["seed"], **SOLO))
+        await wait_for_deal(page)
+        await page.clock.install()
+        await page.clock.pause_at(await page.evaluate("Date.now()") + 1000)  # no timer helps
+        proxy.stall()
+        await page.evaluate("dispatchEvent(new Event('offline'))")
+        await page.wait_for_selector(".dot:text-is('reconnecting')")
+        await page.wait_for_selector(".banner:has-text('Reconnecting')")
+        proxy.resume()
+        await page.evaluate("dispatchEvent(new Event('online'))")
+        await page.wait_for_selector(".dot.up")
+
+
 async def test_race_reloaded_offline_recovers_when_it_is_online(server: Server, chromium: Browser) -> None:
     race = server.create("corners", seed=WIN["seed"], **SOLO)
     async with Proxy(server.url) as proxy, open_page(chromium, service_workers="allow") as watched:
