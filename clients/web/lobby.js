@@ -154,7 +154,7 @@ export class LobbyPage {
     const ahead = headStartText(this.page);
     const host = view.host && !isHost ? [nameText(view.host.name), " is the host. "] : "";
     fill(this.hostLine, host, ahead && `${ahead}.`);
-    this.joinButton.hidden = Boolean(mine) || standings.length >= max;
+    this.joinButton.hidden = Boolean(mine || this.page.refusal) || standings.length >= max;
     fill(this.note, this.noteText(standings, mine));
   }
 
@@ -217,7 +217,7 @@ export class LobbyPage {
     const { connection, header } = this.page;
     if (mine && connection.status === "lost") return `Reconnecting… Your seat is held for ${this.holdTime}.`;
     const needsOthers = standings.length < 2 && maxRacers(header) > 1;
-    if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : "You are watching.";
+    if (!mine) return this.page.isTrying && standings.length ? `${standings[0].name} is waiting.` : `${this.page.refusal}You are watching.`;
     const invites = needsOthers ? `Send the link to a friend${header.heat ? "" : ", or add a bot"}.` : "";
     if (!this.isReady) return invites || "The countdown starts when everyone is ready.";
     const names = displayNames(standings);

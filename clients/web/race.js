@@ -34,6 +34,7 @@ export class RacePage {
     this.counting = false; // whether this is the user's first race on a deal of the day or of a challenge
     this.heatNote = ""; // what the race means for its challenge
     this.isRevealed = false; // whether the replays of the challenge are public
+    this.refusal = ""; // why the user can only watch
     this.running = new Set(); // the actions in progress
     this.placeNewsAt = -PLACE_NEWS_MS; // when the user's place was last announced
     this.reactions = new Reactions(this);
@@ -263,6 +264,7 @@ export class RacePage {
     const released = Boolean(this.connection.view);
     if (!released && WATCH_INSTEAD.includes(error.code)) {
       this.start({ watch: true });
+      this.refusal = error.code === "not-allowed" ? `${error.message} ` : "";
       return announce(`${error.message} You are watching.`);
     }
     const watch = button("Watch", () => this.start({ watch: true }), { class: "first" });

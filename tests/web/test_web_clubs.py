@@ -124,6 +124,17 @@ async def test_friends_start_a_club_and_race_in_it(timed: TimedServer, chromium:
         assert phone.errors == desktop.errors == []
 
 
+async def test_lobby_has_no_seat_for_who_is_not_in_the_club(timed: TimedServer, chromium: Browser) -> None:
+    club, ((token, _),) = members(timed, "Ada")
+    async with open_page(chromium, 320, 568) as visitor:
+        page = visitor.page
+        await page.goto(f"{timed.url}/r/{open_race(timed, club.club, token).json['race']}")
+        await give_name(page, "Kim")
+        await page.wait_for_selector(".go .note:has-text('Only members of the club can do this. You are watching.')")
+        assert not await page.is_visible("button:text-is('Take a seat')")
+        await check_layout(page)
+
+
 async def test_members_leave_and_the_owner_decides_about_the_rest(timed: TimedServer, chromium: Browser) -> None:
     club, ((ada, ada_id), (bo, bo_id), _) = members(timed, "ada", "bo", "cy")
     path = f"/g/{club.club}"
