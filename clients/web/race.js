@@ -2,7 +2,7 @@
 
 import { ApiError, attempt, fetchAsGuest, fetchDaily, fetchGames, fetchJson, isOutdated, keepTrying, loadModule } from "./api.js";
 import { Connection } from "./connection.js";
-import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, repeatWhileVisible, waitText } from "./dom.js";
+import { announce, button, fill, fillHeader, goTo, h, homeLink, notice, repeatWhileVisible, ROOT, waitText } from "./dom.js";
 import { invitation, isFull, LobbyPage, maxRacers, seatsTaken } from "./lobby.js";
 import { achieved, countsText, displayNames, duration, ordinal } from "./phrases.js";
 import { Caller, Reactions } from "./signals.js";
@@ -53,6 +53,7 @@ export class RacePage {
     if (!this.game) throw new ApiError(426, "unsupported-version", `This page does not support the rules ${rules}.`);
     if (maxRacers(this.header) === 1) ({ soloStart: this.soloStart } = await loadModule("./solo.js"));
     document.title = `${this.game.title} · ${this.raceId} · Same Deal`;
+    document.querySelector("footer a")?.setAttribute("href", `${ROOT}/rules/${this.game.slug}`);
     this.evening = h("section", { class: "evening", "aria-label": "This evening", hidden: !view.header.follows });
     this.clock = h("time", { class: "clock" });
     this.dot = h("span", { class: "dot" });
