@@ -45,20 +45,16 @@ export const toneOf = (outcome) => TONES[outcome] ?? "caution";
 
 const unchecked = (facts) => facts.filter(({ unsupported }) => unsupported).map(({ name }) => name);
 
-const REASONS = {
-  rules: () => "Your browser's verifier does not know this game.",
-  signature: () =>
-    (globalThis.isSecureContext
-      ? "This browser is too old to check the signature."
-      : "Browsers check signatures only on pages from https:// or localhost, and this page is neither.") +
-    " So nobody has checked here who vouches for this replay.",
-};
+const reasonFor = (name) =>
+  name === "rules"
+    ? "Your browser's verifier does not know this game."
+    : "Your browser checked everything except the signature, " +
+      (globalThis.isSecureContext ? "for which it is too old." : "because this page is not encrypted (https).");
 
 /** Sentences that explain the browser's own outcome, if it is not simply verified. */
 export function explanations({ outcome, facts, note, keyKnown }) {
   const names = outcome === "not-checked" ? unchecked(facts) : [];
-  const reasons = names.map((name) => REASONS[name]());
-  if (names.length && names[0] !== "rules") reasons.push("Everything else was checked and holds.");
+  const reasons = names.slice(0, 1).map(reasonFor);
   if (outcome === "key-unknown") {
     reasons.push("The replay is consistent, but anyone can write such a file and sign it with a key of their own.");
   }
@@ -75,8 +71,9 @@ export function explanations({ outcome, facts, note, keyKnown }) {
   return reasons;
 }
 
-/** A list of facts. One whose `holds` is null was not checked, on purpose or because another one fails. */
-export function factList(facts) {
+/** A list of facts about a race. One whose `holds` is null was not checked, on purpose or because another one fails. */
+export function factList(facts, header) {
+  const isShown = ({ name, holds }) => name !== "filter" || holds === false || header?.options.filter;
   const line = ({ name, holds, entry, note, unsupported }) => {
     const [tone, mark, text] = {
       true: ["good", "✓", note || MEANINGS[name]],
@@ -85,7 +82,7 @@ export function factList(facts) {
     }[holds];
     return h("li", { class: tone }, h("b", {}, `${mark} ${name}`), ` ${text}`);
   };
-  return h("ul", { class: "facts" }, facts.map(line));
+  return h("ul", { class: "facts" }, facts.filter(isShown).map(line));
 }
 
 /** Verifies the replay at a path of the API and shows the results. `receipts` are the header and the digests that this page
@@ -149,21 +146,21 @@ function results(own, server) {
   const line = (checker, check) =>
     h("p", {}, `${checker}: `, h("b", { class: toneOf(check.outcome) }, outcomeLabel(check)));
   const differ = doDiffer(own, server);
-  const isCompleted = own.outcome === "not-checked" && server.outcome === "verified";
+  const isSigned = unchecked(own.facts).join() === "signature" && server.outcome === "verified";
+  const reasons = [...explanations(own), isSigned && "This server says that the signature is genuine."];
   const publishes = own.keyKnown ? "publishes" : "does not publish";
   const key = { name: "key", holds: own.keyKnown, note: `this server ${publishes} the key` };
   return [
     h("p", { class: `verdict ${tone}` }, verdict),
     line("Checked by your browser, not by us", own),
     line("Checked by this server", server),
-    explanations(own).map((text) => hint(text)),
-    isCompleted && hint("This server has also checked what your browser did not."),
+    hint(reasons.filter(Boolean).join(" ")),
     differ && h("p", { class: "bad" }, "Your browser and this server do not agree. Verify the replay elsewhere, too."),
     h("details", { open: tone !== "good" }, [
       h("summary", {}, "Show checks"),
       h("h3", {}, "By your browser"),
-      factList(own.replay ? [...own.facts, key] : own.facts),
-      differ ? [h("h3", {}, "By this server"), factList(server.facts)] : null,
+      factList(own.replay ? [...own.facts, key] : own.facts, own.replay?.header),
+      differ ? [h("h3", {}, "By this server"), factList(server.facts, own.replay?.header)] : null,
     ]),
   ];
 }

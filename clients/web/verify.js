@@ -98,7 +98,7 @@ export class VerifyPage {
       h("div", { class: "terms" }, terms(rows)),
       standings.length ? new StandingsList(this.games.get(header.game)).show(standings) : h("p", {}, "No racers."),
       h("h2", {}, "The checks"),
-      factList(facts),
+      factList(facts, header),
     ];
   }
 }

@@ -158,8 +158,8 @@ async def test_signature_is_checked_by_the_server_only(server: Server, page: Pag
     }
     text = await page.inner_text(".checks")
     assert "Verified ✓ by this server, but not completely by your browser." in text
-    assert "This browser is too old to check the signature." in text
-    assert "This server has also checked what your browser did not." in text
+    assert "Your browser checked everything except the signature, for which it is too old." in text
+    assert "This server says that the signature is genuine." in text
 
 
 async def test_rewritten_race_contradicts_the_digests_of_a_spectator(server: Server, page: Page) -> None:
