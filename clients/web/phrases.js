@@ -172,10 +172,11 @@ export function dealsText(slugs, games) {
 }
 
 /** What a player with the name `own` should know about the rematch of a race with the game `before`: who wants it, with
- *  which game if that is another one, who is in, and for whom it waits. */
+ *  which game if that is another one, and among more than two, who is in and for whom it waits. */
 export function rematchText({ by, game, stage = "open", players = [], awaited = [] }, before, games, own) {
   if (stage === "countdown" || stage === "running") return "The rematch has started.";
-  const wish = `${by} wants a rematch${game === before ? "" : ` at ${gameTitle(games, game)}`}.`;
+  const wish = `${by} wants a rematch${game === before ? "" : `: ${gameTitle(games, game)}`}.`;
+  if (players.length + awaited.length < 3) return wish;
   const names = awaited.map((name) => (name === own ? "you" : name)).join(", ");
   return [wish, players.length && `In: ${players.join(", ")}.`, names && `Waiting for ${names}…`].filter(Boolean).join(" ");
 }

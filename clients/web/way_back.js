@@ -1,7 +1,7 @@
 // The way back to the player's race, or else on to the rematch of the last one, on all other pages.
 
 import { attempt, fetchGames, fetchJson, loadModule } from "./api.js";
-import { announce, button, byId, fill, goTo, h, pagePath, repeatWhileVisible } from "./dom.js";
+import { button, byId, fill, goTo, h, pagePath, repeatWhileVisible } from "./dom.js";
 import { rematchStart, rematchText } from "./phrases.js";
 import { dropSeat, goToRace, guest, lastRace, saveSeat, seatedRaces } from "./storage.js";
 
@@ -53,7 +53,7 @@ function show(bar, key, content = () => /** @type {any[]} */ ([])) {
 /** Stays connected to a race that is over, so that its rematch waits for the player, and shows it in the bar. */
 async function followLastRace(raceId, bar) {
   const [{ Connection }, games] = await Promise.all([loadModule("./connection.js"), fetchGames()]);
-  const [text, clock] = [h("span"), h("span", { role: "timer" })];
+  const [text, clock] = [h("span", { role: "alert" }), h("span", { role: "timer" })];
   let wanted = null; // the rematch that has waited for the player
   const refresh = () => {
     if (lastRace() !== raceId) connection.close();
@@ -63,12 +63,11 @@ async function followLastRace(raceId, bar) {
     const hasStarted = race && race === wanted && ["countdown", "running"].includes(stage);
     if (connection.ended || !(waits || hasStarted)) return show(bar, null);
     const wish = rematchText(next, connection.header.game, games, guest()?.name);
-    text.textContent = wish;
+    if (text.textContent !== wish) text.textContent = wish; // it is read aloud
     clock.textContent = rematchStart(connection.leftMs);
     const act = hasStarted ? () => goTo(`/w/${race}`) : () => goToRace(race, { ready: true });
     const verb = hasStarted ? "Watch" : "Join";
     show(bar, `${verb} ${race}`, () => [h("span", {}, text, " ", clock), button(verb, act, { class: "first" })]);
-    if (race !== wanted) announce(wish);
     wanted = race;
   };
   const connection = new Connection(raceId, { watch: true, onChange: refresh, onReaction: () => {} });

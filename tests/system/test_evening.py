@@ -43,7 +43,7 @@ async def test_friends_on_a_phone_and_in_a_terminal_see_the_same_winner_all_even
             ada.keys("g")
             await asyncio.to_thread(ada.until, r"Which game\?")
             ada.keys(str(1 + [*GAMES].index("corners")))
-            await page.wait_for_selector("text=ada wants a rematch at Corners.")
+            await page.wait_for_selector("text=ada wants a rematch: Corners.")
             await page.click("button:text-is('Join the rematch')")
             await finish_and_compare(server, ada, page, "corners")
 
