@@ -80,11 +80,12 @@ export class Table {
     return parseMove(move, this.order, this.game.hidden);
   }
 
-  /** Shows face-down cards before the deal. */
+  /** Shows face-down cards before the deal, except on foundations that start empty. */
   cover() {
     this.board = null;
     this.selection = new Selection();
-    for (const pile of this.piles.values()) fill(pile, h("span", { class: "card back", "aria-hidden": "true" }));
+    const kind = (place) => (this.game.foundations?.includes(place) && this.game.labels?.[place] ? "empty" : "card back");
+    for (const [place, pile] of this.piles) fill(pile, h("span", { class: kind(place), "aria-hidden": "true" }));
     this.element.inert = true;
   }
 
