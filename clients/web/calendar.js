@@ -1,6 +1,6 @@
 // The calendar of the deals of the day.
 
-import { h } from "./dom.js";
+import { h, hint } from "./dom.js";
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 const DAYS = 14;
@@ -30,5 +30,7 @@ export function calendar(last, { played = [], shown = null } = {}) {
     };
     return h("li", {}, h("a", attributes, Number(date.slice(-2))));
   };
-  return h("nav", { "aria-label": "Calendar" }, h("ol", { class: "calendar" }, days.map(link)));
+  const range = new Intl.DateTimeFormat([], { day: "numeric", month: "long", timeZone: "UTC" });
+  const months = range.formatRange(Date.parse(days[0]), Date.parse(last));
+  return h("nav", { "aria-label": "Calendar" }, hint(months), h("ol", { class: "calendar" }, days.map(link)));
 }

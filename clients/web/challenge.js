@@ -10,6 +10,7 @@ import { lessonLink, practicePath } from "./practice.js";
 import { guest, seatIn } from "./storage.js";
 
 const REFRESH_MS = 5000;
+const MIN_FIELD = 10; // for which a share says more than the place
 const TOGETHER = { max_racers: 4, start_delay_ms: 5000 };
 
 export class ChallengeView {
@@ -67,7 +68,7 @@ export class ChallengeView {
     const own = ownRow(this.challenge) ?? (length === 1 && yours[0]?.place ? yours[0] : null);
     // Points count ties by half.
     const beaten = length === 1 && own && yours[0] ? Math.round(2 * yours[0].points * (players - 1) - (players - own.place)) : 0;
-    const share = beaten ? `: better than ${Math.floor((100 * beaten) / (players - 1))}% of the field` : "";
+    const share = beaten && players >= MIN_FIELD ? `: better than ${Math.floor((100 * beaten) / (players - 1))}% of the field` : "";
     const praise = own && (players > 1 ? `You’re ${ordinal(own.place)} of ${players}${share}.` : "You’re the first to have played.");
     const running = counts.findIndex((race, index) => race && !yours[index]);
     const next = counts.indexOf(null);

@@ -267,6 +267,7 @@ export class ResultsPage {
       h("h2", {}, `Deal of the day, ${date}`),
       repeated ? h("p", { class: "counts" }, countsText(this.page.game, yours)) : null,
       list(results.map(row), "No results yet."),
+      mine && results.length === 1 ? h("p", {}, "Nobody else has played yet.") : null,
       h("p", {}, h("a", { href: `/daily/${date}` }, "All deals of the day")),
     );
     return stage !== "revealed" && this.seal(revealsAt);
