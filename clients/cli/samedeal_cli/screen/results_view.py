@@ -189,6 +189,8 @@ def _slug(state: RaceState) -> str:
 
 def _daily_text(daily: Daily) -> str:
     """Return your place among the day's players, and the best of them."""
+    if daily.yours and daily.players == 1:
+        return "Nobody else has played yet."
     place = [f"You are {ordinal(daily.yours.place)} of {daily.players}"] if daily.yours else []
     return " · ".join(
         [*place, *(f"{each.place}. {each.name} {_result(daily.game, each)}" for each in daily.results[:3])]
