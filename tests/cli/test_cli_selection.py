@@ -11,6 +11,7 @@ from samedeal.game import Game
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.state.pile_keys import KEY_ROWS, layout_keys
 from samedeal_cli.state.race_keys import on_key
+from samedeal_cli.state.race_state import Notice
 from samedeal_cli.state.selection import GUARD_S, Selection
 from support.example_states import finished, racing
 from support.vectors import WINS
@@ -323,7 +324,7 @@ def test_digits_of_a_french_keyboard_need_no_shift() -> None:
 def test_signs_with_a_meaning_of_their_own_keep_it() -> None:
     over = finished("corners")
     assert on_key(over, "N") == on_key(over, "n") == on_key(over, "т")
-    assert on_key(over, "/") == (over, None)
+    assert on_key(over, "/") == (replace(over, notice=Notice("/ is not a key here. ? shows all keys.", "")), None)
 
 
 def test_a_second_unknown_key_is_answered_with_a_hint() -> None:

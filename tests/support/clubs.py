@@ -1,5 +1,6 @@
 """Random clubs for tests: a log with the replays of its races, which can be forged."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -135,9 +136,9 @@ def random_club(random: Random, change: Change = lambda event: event, forge: For
             if random.random() < 0.6:
                 ends.remove(end)
                 end[1]()
-    for ends_at, finish in sorted(ends, key=lambda end: end[0]):
-        # The last one may still be running.
-        if ends_at < max(logged.club.at, *(at for at, _ in ends)) or random.random() < 0.5:
+    latest = max([logged.club.at, *(at for at, _ in ends)]) if random.randrange(2) else math.inf
+    for at, finish in sorted(ends, key=lambda end: end[0]):
+        if at < latest:  # the last one may still be running
             finish()
     if random.random() < 0.2:
         joined = [each.event.player for each in logged.entries if isinstance(each.event, ClubJoined)]
