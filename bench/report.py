@@ -162,7 +162,6 @@ def _by_game(plan: Plan) -> Sequence[Row]:
         Row("server µs per move", f"{moves}/server-us", ".1f", *_most(60), judged=min),
         Row("store µs per move", f"{moves}/store-us", ".1f"),
         *(Row(f"server µs per move, racers: {racers:,}", f"moves/{{}}/{racers}/server-us", ".1f") for racers in others),
-        Row("p50 ms at half load", f"{moves}/half/p50-ms", ".2f"),
         Row("p99 ms at half load", f"{moves}/half/p99-ms", ".2f", *_most(3)),
         Row("bytes to the client per move", f"{moves}/bytes-out"),
         Row("KiB of memory per live race", f"memory/race/{{}}/{plan.live[0]}/kib", ".1f", *_most(48)),
@@ -193,6 +192,16 @@ def _by_count(plan: Plan) -> Iterator[tuple[Row, Sequence[object]]]:
     yield Row(f"{steady}: cores of the server", "fanout/{}/steady/server-cpu", ".2f"), sizes
     yield Row("races after a restart: server ms each", "restore/all/{}/server-ms-each", ".2f", is_flat=True), sizes
     yield Row("races after a restart: s until all are back", "restore/all/{}/s", ".2f"), sizes
+    finished = (plan.finished,)
+    yield Row("finished races before a restart: s until the server is ready", "restart/{}/s", ".2f"), finished
+    yield Row("finished races before a restart: MiB of server and store", "restart/{}/mib"), finished
+    (opened, challenge_results), (idle_clubs, _, results) = plan.challenges, plan.clubs
+    yield Row("open challenges: server µs per move", "challenges/{}/server-us", ".1f"), ("none", opened)
+    name = f"challenges/{challenge_results}/{{}}-ms"
+    yield Row(f"challenge with {challenge_results:,} results: ms", name, ".1f"), ("updated", "cached")
+    yield Row("idle clubs: server µs per move", "clubs/{}/server-us", ".1f"), ("none", idle_clubs)
+    name = f"clubs/{results}/{{}}-ms"
+    yield Row(f"scores of a club with {results:,} results: ms", name, ".1f"), ("first", "updated", "cached")
     yield Row("idle connections: KiB each", "memory/idle/{}/kib", ".1f", *_most(18, idle[-1]), is_flat=True), idle
     held = _least(idle[-1], idle[-1])
     yield Row("idle connections left after others raced", "memory/idle/still-held", ",.0f", *held), idle[-1:]

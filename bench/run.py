@@ -39,13 +39,15 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Numbers of races whose memory is measured. For all games but the first, this is only the first number."""
     live_plies: int = 50
     """Moves of each racer in these races."""
+    finished: int = 5_000
+    """After how many finished races a server is started."""
     challenges: tuple[int, int] = (2_000, 10_000)
     """How many challenges are open, and how many results one of them has."""
     clubs: tuple[int, int, int] = (10_000, 200, 50_000)
     """How many clubs are idle, and how many members and results another one has."""
 
 
-QUICK = Plan(pace=Pace(0.6, 0.2), racers=(50,), sizes=(10, 100), idle=(100, 1000), live=(20,))
+QUICK = Plan(pace=Pace(0.6, 0.2), racers=(50,), sizes=(10, 100), idle=(100, 1000), live=(20,), finished=200)
 TINY = Plan(
     pace=Pace(0.1, 0.05),
     games=("corners",),
@@ -57,6 +59,7 @@ TINY = Plan(
     idle=(5, 20),
     live=(2,),
     live_plies=5,
+    finished=2,
     challenges=(3, 5),
     clubs=(2, 5, 5),
 )

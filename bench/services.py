@@ -119,16 +119,19 @@ class Server(Service):
 
     def __init__(
         self,
-        store: Store,
+        store: Store | None = None,
         cores: Sequence[int] = (SERVER_CORE,),
         *,
         workers: int = 1,
         prefix: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Start the server. `prefix` precedes its command, and `env` has additional environment variables."""
+        """Start the server, without `store` with its embedded one. `prefix` precedes its command, and `env` has
+        additional environment variables.
+        """
         command = [*prefix, sys.executable, "-c", PATIENT, "--port", "0"]
-        variables = {**LIFTED, **KEYS, "REDIS_URL": store.address, "SAMEDEAL_WORKERS": f"{workers}", **(env or {})}
+        address = store.address if store else ""
+        variables = {**LIFTED, **KEYS, "REDIS_URL": address, "SAMEDEAL_WORKERS": f"{workers}", **(env or {})}
         super().__init__(command, cores, variables)
 
     def ask(self, path: str, body: object = None) -> Any:
