@@ -1,11 +1,16 @@
-"""Sessions whose token is revoked serve no more requests, even of a client that ignores the close."""
+"""Sessions whose token is revoked serve no more requests, even if the client ignores the close; bans close them too."""
 
 import asyncio
 
 import pytest
 
+from samedeal.errors import Refused
+from samedeal.games.catalogue import GAMES
+from samedeal.race.events import Options
 from samedeal.wire import messages as m
 from samedeal.wire.close_codes import CloseCode
+from samedeal_server.live.hosting import unseat
+from samedeal_server.store.bans import Bans
 from samedeal_server.store.guest_tokens import Guest, Guests, digest
 from support.session_here import session
 from support.stores import Process, until
@@ -55,3 +60,32 @@ async def test_revocation_during_a_hello_is_not_missed(as_header: bool, parts: P
         socket.requests.put_nowait(m.Ping(id=2))
         assert await task == CloseCode.LOGGED_OUT
         assert 2 not in [message.re for message in socket.sent]
+
+
+@pytest.mark.parametrize(("banned", "code"), [(True, CloseCode.REMOVED), (False, CloseCode.TRY_AGAIN_LATER)])
+async def test_released_seat_closes_its_connection_once_the_bans_are_read(
+    banned: bool, code: CloseCode, parts: Process
+) -> None:
+    """Another process may have read a ban earlier, and have released the seat for it."""
+    is_read = asyncio.Event()
+
+    async def read() -> None:
+        await is_read.wait()
+        if banned:
+            session_.expel(Refused("banned", "insults"), f"player:{guest.player}", resigns=True)
+        raise Refused("store-unavailable")
+
+    guests = Guests(parts.store, bans=Bans(read=read))
+    guest, token = await guests.create("ada")
+    room = await parts.registry.create(GAMES["corners"], {}, "1", Options(limit_ms=60_000))
+    async with session(parts, guests) as (session_, socket, _):
+        for request in (m.Hello(id=1, token=token), m.Join(id=2, race=room.race.id)):
+            socket.requests.put_nowait(request)
+        await until(lambda: len(socket.sent) == 2)
+        unseat(room, guest.player, resigns=True)
+        await until(lambda: not room.race.roster)
+        assert socket.closed == []
+        is_read.set()
+        socket.requests.put_nowait(m.Ping(id=3))
+        await until(lambda: socket.closed)
+        assert socket.closed == [code]

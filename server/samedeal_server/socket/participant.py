@@ -1,6 +1,6 @@
 """Participant: a connection in a race, as the player in a seat or as a spectator."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from samedeal import codec
 from samedeal.errors import Refused
@@ -30,6 +30,7 @@ class Participant:
         "_last",
         "_legal",
         "_outbox",
+        "_released",
         "_taken",
         "_takes_reactions",
         "_wants_changes",
@@ -46,17 +47,19 @@ class Participant:
         outbox: Outbox,
         form: codec.Form,
         *,
+        released: Callable[[int, str], None],
         seat: int | None = None,
         taken: int = 0,
     ) -> None:
         """`request` is the one with which the connection enters the race, and `taken` the number of the entry with
-        which it took the `seat`.
+        which it took the `seat`. `released` is called with how to close the connection when another process has
+        released the seat.
         """
         self.room, self.seat = room, seat
         self.leaving = False
         """Whether the player is about to lose the seat."""
         self._connection, self._outbox, self._form = login.connection, outbox, form
-        self._taken = taken
+        self._taken, self._released = taken, released
         self._connected_seat = seat  # the seat that the room counts as connected, even after leaving it
         self._guidance, self._takes_reactions = m.GUIDANCE in login.features, m.REACTIONS in login.features
         self._legal = isinstance(request, m.Join) and request.legal
@@ -84,12 +87,12 @@ class Participant:
         if entries and self.seat is not None and not self.owns_seat(race) and not self._took_again(race, entries):
             self._outbox.close(*REPLACED)
             return
-        is_expected = self.leaving or self.room.is_replaced or not entries
-        if self.seat is not None and race.seats[self.seat - 1].left and not is_expected:
-            # Another process released it, assuming that this one had died. In a heat, the player may have taken a seat
-            # in another one, and must not return by itself.
+        has_lost_seat = entries and self.seat is not None and race.seats[self.seat - 1].left
+        if has_lost_seat and not (self.leaving or self.room.is_replaced):
+            # Another process released it, for a ban or assuming that this one had died. In a heat, the player may have
+            # taken a seat in another one, and must not return by itself.
             again = CloseCode.TRY_AGAIN_LATER, "the seat was released; join again"
-            self._outbox.close(*(REPLACED if race.header.heat else again))
+            self._released(*(REPLACED if race.header.heat else again))
             return
         if update := update_after(race, entries, self.seat):
             self._outbox.update(update)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from functools import partial
 from secrets import token_hex
 from typing import Any, NamedTuple, assert_never
@@ -56,8 +57,8 @@ class Session:
     """Handles one request after another, for the race that the client plays or watches."""
 
     __slots__ = (
-        "_about_client", "_form", "_is_handling", "_is_moving", "_login", "_moved", "_name", "_network", "_outbox",
-        "_participant", "_rate", "_revoked", "_services", "_socket",
+        "_about_client", "_closing", "_form", "_is_handling", "_is_moving", "_login", "_moved", "_name", "_network",
+        "_outbox", "_participant", "_rate", "_revoked", "_services", "_socket",
     )  # fmt: skip
 
     def __init__(
@@ -121,6 +122,14 @@ class Session:
                 self._participant.leaving = True
             self._revoked = True
             self._outbox.close(*removed(why))
+
+    def _close_released(self, code: int, reason: str) -> None:
+        async def close() -> None:
+            with suppress(Refused):
+                await self._services.guests.bans.read()  # if the seat was released for one, it closes the connection
+            self._outbox.close(code, reason)
+
+        self._closing = asyncio.get_running_loop().create_task(close())
 
     def _fail(self, what: str) -> None:
         """Log the exception being handled, and close the connection."""
@@ -277,7 +286,9 @@ class Session:
     def _enter(self, room: Room, request: m.Join | m.Watch, seat: int | None = None, taken: int = 0) -> Participant:
         if self._participant:
             self._participant.leave()
-        self._participant = Participant(room, request, self._login, self._outbox, self._form, seat=seat, taken=taken)
+        self._participant = Participant(
+            room, request, self._login, self._outbox, self._form, released=self._close_released, seat=seat, taken=taken
+        )
         return self._participant
 
     def _entered(self) -> Participant:

@@ -89,7 +89,7 @@ class AdminLog(ChainedLogs[_Entry]):
         self._clock, self._reading, self._heard_at = clock, asyncio.Lock(), 0
         secret = hmac.digest(master_key, b"samedeal/1/admin-log", "sha256")
         self._start = self._end = _Chain(secret, first_digest(secret, header_bytes(HEADER)), 0, 0)
-        self.bans = Bans(clock.now)
+        self.bans = Bans(clock.now, self.update)
         self.closed = dict[str, str]()
         """The races that are being closed or were, with the reasons."""
         self.hidden = set[str]()

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
@@ -69,12 +69,18 @@ def covers(subject: str, *, player: str = "", name: str = "", address: str = "")
     return value != "" and value == (player if kind == "player" else _comparable(name))
 
 
+async def none_to_read() -> None:
+    """Do nothing."""
+
+
 class Bans:
     """The bans in force."""
 
-    def __init__(self, now: Callable[[], int] = lambda: 0) -> None:
-        """`now` returns the time in ms since 1970-01-01 UTC."""
-        self._now = now
+    def __init__(self, now: Callable[[], int] = lambda: 0, read: Callable[[], Awaitable[None]] = none_to_read) -> None:
+        """`now` returns the time in ms since 1970-01-01 UTC. `read` adds and lifts the bans that were logged since it
+        was last called; it may raise Refused("store-unavailable").
+        """
+        self._now, self.read = now, read
         self._bans = dict[str, Ban]()
         self._prefixes = set[tuple[int, int]]()  # the IP version and prefix length of every network that was banned
         self._drop_at = 100  # the number of bans at which expired ones are dropped
