@@ -96,7 +96,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         match event:
             case Moved(seat=number, move=move):  # first, because most events are moves
                 seat, run = self._playing_seat(number, at)
-                self._check_head_start(seat, at)
+                if self.header.head_start:
+                    self._check_head_start(seat, at)
                 return self._with_seat(replace(seat, run=run.after(move, at - (self.started_at or 0))))
             case Joined():
                 return self._join(at, event)
@@ -171,7 +172,7 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
         """When the deal is due, or None before the countdown."""
         return None if self.counting_at is None else self.counting_at + self.options.start_delay_ms
 
-    @property
+    @derived
     def ends_at(self) -> int | None:
         """When time is up, or None before the deal."""
         return None if self.started_at is None else self.started_at + self.header.options.limit_ms
@@ -205,7 +206,8 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
 
     def plays_from(self, seat: Seat) -> int:
         """Return when a racer gets the cards: after the head start of another racer, or with the deal."""
-        return self.started_at or 0 if self.ahead and seat.number == self.ahead.number else self.all_play_from
+        ahead = self.ahead
+        return self.started_at or 0 if ahead and seat.number == ahead.number else self.all_play_from
 
     @property
     def root(self) -> str | None:
@@ -247,9 +249,9 @@ class Race(ChainedLog[AnyEvent, Entry], frozen=True):
 
     def seat(self, number: int) -> Seat:
         """Return a seat by number. Raises Refused("not-seated") if it is not occupied."""
-        if not 1 <= number <= len(self.seats) or self.seats[number - 1].left:
+        if not 1 <= number <= len(self.seats) or (seat := self.seats[number - 1]).left:
             raise Refused("not-seated", f"Seat {number} is not taken.")
-        return self.seats[number - 1]
+        return seat
 
     def seat_for(self, player: str) -> int:
         """Return the seat number that a player without a seat gets by joining: the previous one, or else a new one.

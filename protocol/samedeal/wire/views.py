@@ -111,13 +111,14 @@ def progress(
 
     ``closing_ms`` is as in ``view``.
     """
+    ranks = sees_standings(race, viewer)
     return Progress(
         race=race.id,
-        n=race.n if sees_standings(race, viewer) or not race.header.heat else 0,
-        standings=standings(race, viewer),
-        ghosts=ghosts if sees_standings(race, viewer) else (),
+        n=race.n if ranks or not race.header.heat else 0,
+        standings=race.standings() if ranks else (),
+        ghosts=ghosts if ranks else (),
         watching=0 if race.closed else watching,
-        closing_ms=closing_ms if sees_standings(race, viewer) else None,
+        closing_ms=closing_ms if ranks else None,
     )
 
 
@@ -132,8 +133,10 @@ def sees_standings(race: Race, viewer: int | None, now: int = 0) -> bool:
 
     Raises Refused("not-seated") for a seat that is not occupied.
     """
-    seat = race.seat(viewer) if viewer is not None else None
-    if seat is not None or race.options.spectators != "after" or race.started_at is None:
+    if viewer is not None:
+        race.seat(viewer)
+        return True
+    if race.options.spectators != "after" or race.started_at is None:
         return True
     return race.closed and (not race.header.heat or now >= race.header.reveals_at)
 
