@@ -169,12 +169,8 @@ def create_app(settings: Settings, redis_url: str, keys: Keys) -> Application:
         match entry.command:
             case "kick" | "ban":
                 ws_endpoint.expel(expulsion(entry), entry.subject, resigns=entry.command == "ban")
-                if entry.command == "ban":
-                    registry.expel(entry.subject)
             case "close":
                 registry.wake(entry.subject)
-            case "erase":
-                registry.expel(f"player:{entry.subject}")
             case "erased":
                 registry.forget_player(entry.subject)
 

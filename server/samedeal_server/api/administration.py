@@ -251,7 +251,7 @@ class Administration:
             raise Refused("bad-request", "A ban must end in the next ten years.")
         action = await self._append(admin, "ban", subject_of(body.subject), body.reason, until)
         if not action.subject.startswith("address:"):  # nobody knows the addresses of those who are not connected
-            await self._expel_absent(action.subject)
+            await self._expel(action.subject)
         return action
 
     @route("POST", f"{ADMIN}/unban", refuses=("not-found", *STORE_REFUSALS), cost=5)
@@ -291,15 +291,15 @@ class Administration:
     async def erase(self, body: Erase, admin: Credential) -> Erased:
         """Erase a player in steps: withdraw the replays with the player's name. Safe to repeat.
 
-        When `erase` is logged, every process expels the player, and when `erased` is logged, it forgets the replays.
+        When `erased` is logged, every process forgets the replays.
         """
         player, tokens = body.player, 0
         if player in SERVER_BOT_IDS:
             raise Refused("not-allowed", "Server bots are not people, and are not erased.")
         if body.after is None:
             await self._append(admin, "erase", player, body.reason)
-            await self._expel_absent(f"player:{player}")
             tokens = await self._erasure.start(player, self._registry.clock.now())
+            await self._expel(f"player:{player}")  # after the logout: nobody takes the seat again
         step = await self._erasure.step(player, body.after)
         if step.next is None:
             tokens += await self._erasure.log_out(player)  # a login code may have been in use at the start
@@ -311,11 +311,11 @@ class Administration:
         """Return the players who were erased, to erase them again after a backup was restored."""
         return ErasedPlayers(await self._registry.archive.withdrawals.erased())
 
-    async def _expel_absent(self, subject: str) -> None:
-        """Expel players also from the live races that no process has in memory."""
+    async def _expel(self, subject: str) -> None:
+        """Expel players from all live races, also those that no process has in memory."""
         for race_id in await self._registry.live.all():
             try:
-                expel(await self._registry.room(race_id), subject, resigns=True)
+                expel(await self._registry.room(race_id), subject)
             except Refused as refused:  # it has ended meanwhile, or cannot be read
                 if refused.code == "store-unavailable":
                     raise

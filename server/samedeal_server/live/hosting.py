@@ -92,11 +92,11 @@ def unseat(room: Room, player: str, *, resigns: bool) -> None:
         room.propose(lambda race: expulsion_events(race, player, resigns=resigns), lambda _: None)
 
 
-def expel(room: Room, subject: str, *, resigns: bool) -> None:
+def expel(room: Room, subject: str) -> None:
     """Unseat all racers whom a subject means, see ``subject_of``, connected or not. A network means nobody here."""
     for seat in room.race.roster:
         if covers(subject, player=seat.player, name=seat.name):
-            unseat(room, seat.player, resigns=resigns)
+            unseat(room, seat.player, resigns=True)
 
 
 class _SeatReleased(Refused):

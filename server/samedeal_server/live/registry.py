@@ -18,7 +18,6 @@ from samedeal_server.live.bot_moves import MAX_MOVES
 from samedeal_server.live.deal_finder import DealFinder
 from samedeal_server.live.fields import Fields
 from samedeal_server.live.ghosts import GhostLoader
-from samedeal_server.live.hosting import expel
 from samedeal_server.live.loading import RaceLoader
 from samedeal_server.live.opening import RaceOpener
 from samedeal_server.live.presence import AWAY_S
@@ -255,11 +254,6 @@ class Registry:
         if race_id in self._rooms:
             return self._rooms[race_id].host
         return await self._store.log.field(race_id, "host", Guest)
-
-    def expel(self, subject: str) -> None:
-        """Release the seats of whom a subject means in the races here, and let them resign from running races."""
-        for room in self._rooms.values():
-            expel(room, subject, resigns=True)
 
     def forget_player(self, player: str) -> None:
         """Drop everything in memory that may show the name of a player whose replays were withdrawn."""
