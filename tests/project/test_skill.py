@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from research import skill
 from samedeal.arena import players, playouts
+from samedeal.computer import freecell_bot
 from samedeal.games.catalogue import GAMES
 from samedeal_cli.bots import arena_races
 
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.tier(2)
 def test_table_has_a_line_for_each_game(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(players, "BUDGETS", dict.fromkeys(players.BUDGETS, 100))
     monkeypatch.setattr(playouts, "PLAYS", dict.fromkeys(GAMES, 1))
+    monkeypatch.setattr(freecell_bot, "NODES", 10)
     monkeypatch.setattr(skill, "play_all", lambda contests, jobs: map(arena_races.play, contests))
     printed = CliRunner().invoke(skill.main, ["--races", "2", "--moves", "20"], catch_exceptions=False).output
     header, line, *rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in printed.splitlines()]

@@ -34,7 +34,7 @@ from support.vectors import WINS
 
 pytestmark = [needs_node, pytest.mark.tier(2)]
 
-PLAYS, SEED = int(os.environ.get("AGREE_PLAYS") or 80), os.environ.get("AGREE_SEED") or "1"
+PLAYS, SEED = int(os.environ.get("AGREE_PLAYS") or 40), os.environ.get("AGREE_SEED") or "1"
 """The number of plays of each game, of which the first is the recorded win, and what decides the others."""
 BATCH = 250
 """The number of plays for which the verifier is started once."""

@@ -7,7 +7,7 @@ import select
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
@@ -49,8 +49,14 @@ class RoutedServer(LoggedServer):
     def handovers(self, result: str) -> float:
         return value(self, "samedeal_handovers_total", result=result)
 
-    def workers_by_client(self) -> dict[int, int]:
-        """Return the worker of every open connection to the server, by the client's port."""
+    async def workers_of(self, sockets: Sequence[ClientConnection]) -> list[int]:
+        """Return the worker of each open connection."""
+        ports, found = [int(socket.local_address[1]) for socket in sockets], dict[int, int]()
+        # The kernel's list can miss connections while others come and go.
+        await until(lambda: found.update(self._workers_by_port()) or found.keys() >= {*ports})
+        return [found[port] for port in ports]
+
+    def _workers_by_port(self) -> dict[int, int]:
         clients = {}
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
             _, local, remote, *_, inode = line.split()[:10]
@@ -66,11 +72,6 @@ class RoutedServer(LoggedServer):
                 if port is not None:
                     found[port] = worker
         return found
-
-
-def port(socket: ClientConnection) -> int:
-    """Return the client's port."""
-    return int(socket.local_address[1])
 
 
 def owner_of(race: str) -> int:
@@ -95,8 +96,7 @@ async def test_all_connections_of_a_race_are_served_by_its_owner(server: RoutedS
 
     async with asyncio.timeout(LIMIT_S):
         sockets = await asyncio.gather(*(opened(race) for race in races for _ in range(40)))
-        workers = server.workers_by_client()
-        assert [workers[port(socket)] for _, socket in sockets] == [owner_of(race) for race, _ in sockets]
+        assert await server.workers_of([socket for _, socket in sockets]) == [owner_of(race) for race, _ in sockets]
         after = {result: server.handovers(result) - before[result] for result in before}
         assert after["sent"] == after["received"] > 0
         assert after["failed"] == 0
@@ -207,7 +207,8 @@ async def worker_of_new_connection(server: RoutedServer, race: str) -> int:
     """Return the worker that serves a new connection for a race, or 0 if a draining worker refuses it."""
     try:
         async with connect(f"{server.url.replace('http', 'ws')}/ws/{race}") as socket:
-            return server.workers_by_client()[port(socket)]
+            (worker,) = await server.workers_of([socket])
+            return worker
     except InvalidStatus as refused:
         if b'"code":"draining"' in bytes(refused.response.body or b""):
             return 0
