@@ -68,7 +68,6 @@ async def check(parts: Process, challenge_id: str) -> Counter[type]:
     return events
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("loses_reply", [False, True])
 async def test_a_heat_ends_once_at_whatever_step_its_process_dies(
     redis_url: str, monkeypatch: pytest.MonkeyPatch, loses_reply: bool

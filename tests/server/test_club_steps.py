@@ -80,7 +80,6 @@ async def proof(parts: Process, club: str, viewer: Guest = ONE) -> tuple[ClubPro
     return found, Counter(type(entry.event) for entry in log.entries)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("loses_reply", [False, True])
 async def test_a_race_ends_once_in_its_club_at_whatever_step_its_process_dies(
     redis_url: str, monkeypatch: pytest.MonkeyPatch, loses_reply: bool
@@ -122,7 +121,6 @@ async def test_a_race_ends_once_in_its_club_at_whatever_step_its_process_dies(
         assert sum(map(len, found.keys.values())) == events[ClubFinished] + 1
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("loses_reply", [False, True])
 async def test_a_challenge_ends_once_in_its_club_at_whatever_step_its_process_dies(
     redis_url: str, monkeypatch: pytest.MonkeyPatch, loses_reply: bool

@@ -111,7 +111,6 @@ async def test_no_message_reveals_a_challenge(timed: TimedServer) -> None:
     assert len(shown.standings) == 3
 
 
-@pytest.mark.timeout(180)
 async def test_no_url_reveals_a_challenge(timed: TimedServer) -> None:
     """Neither during a heat nor after it, to racers, its creator, players who have played everything, or strangers."""
     timed.noon("2027-04-03")

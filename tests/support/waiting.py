@@ -6,7 +6,7 @@ from collections.abc import Callable
 from inspect import getsource, isawaitable, isfunction
 
 LIMIT_S = 50
-"""How long tests wait for one thing. Pytest ends a test that does not say how long it takes after 60 s."""
+"""How long tests wait for one thing. Pytest ends a test that does not say how long it takes after 180 s."""
 
 
 async def until(condition: Callable[[], object], what: str = "") -> None:
