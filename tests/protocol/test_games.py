@@ -187,7 +187,9 @@ def test_folding_the_moves_from_the_seed_gives_an_equal_position(
 ) -> None:
     steps = walk(game.from_seed(seed, **variant), random)
     moves = [move for move, _ in steps[1:]]
-    assert reduce(game.after, moves, game.from_seed(seed, **variant)) == steps[-1][1]
+    position = reduce(game.after, moves, game.from_seed(seed, **variant))
+    assert position == steps[-1][1]
+    assert {position, steps[-1][1]} == {position}
 
 
 # Recorded wins.
