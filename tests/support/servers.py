@@ -52,8 +52,9 @@ class Server:
         self._env |= {} if "master_key" in settings else {"SAMEDEAL_ACCEPT_MASTER_KEY": FINGERPRINT}
         self._env |= {"REDIS_URL": store_url} if store_url else {}
         self._env |= {"SAMEDEAL_DATA_DIR": str(data_dir)} if data_dir else {}
-        # At a low priority, the jobs that tests wait for would starve beside other tests.
-        altered = {"soon": "0", "later": "0", "count_s": "0.3", "rematches_s": "0.3"}
+        # At a lower priority, the jobs that tests wait for would starve beside other tests; at a higher one, the tests.
+        niceness = str(os.getpriority(os.PRIO_PROCESS, 0))
+        altered = {"soon": niceness, "later": niceness, "count_s": "0.3", "rematches_s": "0.3"}
         altered |= {name: settings.pop(name) for name in CONSTANTS.keys() & settings.keys()}
         if self.program[0] == "-m":
             self.program = ("-m", "support.altered_server", self.program[-1])

@@ -25,6 +25,7 @@ from samedeal_server.store.connection import Store
 from samedeal_server.store.group_commits import GroupCommits
 from samedeal_server.store.live_races import LiveRaces
 from samedeal_server.store.race_store import RaceStore
+from samedeal_server.work import pool
 from support.finished_races import nonce
 from support.waiting import until as until
 
@@ -73,9 +74,13 @@ async def process(
     """Create a server's parts over the store at a URL, with background tasks only if started.
 
     Their clock is ahead by `ahead_ms`.
-    They wait for the store for as long as a busy machine may need.
+    They wait for the store for as long as a busy machine may need, and their jobs have the priority of the tests.
     """
-    with patch.object(connection, "TIMEOUT_S", 30.0), patch.object(commands, "TIMEOUT_S", 60.0):
+    with (
+        patch.object(connection, "TIMEOUT_S", 30.0),
+        patch.object(commands, "TIMEOUT_S", 60.0),
+        patch.object(pool, "lower_priority"),
+    ):
         store = Store(url)
         its_log, archive, its_clock = log(GroupCommits(store)), Archive(store, KEY, replay_days), clock(store)
         parts = Process(
