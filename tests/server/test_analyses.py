@@ -235,7 +235,7 @@ async def test_slow_deals_are_searched_while_they_are_raced_and_kept_in_memory(r
     results = StoredResults(parts.store)
     service = AnalysisService(results, parts.registry, replay_days=None)
     for slug in (*SLOW, "corners"):
-        await run(await opened(parts, slug, seed=QUICK.get(slug, "t2")))
+        await run(await opened(parts, slug, seed=QUICK.get(slug, "t2"), limit_ms=3_600_000))
     before = set(redis.scan_iter())
     await service.prepare()
     assert set(redis.scan_iter()) == before, "nothing about a live race is stored"
@@ -260,7 +260,7 @@ async def test_operators_can_turn_off_searches_during_races(redis_url: str) -> N
 async def test_a_prepared_solution_is_used(parts: Process) -> None:
     results = StoredResults(parts.store)
     service = AnalysisService(results, parts.registry, replay_days=None)
-    room = await opened(parts, "gallery", seed="t3")
+    room = await opened(parts, "gallery", seed="t3", limit_ms=3_600_000)
     await run(room)
     await service.prepare()
     (deal,) = service._prepared

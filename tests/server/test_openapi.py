@@ -174,7 +174,7 @@ def tool(server: LoggedServer, known: Known, token: str, tmp_path: Path) -> Sche
     return Schemathesis(server, known, token, tmp_path)
 
 
-@pytest.mark.timeout(600 if EXAMPLES <= 10 else 0)
+@pytest.mark.timeout(1800 if EXAMPLES <= 10 else 0)
 def test_schemathesis_passes_for_the_document(tool: Schemathesis, http: dict[str, Any]) -> None:
     report = tool.run(http, "--mode", "all", "--max-examples", f"{EXAMPLES}")
     assert report["exit_code"] == 0, report["output"]
