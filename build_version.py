@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-RELEASE = "0.1.0"
+RELEASE = "1.0.0"
 
 
 def version() -> str:
