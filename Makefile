@@ -14,8 +14,8 @@
 # make torture      fault injection: servers and store    make torture ARGS="--seed 7 --minutes 60 --keep-going"
 # make simulate     thousands of short histories          make simulate HISTORIES=100000 SEED=7
 # make weakened     remove one defence at a time          make weakened ARGS="fence tail"
-# make fuzz         a million inputs for every decoder    make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
-# make agree        compare the JavaScript verifier      make agree PLAYS=500 REPLAYS=500 DEALS=10
+# make fuzz         a million inputs for decoders         make fuzz FUZZ_INPUTS=100000 FUZZ_SEED=2
+# make agree        compare the JavaScript verifier       make agree PLAYS=500 REPLAYS=500 DEALS=10
 #
 # Needs Python 3.11 or newer with venv and pip. Everything else is installed into .venv.
 
