@@ -16,6 +16,7 @@ from support.offline_cli import printed
 from support.program import ran
 from support.servers import Server
 from support.terminals import at_a_terminal, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -52,7 +53,7 @@ def test_completion_ignores_an_invalid_config_file(monkeypatch: pytest.MonkeyPat
         env=ENVIRONMENT | {"_SAMEDEAL_COMPLETE": "bash_complete", "COMP_WORDS": "samedeal doc", "COMP_CWORD": "1"},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=LIMIT_S,
     )
     assert (run.returncode, run.stdout, run.stderr) == (0, "plain,doctor\n", "")
 
@@ -81,7 +82,7 @@ def test_every_shell_has_a_script(shell: str) -> None:
     script, _ = printed("completion", shell)
     assert f"_SAMEDEAL_COMPLETE={shell}_complete" in script
     if path := shutil.which(shell):
-        assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=50).returncode == 0
+        assert subprocess.run([path, "-n"], input=script, text=True, check=False, timeout=LIMIT_S).returncode == 0
 
 
 def test_completion_without_argument_uses_the_current_shell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from samedeal_cli.net.nonces import Nonces
 from samedeal_cli.net.transport import TRANSIENT_CODES
 from support.scripted_server import RACE, Peer, server, view
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -336,7 +337,7 @@ async def test_spectator_of_open_tables_has_the_newest_boards(live: Server) -> N
     async with (
         Connection(live.url, race, name="ada") as racer,
         Connection(live.url, race, name="bo", watch=True) as onlooker,
-        asyncio.timeout(50),
+        asyncio.timeout(LIMIT_S),
     ):
         if (await racer.ready()).stage != "running":
             async for _ in racer:
@@ -359,7 +360,7 @@ async def test_race_continues_after_the_server_is_killed_and_restarted(store_url
     race = game.create("gallery", seed="1", max_racers=1, start_delay_ms=300)
     async with Connection(game.url, race, name="ada") as connection:
         await connection.ready()
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             async for _ in connection:
                 if connection.view.stage == "running":
                     break

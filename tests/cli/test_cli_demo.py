@@ -19,7 +19,7 @@ from support.node import needs_node
 from support.program import SAMEDEAL, ended, ran, started
 from support.servers import Server
 from support.terminals import at_a_terminal, until
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -187,7 +187,7 @@ def test_thin_client_opens_a_race_and_prints_the_result(address: str, environmen
     assert opening.stdout
     race = opening.stdout.readline().strip()
     joining = started(*thin_client, race, environment=environment)
-    ends = [process.communicate(timeout=50) for process in (opening, joining)]
+    ends = [process.communicate(timeout=LIMIT_S) for process in (opening, joining)]
     assert [process.returncode for process in (opening, joining)] == [0, 0], ends
     replay = read(ran("export", f"{address}/r/{race}", environment=environment).stdout.encode())
     assert all(fact.holds for fact in verify(replay))
@@ -234,7 +234,7 @@ def test_program_that_fails_resigns_and_the_command_says_why(
     program.write_text(source)
     exec_ = ("--exec", f"{sys.executable} {program}")
     bots = [bot(environment, race, "--json", "--as", name, *exec_) for name in ("ann", "ben")]
-    for out, err in [process.communicate(timeout=50) for process in bots]:
+    for out, err in [process.communicate(timeout=LIMIT_S) for process in bots]:
         assert f"It resigned: the program {why}" in err
         assert ("so long" in err) == ("so long" in source)
         standings = json.loads(out)["standings"]

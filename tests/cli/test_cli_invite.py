@@ -17,6 +17,7 @@ from samedeal_cli.render.qr_code import qr_lines
 from support.offline_cli import printed
 from support.program import SAMEDEAL
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -104,13 +105,13 @@ def test_serve_lan_is_reachable_and_shows_its_link(tmp_path: Path) -> None:
             assert process.stdout
             assert "http://" in process.stdout.readline()
             base = f"http://{lan_address()}:{port}"
-            with urlopen(f"{base}/healthz", timeout=50) as answer:
+            with urlopen(f"{base}/healthz", timeout=LIMIT_S) as answer:
                 assert answer.status == 200
             with urlopen(Request(f"{base}/", headers={"Accept": "text/plain"})) as answer:
                 assert f"samedeal --server {base} new" in answer.read().decode()
         finally:
             process.terminate()
-            output = process.communicate(timeout=50)[1].splitlines()
+            output = process.communicate(timeout=LIMIT_S)[1].splitlines()
     begin = output.index(f"{base}: everyone on this network can connect; connections are not encrypted") + 1
     assert any("samedeal_server: store: " in line for line in output[:begin]), "it was shown before the start"
     code = qr_lines(base, ascii=True)
@@ -133,7 +134,7 @@ def test_demo_lan_shows_its_link() -> None:
                     break
         finally:
             demo.terminate()
-            demo.communicate(timeout=50)
+            demo.communicate(timeout=LIMIT_S)
     link = re.search(rf"in a browser    (http://{lan_address()}:\d+)\n", output)
     assert link
     assert "everyone on this network can connect" in output

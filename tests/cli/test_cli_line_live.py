@@ -16,6 +16,7 @@ from support.offline_cli import printed, said
 from support.program import SAMEDEAL, ran, started
 from support.servers import Server
 from support.terminals import at_a_terminal, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -45,7 +46,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     bo = samedeal(environment, "join", race, "--as", "bo", "--ready", typed="draw\nresign\n")
     lines = {}
     for name, process in (("ada", ada), ("bo", bo)):
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=LIMIT_S)
         assert (process.returncode, err) == (0, "")
         lines[name] = out.splitlines()
     assert any(line.startswith("ok 1: draw: ") for line in lines["ada"])
@@ -60,7 +61,7 @@ def test_two_scripts_race_from_link_to_end(environment: dict[str, str], live: Se
     bo = samedeal(environment, "again", race, "--as", "bo", "--ready", typed="resign\n")
     races = set[str]()
     for process in (ada, bo):
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=LIMIT_S)
         assert (process.returncode, err) == (0, "")
         races |= {out.splitlines()[0]}
     assert len(races) == 1, races

@@ -20,6 +20,7 @@ from samedeal_cli.net.receipts import ReceiptBook, files, in_file
 from support.finished_races import finished
 from support.receipt_files import keep, told
 from support.scripted_server import HEADER, RACE, Peer, server, view
+from support.waiting import LIMIT_S
 
 
 async def test_countdown_receipt_is_stored_before_the_nonce_is_sent(state: Path) -> None:
@@ -53,7 +54,7 @@ async def test_receipts_file_is_private_and_without_duplicates(state: Path) -> N
         await peer.hear()
 
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state) as connection:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             async for _ in connection:
                 if connection.view.n == 6:
                     break
@@ -139,7 +140,7 @@ async def _played(state: Path) -> None:
 
     nonces = Nonces.load(state)
     async with server(script) as (url, _), Connection(url, RACE, name="ada", keep_in=state, nonces=nonces) as ada:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             while ada.view.stage != "running":
                 await anext(aiter(ada))
             await ada.move("draw")

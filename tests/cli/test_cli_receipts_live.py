@@ -14,7 +14,7 @@ from support.offline_cli import written
 from support.program import SAMEDEAL, ended, started
 from support.receipt_files import fact, other_last_move, rewritten
 from support.servers import Server
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -31,7 +31,7 @@ class Person:
 
     def run(self, *arguments: str) -> tuple[int, str]:
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=50)
+        out, err = process.communicate(timeout=LIMIT_S)
         return process.returncode, out + err
 
     def files(self, race: str) -> list[Path]:

@@ -21,6 +21,7 @@ from support.node import NODE, needs_node
 from support.offline_cli import run, written
 from support.races_by_hand import closed, joined, opened, run_of, running
 from support.receipt_files import keep, told
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -58,7 +59,7 @@ def ahead(race_id: str, racers: int = 2, winner: int = 1, follows: str | None = 
 def javascript(*arguments: object) -> tuple[int, bytes, str]:
     """Run the table in JavaScript and return its exit code and output."""
     program = [NODE, str(FOLDER / "table.mjs"), *map(str, arguments)]
-    done = subprocess.run(program, capture_output=True, timeout=50, check=False)
+    done = subprocess.run(program, capture_output=True, timeout=LIMIT_S, check=False)
     return done.returncode, done.stdout, done.stderr.decode()
 
 

@@ -25,6 +25,7 @@ from samedeal_cli.settings import Settings
 from support.altered_examples import EXAMPLES
 from support.finished_races import finished
 from support.offline_cli import outcome, run, written
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.usefixtures("offline")
 
@@ -184,7 +185,9 @@ def test_endless_input_is_refused(start: int) -> None:
     limited = f"from samedeal_cli.net import replay_loader as loader; loader.MAX_BYTES_IN_LINES = {2**22}; "
     command = [sys.executable, "-c", limited + "from samedeal_cli.main import main; main()"]
     with open(reading, "rb") as endless:
-        result = subprocess.run([*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=50)
+        result = subprocess.run(
+            [*command, "verify", "-"], stdin=endless, capture_output=True, text=True, timeout=LIMIT_S
+        )
     pouring.join(60)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (5, "", 1)
     assert f"at most {2**22 if start else 2**26} bytes" in result.stderr

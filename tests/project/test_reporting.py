@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from support.waiting import LIMIT_S
+
 FILES = {
     "test_functions.py": """
 import pytest
@@ -99,4 +101,4 @@ def run_pytest(folder: Path, *arguments: str, ci: str = "") -> subprocess.Comple
         "PYTEST_ADDOPTS": "",
     }
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors", "-p", "conftest", *arguments]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=50)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT_S)

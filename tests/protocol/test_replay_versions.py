@@ -25,6 +25,7 @@ from support.forged_replays import under_header
 from support.node import NODE, needs_node
 from support.saved_replays import FORMS, replay_bytes, replay_file, replayed_races, saved_replays
 from support.servers import SIGNING_KEY, Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -185,7 +186,7 @@ def verified(data: bytes, folder: Path) -> tuple[int, str]:
     """The exit code and the output of the JavaScript verifier."""
     file = folder / "replay"
     file.write_bytes(data)
-    done = subprocess.run([NODE, VERIFIER, file], capture_output=True, encoding="utf-8", timeout=50, check=False)
+    done = subprocess.run([NODE, VERIFIER, file], capture_output=True, encoding="utf-8", timeout=LIMIT_S, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

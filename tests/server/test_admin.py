@@ -15,6 +15,7 @@ import pytest
 from support.http_api import problem
 from support.logged_server import Answer, LoggedServer, request
 from support.servers import Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -24,7 +25,7 @@ LOG = "/api/v1/admin/log"
 
 class SocketConnection(HTTPConnection):
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=50)
+        super().__init__("localhost", timeout=LIMIT_S)
         self._path = path
 
     def connect(self) -> None:

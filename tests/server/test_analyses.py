@@ -29,6 +29,7 @@ from support.rooms import opened
 from support.servers import Server, racers
 from support.sixth_game import sixth_game
 from support.stores import Process, run, that, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(3)
 
@@ -57,7 +58,7 @@ def post(server: Server, target: str, *moves: str) -> Answer:
 
 async def advised(server: Server, code: str, *moves: str) -> Any:
     """Wait for advice and return it."""
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while (answer := await asyncio.to_thread(post, server, at_deal(code, "advice"), *moves)).status == 202:
             assert answer.headers["retry-after"] == "1"
             await asyncio.sleep(0.02)

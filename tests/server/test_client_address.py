@@ -15,6 +15,7 @@ from samedeal_server.addresses import TrustedProxies
 from samedeal_server.settings import Settings, SettingsError
 from support.hostile_client import Hostile
 from support.logged_server import LoggedServer, request
+from support.waiting import LIMIT_S
 
 PROXIES = TrustedProxies("10.0.0.0/8, 127.0.0.1, 2001:db8:ffff::/48")
 PEER = "10.0.0.9"
@@ -160,7 +161,7 @@ async def test_proxy_connections_are_not_limited(store_url: str, tmp_path: Path)
         for number, connection in enumerate(idle[:6]):
             connection.send(head % b"192.0.2.%d" % (number // 3))
         busy = {"X_Forwarded_For": "192.0.2.0"}
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             while (await asyncio.to_thread(request, server, "GET", "/api/v1/games", None, **busy)).status != 429:
                 pass
         assert request(server, "GET", "/api/v1/games", X_Forwarded_For="192.0.2.7").status == 200

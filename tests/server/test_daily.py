@@ -23,6 +23,7 @@ from support.daily_deals import KEY, alone, daily, k_of, kept, next_day, once, o
 from support.logged_server import request
 from support.servers import Racer, over, resign_all
 from support.timed_server import HOUR_MS, TimedServer
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -255,7 +256,7 @@ async def test_a_replay_is_sealed_until_the_day_is_over_and_then_verifies(server
 async def test_a_race_that_is_not_dealt_on_its_day_is_cancelled(server: TimedServer, day: Day) -> None:
     server.set_clock(day.ends_at - 4_000)
     waiting, counting = opened(server, max_racers=2), opened(server, max_racers=1, start_delay_ms=5_000)
-    async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(50):
+    async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(LIMIT_S):
         await ada.join(waiting)
         await bo.join(counting)
         assert isinstance(view := await bo.ask(m.Ready), m.View)
@@ -270,7 +271,7 @@ async def test_a_race_that_is_not_dealt_on_its_day_is_cancelled(server: TimedSer
 async def test_a_race_dealt_just_before_midnight_can_be_finished(server: TimedServer, day: Day) -> None:
     server.set_clock(day.ends_at - 30_000)
     race = opened(server, max_racers=2)
-    async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(50):
+    async with player(server, "ada") as ada, player(server, "bo") as bo, asyncio.timeout(LIMIT_S):
         for racer in (ada, bo):
             await racer.join(race)
             await racer.ask(m.Ready)

@@ -22,6 +22,7 @@ from support.gated_worker import Gate
 from support.gates import gate
 from support.servers import Racer, Server
 from support.stores import until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -57,7 +58,7 @@ class RacerFrom(Racer):
 def opened(server: Server, address: str) -> tuple[int, dict[str, Any]]:
     """Return the response to opening a race, with a searched deal, from an address."""
     body = json.dumps({"game": "the-edge", "options": {"max_racers": 1, "start_delay_ms": 0}})
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=50, source_address=(address, 0))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S, source_address=(address, 0))
     try:
         connection.request("POST", "/api/v1/races", body)
         response = connection.getresponse()

@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from samedeal_server.store import embedded
 from samedeal_server.store.embedded import EmbeddedStore, StoreError, diagnosis
-from support.waiting import until, wait_until
+from support.waiting import LIMIT_S, until, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -187,7 +187,7 @@ def test_a_second_server_joins_and_takes_over_when_the_first_ends(
     if is_killed:
         first.kill()
     else:
-        first.communicate(timeout=50)
+        first.communicate(timeout=LIMIT_S)
     wait_until(lambda: stores(data_dir) not in ([], [pid]) and answers(url))
     assert read(url, "move") == "1"
     assert second.poll() is None
@@ -197,7 +197,7 @@ def test_stopping_a_second_server_does_not_stop_the_store(server: Server, data_d
     server()
     [pid] = stores(data_dir)
     second = server()
-    second.communicate(timeout=50)
+    second.communicate(timeout=LIMIT_S)
     assert second.returncode == 0
     assert stores(data_dir) == [pid]
     assert answers(EmbeddedStore(data_dir).url)

@@ -10,6 +10,7 @@ import pytest
 
 from samedeal_server.handover import MAX_BYTES, Handover, owner
 from support.stores import until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -71,7 +72,7 @@ def clients(count: int) -> Iterator[list[Client]]:
 async def pair(tmp_path: Path) -> AsyncIterator[tuple[Handover, Handover]]:
     """The workers 1 and 2, of which only the second listens."""
     one, other = (Handover(tmp_path, number, 2) for number in (1, 2))
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         other.listen(Adopted)
         yield one, other
         one.close()

@@ -13,6 +13,7 @@ from samedeal.replays.replay import ReplayLines, read
 from samedeal.wire import messages as m
 from support.http_api import FORMS, MSGPACK, NDJSON, finish_race, problem, race_of_two
 from support.logged_server import Answer, Line, LoggedServer, request
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -164,7 +165,7 @@ UNKNOWN = "0123456789abcdef"
 async def get(server: LoggedServer, path: str, races: int, token: str | None = None) -> Answer:
     """Return a document once it counts a number of races. Scores are up to a second old."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             answer = request(server, "GET", f"/api/v1/players/{path}", None, **headers)
             if answer.status == 200 and answer.json.get("scores", answer.json)["races"] == races:

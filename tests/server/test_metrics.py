@@ -34,6 +34,7 @@ from samedeal_server.settings import Keys, Settings
 from support.campaign import Persistent
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server, racers
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -64,7 +65,7 @@ def value(server: Server, name: str, **labels: str) -> float:
 
 async def becomes(what: Callable[[], object], wanted: object) -> None:
     """Wait until something has a value; samples are taken once per second."""
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while await asyncio.to_thread(what) != wanted:  # noqa: ASYNC110 - polls over HTTP
             await asyncio.sleep(0.05)
 

@@ -18,6 +18,7 @@ from support.club_servers import found
 from support.contests import guest, open_contest
 from support.logged_server import LoggedServer, request
 from support.servers import racers
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(3)
 
@@ -25,6 +26,8 @@ SETTINGS = {"metrics": "on"}
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "10"))
 CONFIG = """
+request-timeout = {limit_s}
+
 [checks]  # A list of 65 invalid values is too large.
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429]
 
@@ -153,7 +156,15 @@ class Schemathesis:
         replays = [f"{known.races[1]}{suffix}" for suffix in ("", ".msgpack", ".ndjson")]
         full = "true" if EXAMPLES > 100 else "false"
         (directory / "config.toml").write_text(
-            CONFIG.format(**known._asdict(), replays=replays, token=token, events=EVENTS, full=full, few=EXAMPLES // 5)
+            CONFIG.format(
+                **known._asdict(),
+                replays=replays,
+                token=token,
+                events=EVENTS,
+                full=full,
+                few=EXAMPLES // 5,
+                limit_s=LIMIT_S,
+            )
         )
 
     def run(self, document: dict[str, Any], *options: str) -> dict[str, Any]:

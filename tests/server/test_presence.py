@@ -14,6 +14,7 @@ from support.rooms import opened
 from support.servers import Racer, Server, names, seated
 from support.sessions import refused, viewed
 from support.stores import KEY, Process, process, seat_for, stored_races, that, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -29,7 +30,7 @@ async def test_a_seat_is_released_after_its_player_disconnects(redis_url: str) -
             elif last == "join again":
                 assert isinstance(await ada.join(race), m.View)
             ada.drop()
-            async with asyncio.timeout(50):
+            async with asyncio.timeout(LIMIT_S):
                 await bo.until(lambda view: [each.name for each in view.standings] == ["bo"])
             await bo.close()
 
@@ -53,11 +54,11 @@ async def test_seats_connected_to_another_process_are_not_released(redis_url: st
         (ada,) = await seated(one, race, "ada")
         bo, cy = await seated(other, race, "bo", "cy")
         cy.drop()
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             await ada.until(lambda view: names(view) == ["ada", "bo"])
         for racer in (ada, bo):
             assert isinstance(await racer.ask(m.Ready), m.View)
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             await ada.until(lambda view: view.stage == "running")
         await ada.close()
         await bo.close()

@@ -9,6 +9,7 @@ from uvicorn.server import ServerState
 from samedeal_server.net.connections import LimitedConfig
 from samedeal_server.net.http_connection import MAX_SMALL, LimitedHttpConnection
 from samedeal_server.settings import Settings
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -50,7 +51,7 @@ async def test_reading_pauses_after_small_pieces_of_a_body() -> None:
         connection.data_received(b"x")
     assert transport.record == []
     connection.data_received(b"x")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(LIMIT_S):
         while transport.record != ["pause", "resume"]:  # noqa: ASYNC110
             await asyncio.sleep(0.001)
     connection.connection_lost(None)

@@ -28,6 +28,7 @@ from samedeal_server.store.chained_logs import RaceLog
 from support.faulty_proxy import Proxy
 from support.rooms import agrees, opened
 from support.stores import Heard, Process, process, run, seat_for, that, until
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -236,7 +237,7 @@ async def test_a_log_continued_from_an_older_entry_replaces_the_memory(
         assert theirs.race.n == 3
         for player in range(11, 11 + written):
             await theirs.submit(seat_for(player))
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             await mine.submit(seat_for(21))
         entries = await agrees(mine, here.log)
         assert [seat.player for seat in mine.race.roster] == [

@@ -10,6 +10,7 @@ from support.leak_probes import HEADERS, all_targets, ask_everything, check_repl
 from support.logged_server import request
 from support.sealed_race import KEY, SealedRace, check_packets, forms, found, play, reveals_nothing, sealed_race
 from support.timed_server import TimedServer
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -22,7 +23,7 @@ async def over(scene: SealedRace) -> None:
         view = await line.ask("watch" if name == "eve" else "join", race=scene.race_id)
         assert isinstance(view, m.View)
         assert view.stage == "over"
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             daily = request(scene.server, "GET", f"/api/v1/daily/{scene.header.date}/{scene.header.game}").json
             if scene.race_id in [result["race"] for result in daily["results"]]:

@@ -15,6 +15,7 @@ from support.event_stream import EventStream
 from support.leak_probes import check_replay_is_sealed, clean, paths, target_url, told, url_suffixes
 from support.logged_server import Answer, LoggedServer, request
 from support.sealed_race import KEY, REPLAY_FORMS, finish, found, play, sealed_race
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -186,7 +187,7 @@ async def test_boards_and_advice_do_not_reveal_a_running_race(server: LoggedServ
 
 async def par_of(server: LoggedServer, seed: str) -> Answer:
     """Wait for the par of a deal of Corners."""
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while True:
             answer = request(server, "GET", f"/api/v1/deals/corners:{seed}/par")
             if answer.status != 202:

@@ -9,6 +9,7 @@ from samedeal import codec, commitments
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
 from support.sessions import alone, boarded, refused, server, strict, viewed
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -252,7 +253,7 @@ async def test_the_deal_is_sent_even_if_a_request_is_refused_meanwhile(server: L
         await line.ask("ready")
         number = 1000
         seen: m.Board | None = None
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             while seen is None:
                 number += 1
                 await line.send(line.written({"t": "nonce", "id": number, "nonce": HEX}))

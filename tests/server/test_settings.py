@@ -12,6 +12,7 @@ import pytest
 
 from samedeal_server.addresses import TrustedProxies
 from samedeal_server.settings import Keys, Settings, SettingsError, load_keys
+from support.waiting import LIMIT_S
 
 KEY = "0f" * 32
 
@@ -226,7 +227,7 @@ def test_processes_that_start_together_agree_on_the_keys(tmp_path: Path) -> None
     for process in processes:
         assert process.stdout
         process.stdout.readline()
-    keys = {process.communicate(timeout=50)[0] for process in processes}
+    keys = {process.communicate(timeout=LIMIT_S)[0] for process in processes}
     assert keys == {" ".join((tmp_path / f"{name}.key").read_text().strip() for name in Keys._fields) + "\n"}
 
 

@@ -22,6 +22,7 @@ from support.par_requests import address, computed
 from support.program import ran, without_settings
 from support.servers import racers
 from support.sixth_game import SEED, WIN, sixth_game
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -115,7 +116,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
     app = RaceApp(screen)
 
     async def until_ply(ply: int) -> None:
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             while not (app.state.board and app.state.board.ply == ply):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
@@ -129,7 +130,7 @@ async def test_sixth_game_is_drawn_and_played_in_full_screen(server: LoggedServe
         await pilot.click(offset=(talon.column + 3, talon.row))
         await until_ply(2)
         await pilot.press("exclamation_mark", "y")
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(LIMIT_S):
             while not app.state.checks:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert all(fact.holds for fact in app.state.checks)

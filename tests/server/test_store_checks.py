@@ -16,6 +16,7 @@ from support.clusters import free_ports
 from support.faulty_store import Valkey
 from support.logged_server import LoggedServer
 from support.servers import MASTER_KEY, Server
+from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
 
@@ -50,7 +51,7 @@ def refused(store_url: str, **settings: str) -> str:
         text=True,
     ) as process:
         try:
-            out, err = process.communicate(timeout=50)
+            out, err = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
     assert (process.returncode, out) == (1, "")
@@ -131,7 +132,7 @@ async def test_a_server_waits_for_a_store_that_starts_later(tmp_path: Path) -> N
     server = LoggedServer(f"redis://127.0.0.1:{port}", tmp_path / "log", emptied=False)
     (tmp_path / "log").touch()
     starting = asyncio.create_task(asyncio.to_thread(server.start))
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         while "waiting up to 60 s for the store" not in server.log:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.02)
         await valkey.start()

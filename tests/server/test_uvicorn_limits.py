@@ -18,7 +18,7 @@ from samedeal_server.net.limits import REFUSAL_DELAY_S
 from support.hostile_client import BINARY, CLOSE, CONT, PING, PONG, TEXT, Hostile, frame, gone, memory, said
 from support.logged_server import Line, LoggedServer, request
 from support.servers import Server
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
@@ -280,7 +280,7 @@ def test_slow_websocket_reader_closes_with_4008(store_url: str, tmp_path: Path) 
             slow.socket.settimeout(0.5)
             flood = said(f'{{"t":"watch","id":2,"race":"{race_id}"}}') * 400
             assert slow.flood(flood, 2_000) < 2_000  # until the server stops reading
-            slow.socket.settimeout(50)
+            slow.socket.settimeout(LIMIT_S)
             assert slow.close_code() == 4008
 
 

@@ -18,14 +18,14 @@ from playwright.async_api import Browser, Error, FloatRect, Locator, Page, Reque
 from support.move_buttons import complete
 from support.servers import Racer, Server, racers
 from support.vectors import WINS
-from support.waiting import until
+from support.waiting import LIMIT_S, until
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 SOLO: dict[str, Any] = {"max_racers": 1, "start_delay_ms": 0}
 AWAY_S = 31
 """How long the server of these tests holds a seat, in seconds."""
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = LIMIT_S * 1000
 """How long tests wait for the page."""
 COPY = "navigator.clipboard.writeText = async (text) => { window.copied = text; }"
 NO_SHARE = "Object.defineProperty(navigator, 'share', { value: undefined })"

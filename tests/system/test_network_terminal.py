@@ -27,6 +27,7 @@ from support.servers import Server
 from support.terminals import at_a_terminal, new_terminal
 from support.terminals import until as until_shown
 from support.tmux import SAMEDEAL, Terminal, environment_at, tmux_only
+from support.waiting import LIMIT_S
 
 MOVES = WIN["moves"][:40]
 """What is played while the network is cut once."""
@@ -86,7 +87,7 @@ def live(store_url: str) -> Iterator[Server]:
 
 async def until(condition: Callable[[], object]) -> None:
     """Wait until a condition holds. Fails soon after an event loop that was blocked is interrupted."""
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(LIMIT_S):
         await waiting.until(condition)
 
 

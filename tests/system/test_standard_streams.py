@@ -18,11 +18,10 @@ import pytest
 
 from support.clusters import free_ports
 from support.servers import Server
-from support.waiting import wait_until
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = pytest.mark.tier(2)
 
-LIMIT_S = 60.0
 WRITE = {"x86_64": "1", "aarch64": "64"}.get(platform.machine(), "write")
 """The number of the system call ``write``."""
 NOBODY = "http://127.0.0.1:1"

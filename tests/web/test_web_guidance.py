@@ -17,7 +17,6 @@ from support.browser import (
     wait_for_ply,
 )
 from support.servers import Server
-from support.waiting import LIMIT_S
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 LOSS = ["b2", "c2", "b3", "c3", "a4", "d2", "d3", "a2", "d1", "c1", "a3", "d4", "b1", "c4", "a1"]
@@ -36,7 +35,7 @@ async def test_the_end_states_its_cause_and_the_comparison_with_the_computer(ser
     cause = await page.inner_text(".end .cause")
     assert cause.replace("\ufe0e", "") == "No free cell for J♦"
     await open_row(page, "Could it be solved?")
-    await page.wait_for_selector("text=/^You did .* of its games|^The computer did better/", timeout=LIMIT_S * 1000)
+    await page.wait_for_selector("text=/^You did .* of its games|^The computer did better/")
 
 
 async def test_gallery_marks_are_shown_and_described(server: Server, page: Page) -> None:

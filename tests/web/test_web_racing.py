@@ -28,7 +28,7 @@ from support.browser import (
 from support.move_buttons import complete
 from support.servers import Server
 from support.vectors import WINS
-from support.waiting import LIMIT_S, until
+from support.waiting import until
 
 pytestmark = [*IN_BROWSER, pytest.mark.tier(2)]
 
@@ -218,7 +218,7 @@ async def test_result_is_copied_shared_and_compared_with_the_computer(server: Se
     await resign(page)
     link = f"{server.url}/r/{race_id}"
     await open_row(page, "Could it be solved?")
-    await page.wait_for_selector(".par-chart", timeout=LIMIT_S * 1000)
+    await page.wait_for_selector(".par-chart")
     assert not await page.evaluate("sessionStorage.getItem('samedeal.last')")  # a race for one has no rematch
     copied = ""
 
