@@ -8,7 +8,7 @@ import pytest
 from samedeal import codec, commitments
 from samedeal.wire import messages as m
 from support.logged_server import Line, LoggedServer
-from support.sessions import alone, boarded, refused, server, strict, viewed
+from support.sessions import alone, boarded, next_view, refused, server, strict, viewed
 from support.waiting import LIMIT_S
 
 pytestmark = pytest.mark.tier(2)
@@ -69,9 +69,7 @@ async def test_requests_are_refused_outside_their_stage(server: LoggedServer, fo
         assert opened == counting.n + 1
         assert viewed(await ada.ask("nonce", nonce=NONCE)).n == opened
         assert refused(await ada.ask("nonce", nonce=HEX), "untimely")
-        while viewed(message := await ada.hear()).stage == "countdown":
-            pass
-        assert viewed(message).stage == "running"
+        assert (await next_view(ada, lambda view: view.stage != "countdown")).stage == "running"
         assert refused(await bo.ask("move", move="draw", ply=0), "not-playing", "scratched")
         assert refused(await bo.ask("nonce", nonce=NONCE), "untimely")
         assert refused(await ada.ask("leave"), "untimely")
@@ -197,9 +195,7 @@ async def test_players_who_leave_watch_and_can_rejoin(server: LoggedServer, form
             assert refused(await ada.ask("ready"), "not-seated")
             assert isinstance(await ada.ask("ping"), m.Pong)
         n = viewed(await bo.ask("ready")).n
-        while viewed(message := await ada.hear()).n < n:
-            pass
-        assert viewed(message).seat is None
+        assert (await next_view(ada, lambda view: view.n >= n)).seat is None
 
 
 async def test_disconnected_players_do_not_delay_the_countdown(strict: LoggedServer, form: codec.Form) -> None:
@@ -218,8 +214,7 @@ async def test_disconnected_players_do_not_delay_the_countdown(strict: LoggedSer
         async with await Line.open(strict, form, "cy") as cy:
             await cy.ask("join", race=race)
             await cy.ask("ready")
-            while (view := viewed(await bo.hear())).stage == "open":
-                pass
+            view = await next_view(bo, lambda view: view.stage != "open")
         assert [standing.name for standing in view.standings] == ["bo", "cy"]
 
 

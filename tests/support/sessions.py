@@ -1,6 +1,6 @@
 """Servers and answers for the tests of WebSocket sessions."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -56,6 +56,13 @@ def refused(answer: m.FromServer, code: str, text: str = "") -> bool:
 def viewed(answer: m.FromServer) -> m.View:
     assert isinstance(answer, m.View), answer
     return answer
+
+
+async def next_view(line: Line, true: Callable[[m.View], bool]) -> m.View:
+    """Return the next view that satisfies a condition. A slow server also sends Progress before it."""
+    while not (isinstance(message := await line.hear(), m.View) and true(message)):
+        continue
+    return message
 
 
 def boarded(answer: m.FromServer) -> m.Board:
