@@ -82,8 +82,9 @@ coverage: $(VENV)/has-all,dev
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage combine --quiet
 	# All at the lowest priority: jobs of the servers, which have it, would starve beside measured tests.
 	# Their computations are measured, too, and take several times as long.
-	COVERAGE_FILE=.coverage-rest TEST_LIMIT_S=250 nice -n 19 $(BIN)/coverage run \
-		--source samedeal_server,samedeal_cli -m pytest -n 3 --dist worksteal --timeout 900 --ignore tests/protocol $(ARGS)
+	for tier in 1 2; do COVERAGE_FILE=.coverage-rest TEST_LIMIT_S=250 nice -n 19 $(BIN)/coverage run \
+		--source samedeal_server,samedeal_cli -m pytest --tier $$tier -n 3 --dist worksteal --timeout 900 \
+		--ignore tests/protocol $(ARGS) || exit 1; done
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage combine --quiet
 	COVERAGE_FILE=.coverage-library $(BIN)/coverage report --include 'protocol/*' --fail-under 100
 	COVERAGE_FILE=.coverage-rest $(BIN)/coverage report --include 'server/*' --fail-under 95
